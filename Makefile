@@ -1,0 +1,55 @@
+# make run   starts the dashboard; make test   checks everything. Each makes the virtual environment it needs.
+PYTHON ?= python3
+VENV   ?= .venv
+PORT   ?= 8501
+BIN     = $(VENV)/bin
+# Streamlit, BLAS and the test workers would otherwise fight for the same cores.
+ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: run test lint types unit browser soak bench format clean screenshots
+
+run: $(VENV)/.run-ready
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: lint types unit browser
+
+lint: $(VENV)/.dev-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev-ready
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev-ready
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not soak and not browser"
+
+browser: $(VENV)/.dev-ready
+	$(BIN)/pytest -m browser tests/browser
+
+soak: $(VENV)/.dev-ready
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak
+
+bench: $(VENV)/.dev-ready
+	$(BIN)/python -m benchmarks
+
+screenshots: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.browser.screenshots
+
+format: $(VENV)/.dev-ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run-ready: requirements.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@ $(VENV)/.run-ready
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,53 @@
+"""Exceptions that a caller may want to tell apart, and the checks that raise the plain ones."""
+
+from __future__ import annotations
+
+import math
+
+
+class InfeasibleDesignError(ValueError):
+    """A design that no data could satisfy; `suggestion` is the smallest change that makes it feasible."""
+
+    def __init__(self, message: str, suggestion: str) -> None:
+        super().__init__(f"{message} {suggestion}")
+        self.suggestion = suggestion
+
+
+class DataRejectedError(ValueError):
+    """Records that break a rule; `row` and `column` say where, never what stands there."""
+
+    def __init__(self, message: str, row: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+        self.column = column
+
+
+class ConvergenceError(RuntimeError):
+    """The solver could not reach its fixed tolerance; the message says what helps."""
+
+
+def check_positive(**values: float) -> None:
+    """Raise ValueError unless every value is a finite number above 0."""
+    for name, value in values.items():
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise ValueError(f"Expected {name}={value!r} > 0 and finite.")
+
+
+def check_probability(**values: float) -> None:
+    """Raise ValueError unless every value lies strictly between 0 and 1."""
+    for name, value in values.items():
+        if not (isinstance(value, int | float) and 0 < value < 1):
+            raise ValueError(f"Expected 0 < {name}={value!r} < 1.")
+
+
+def check_count(**values: int) -> None:
+    """Raise ValueError unless every value is a whole number of at least 1."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"Expected {name}={value!r} to be a whole number >= 1.")
+
+
+def check_choice(value: object, allowed: tuple[object, ...], *, name: str) -> None:
+    """Raise ValueError unless `value` is one of `allowed`."""
+    if value not in allowed:
+        raise ValueError(f"Expected {name}={value!r} to be one of {', '.join(map(repr, allowed))}.")

@@ -1,0 +1,110 @@
+"""Pointwise losses of the margin z = y x.theta, with the bounds that privacy proofs need.
+
+A further smooth loss is one more subclass of `Loss`: three pointwise functions and two bounds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from dpci_core.errors import check_positive
+
+Array = npt.NDArray[np.float64]
+
+
+class Loss(ABC):
+    """A convex loss f of the margin, differentiable, with |f'| <= 1 and f'' <= `max_curvature`.
+
+    Subclasses are frozen dataclasses, so that a loss can be compared and be part of a key.
+    """
+
+    name: str
+
+    @abstractmethod
+    def value(self, z: Array) -> Array:
+        """f(z), elementwise."""
+
+    @abstractmethod
+    def slope(self, z: Array) -> Array:
+        """f'(z), elementwise."""
+
+    @abstractmethod
+    def curvature(self, z: Array) -> Array:
+        """f''(z), elementwise; where f' has a kink, the value of the closed middle branch."""
+
+    @property
+    @abstractmethod
+    def max_curvature(self) -> float:
+        """The paper's t: the largest f''(z) over all z."""
+
+    @abstractmethod
+    def max_squared_slope(self, radius: float) -> float:
+        """A bound on f'(z)^2 over |z| <= radius, as the published sensitivities use it."""
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """f(z) = log(1 + exp(-z)).
+
+    >>> float(Logistic().slope(np.array([0.0]))[0]), Logistic().max_curvature
+    (-0.5, 0.25)
+    """
+
+    name = "logistic"
+
+    def value(self, z: Array) -> Array:
+        return np.logaddexp(0.0, -z)
+
+    def slope(self, z: Array) -> Array:
+        return np.asarray(-expit(-z))
+
+    def curvature(self, z: Array) -> Array:
+        return np.asarray(expit(z) * expit(-z))
+
+    @property
+    def max_curvature(self) -> float:
+        return 0.25
+
+    def max_squared_slope(self, radius: float) -> float:
+        """sigmoid(radius)^2, attained at z = -radius [WKL Lemma 2]."""
+        return float(expit(radius)) ** 2
+
+
+@dataclass(frozen=True)
+class HuberSVM(Loss):
+    """Hinge loss with its kink at z = 1 rounded by a parabola of half-width h [CMS eq. 7; WKL section 3].
+
+    f(z) = 0 above 1+h, (1+h-z)^2/(4h) within h of 1, 1-z below.
+
+    >>> HuberSVM(h=0.5).max_curvature
+    1.0
+    """
+
+    h: float
+    name = "huber_svm"
+
+    def __post_init__(self) -> None:
+        check_positive(h=self.h)
+
+    def value(self, z: Array) -> Array:
+        gap = np.clip(1.0 + self.h - z, 0.0, 2.0 * self.h)
+        return gap * gap / (4.0 * self.h) + np.maximum(1.0 - self.h - z, 0.0)
+
+    def slope(self, z: Array) -> Array:
+        return -np.clip((1.0 + self.h - z) / (2.0 * self.h), 0.0, 1.0)
+
+    def curvature(self, z: Array) -> Array:
+        return np.where(np.abs(1.0 - z) <= self.h, 1.0 / (2.0 * self.h), 0.0)
+
+    @property
+    def max_curvature(self) -> float:
+        return 1.0 / (2.0 * self.h)
+
+    def max_squared_slope(self, radius: float) -> float:
+        """1 whatever the radius [WKL Lemma 4]."""
+        return 1.0

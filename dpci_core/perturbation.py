@@ -1,0 +1,98 @@
+"""Private coefficients: objective perturbation and output perturbation.
+
+Both train on A, the rows y_i x_i of checked records, and are private for replace-one neighbours with n public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design
+from dpci_core.erm import Fit, solve
+from dpci_core.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.privacy import PureDP, to_float_down
+from dpci_core.sensitivity import objective_noise_rate, output_noise_rate, output_noise_sd
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNoise:
+    """The public law of the noise that protects the coefficients; exactly one of the two is set.
+
+    rate: of spherical Laplace noise in R^p.  sd: of Gaussian noise per coordinate.  The noise is the tilt b of the
+    objective (scale of the sum over records) or the vector added to the minimiser, depending on the mechanism.
+    """
+
+    rate: float | None = None
+    sd: float | None = None
+
+    def variance(self, dim: int) -> float:
+        """Variance of one coordinate."""
+        if self.rate is not None:
+            return (dim + 1) / self.rate**2
+        assert self.sd is not None
+        return self.sd**2
+
+    def sample(self, dim: int, rng: np.random.Generator) -> Array:
+        """One draw, shape (dim,)."""
+        if self.rate is not None:
+            return sample_spherical_laplace(dim, rate=self.rate, rng=rng)
+        assert self.sd is not None
+        return sample_gaussian(dim, sd=self.sd, rng=rng)
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedModel:
+    """Released coefficients theta_priv (p,) with the public noise law, and what certifies the solver."""
+
+    theta_priv: Array
+    noise: ModelNoise
+    fit: Fit
+
+
+def model_noise(design: Design, n_records: int) -> ModelNoise:
+    """Return the law of the noise of a design on n records.
+
+    Raises:  InfeasibleDesignError if c is too small for objective perturbation.
+    Source:  WKL Algorithm 1 (objective; a rho budget runs it at epsilon = sqrt(2 rho)) and Algorithm 4 (output).
+    """
+    c = design.regularization
+    if design.mechanism == "objective":
+        epsilon = design.objective_epsilon
+        rate = objective_noise_rate(epsilon=epsilon, n_records=n_records, regularization=c, loss=design.loss)
+        return ModelNoise(rate=rate)
+    amount = to_float_down(design.budget.model)
+    if isinstance(design.budget, PureDP):
+        return ModelNoise(rate=output_noise_rate(epsilon=amount, n_records=n_records, regularization=c))
+    return ModelNoise(sd=output_noise_sd(rho=amount, n_records=n_records, regularization=c))
+
+
+def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+    """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1].
+
+    Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP.
+    """
+    noise = model_noise(design, len(A))
+    tilt = noise.sample(A.shape[1], rng)
+    fit = solve(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
+    return PerturbedModel(fit.theta, noise, fit)
+
+
+def perturb_output(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+    """Add noise to the minimiser, whose L2 sensitivity is 1/(nc) [WKL Algorithm 4; CMS Algorithm 1].
+
+    Privacy: `budget.model` in the definition of the design.
+    """
+    noise = model_noise(design, len(A))
+    fit = solve(A, loss=design.loss, regularization=design.regularization)
+    return PerturbedModel(fit.theta + noise.sample(A.shape[1], rng), noise, fit)
+
+
+def train_private(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+    """Run the mechanism that the design names."""
+    perturb = perturb_objective if design.mechanism == "objective" else perturb_output
+    return perturb(A, design=design, rng=rng)

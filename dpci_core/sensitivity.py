@@ -1,0 +1,122 @@
+"""Every closed-form bound of the mechanisms, from public quantities only.
+
+Neighbours differ in the value of one record, records have norm at most 1, n is public. Rates are rounded down and
+standard deviations up, by more than the rounding error of their formula.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpci_core.errors import InfeasibleDesignError, check_count, check_positive
+from dpci_core.losses import Loss
+
+_ROUNDING = 16.0 * 2.0**-52
+"""Relative margin for the few floating-point operations of a formula."""
+
+
+def _down(x: float) -> float:
+    return x * (1.0 - _ROUNDING)
+
+
+def _up(x: float) -> float:
+    return x * (1.0 + _ROUNDING)
+
+
+def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> float:
+    """Return t / (2n (e^epsilon - 1)): objective perturbation needs c above it [WKL Algorithm 1, input].
+
+    >>> from dpci_core.losses import Logistic
+    >>> smallest_regularization(epsilon=math.log(2), n_records=1000, loss=Logistic())
+    0.000125
+    """
+    check_positive(epsilon=epsilon)
+    check_count(n_records=n_records)
+    return loss.max_curvature / (2.0 * n_records * math.expm1(epsilon))
+
+
+def objective_noise_rate(*, epsilon: float, n_records: int, regularization: float, loss: Loss) -> float:
+    """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace tilt of objective perturbation.
+
+    Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
+    Privacy: the minimiser of the objective tilted by b.theta/n is epsilon-DP, replace-one neighbours.
+    Raises:  InfeasibleDesignError if c <= t/(2n(e^epsilon - 1)), naming the smallest c that works.
+    Source:  WKL Algorithm 1, lines 1-4, Theorem 1.
+    """
+    check_positive(regularization=regularization)
+    smallest = smallest_regularization(epsilon=epsilon, n_records=n_records, loss=loss)
+    left = epsilon - math.log1p(loss.max_curvature / (2.0 * n_records * regularization))
+    # The difference loses digits near the boundary: allow for the rounding of its larger term.
+    left -= _ROUNDING * epsilon
+    if regularization <= smallest or left <= 0.0:
+        works = _round_up_3_digits(smallest)
+        raise InfeasibleDesignError(
+            f"Expected regularization={regularization!r} > {smallest:.6g} for objective perturbation with this "
+            f"budget and n_records={n_records}.",
+            f"The smallest c that works is {works:.3g}.",
+        )
+    return _down(left / 2.0)
+
+
+def _round_up_3_digits(x: float) -> float:
+    """The next number above x with three significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(x)) - 2)
+    return (math.floor(x / unit) + 1) * unit
+
+
+def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) -> float:
+    """Return the rate n c epsilon of the spherical Laplace noise for output perturbation.
+
+    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c).
+    Source:  WKL Algorithm 4, line 3; CMS Corollary 8.
+
+    >>> round(output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01), 12)
+    5.0
+    """
+    check_positive(epsilon=epsilon, regularization=regularization)
+    check_count(n_records=n_records)
+    return _down(n_records * regularization * epsilon)
+
+
+def output_noise_sd(*, rho: float, n_records: int, regularization: float) -> float:
+    """Return the standard deviation 1/(n c sqrt(2 rho)) of the Gaussian noise for output perturbation.
+
+    Privacy: rho-zCDP, replace-one neighbours.
+    Source:  WKL Algorithm 4, line 6; BS16 Prop. 1.6.
+    """
+    check_positive(rho=rho, regularization=regularization)
+    check_count(n_records=n_records)
+    return _up(1.0 / (n_records * regularization * math.sqrt(2.0 * rho)))
+
+
+def hessian_sensitivity(*, loss: Loss, n_records: int) -> float:
+    """Return the published Frobenius sensitivity 2t/n of the Hessian at a released theta.
+
+    1/(2n) for the logistic loss, 1/(nh) for the Huber SVM [WKL Lemmas 3 and 5].
+    """
+    check_count(n_records=n_records)
+    return _up(2.0 * loss.max_curvature / n_records)
+
+
+def covariance_sensitivity(*, loss: Loss, n_records: int, radius: float) -> float:
+    """Return the published Frobenius sensitivity 2 M/n of the gradient covariance at a released theta.
+
+    M bounds f'^2 over |z| <= radius = |theta_priv|, the released norm: sigmoid(radius)^2 for the logistic loss, 1 for
+    the Huber SVM [WKL Lemmas 2 and 4]. The term -4 c^2 theta theta' is public once theta is, and costs nothing.
+    """
+    check_count(n_records=n_records)
+    if not radius >= 0.0:
+        raise ValueError(f"Expected radius={radius!r} >= 0.")
+    return _up(2.0 * loss.max_squared_slope(radius) / n_records)
+
+
+def gaussian_sd(*, sensitivity: float, rho: float) -> float:
+    """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16 Prop. 1.6]."""
+    check_positive(sensitivity=sensitivity, rho=rho)
+    return _up(sensitivity / math.sqrt(2.0 * rho))
+
+
+def laplace_rate(*, sensitivity: float, epsilon: float) -> float:
+    """Return epsilon / sensitivity, the rate of epsilon-DP spherical Laplace noise [WKL Algorithm 2, line 3]."""
+    check_positive(sensitivity=sensitivity, epsilon=epsilon)
+    return _down(epsilon / sensitivity)
