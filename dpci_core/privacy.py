@@ -8,17 +8,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import roots_legendre
 
-from dpci_core.errors import check_count, check_positive, check_probability
+from dpci_core.errors import check_choice, check_count, check_positive, check_probability
 
 Amount = str | int | float | Decimal
+Pairing = Literal["paper", "guarantee"]
 
 _FLOOR = Context(prec=28, rounding=ROUND_FLOOR)
 _EXACT = Context(prec=200)
+_PARTS = ("model", "hessian", "covariance")
 _RHO_DIGITS = 12
 """Significant digits kept of a rho that was solved for, rounded down."""
 _SAFETY = 1e-12
@@ -280,3 +283,40 @@ def approx_risk(epsilon: float, delta: float, false_alarms: float = 0.01) -> flo
     if not epsilon >= 0:
         raise ValueError(f"Expected epsilon={epsilon!r} >= 0.")
     return 1.0 if epsilon > 700 else min(1.0, false_alarms * math.exp(epsilon) + delta)
+
+
+def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
+    """Return the budget in the other definition that a comparison sets beside this one.
+
+    Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the same
+             (epsilon, delta) at `delta`, with the same shares of the parts.  Every rounding is down.
+    Raises:  ValueError naming the rule.
+
+    >>> pair_budget(PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6").total
+    Decimal('0.18750')
+    """
+    check_choice(rule, ("paper", "guarantee"), name="rule")
+    if rule == "paper" and isinstance(budget, PureDP):
+        return ZCDP(**dict(zip(_PARTS, map(pure_to_zcdp, budget.parts), strict=True)))
+    if rule == "paper":
+        return PureDP(**dict(zip(_PARTS, map(_root_down, budget.parts), strict=True)))
+    at = to_float_down(to_decimal(delta, name="delta"))
+    if isinstance(budget, PureDP):
+        return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
+    epsilon = Decimal(repr(zcdp_to_epsilon(to_float_down(budget.total), at)))
+    return PureDP(**_split(epsilon, budget))
+
+
+def _root_down(rho: Decimal) -> Decimal:
+    """sqrt(2 rho) rounded down to 12 digits, exact where the root is a short decimal."""
+    short = Context(prec=_RHO_DIGITS, rounding=ROUND_FLOOR)
+    root = _EXACT.sqrt(_EXACT.multiply(rho, Decimal(2)))
+    return short.plus(root)
+
+
+def _split(total: Decimal, like: Budget) -> dict[str, Decimal]:
+    """Divide a total in the proportions of another budget, each part rounded down."""
+    return {
+        name: _FLOOR.divide(_FLOOR.multiply(total, part), like.total)
+        for name, part in zip(_PARTS, like.parts, strict=True)
+    }

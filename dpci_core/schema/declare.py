@@ -1,0 +1,162 @@
+"""What a steward declares about a table before looking at it: columns with bounds or levels, and the target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+CONSTANT = "constant"
+"""Name of the last coefficient."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericColumn:
+    """A number, declared to lie in [low, high]; values outside are clipped, a missing one becomes the middle."""
+
+    name: str
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}.")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the encoded features: the column itself."""
+        return (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalColumn:
+    """One of the declared levels; the first is the reference and has no feature unless `has_reference` is False.
+
+    An unknown or missing level counts as `other` where that is declared, and as the first level where it is not.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    other: str | None = None
+    has_reference: bool = True
+
+    def __post_init__(self) -> None:
+        if len(set(self.levels)) < max(2, len(self.levels)):
+            raise ValueError(f"Expected at least two levels, all different, for column {self.name!r}.")
+        if self.other is not None and self.other not in self.levels:
+            raise ValueError(f"Expected other={self.other!r} to be one of the levels of column {self.name!r}.")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the encoded features: "column=level"."""
+        return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])
+
+
+Column = NumericColumn | CategoricalColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a steward declares about a table before looking at it: feature columns, target column, positive level.
+
+    y is +1 where the target equals `positive`, -1 elsewhere. `notes` say what a proposal left out and why.
+    """
+
+    features: tuple[Column, ...]
+    target: str
+    positive: str
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise ValueError("Expected features to hold at least one column.")
+        names = [column.name for column in self.features] + [self.target]
+        encoded = [*self.feature_names, CONSTANT]
+        for kind, values in (("column", names), ("feature", encoded)):
+            repeated = sorted({v for v in values if values.count(v) > 1})
+            if repeated:
+                raise ValueError(f"Expected every {kind} name once, got {repeated[0]!r} twice.")
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Encoded names in order, without the constant."""
+        return tuple(name for column in self.features for name in column.feature_names)
+
+    def select(self, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the encoded names of the first `features` features, or of the named ones, or of all."""
+        known = self.feature_names
+        if features is None:
+            return known
+        if isinstance(features, int):
+            if isinstance(features, bool) or not 1 <= features <= len(known):
+                raise ValueError(f"Expected 1 <= features={features!r} <= {len(known)}.")
+            return known[:features]
+        unknown = [name for name in features if name not in known]
+        if unknown:
+            raise ValueError(f"Expected features to be encoded names of the schema, got {unknown[0]!r}.")
+        if not features or len(set(features)) < len(features):
+            raise ValueError("Expected features to name at least one feature, each once.")
+        return tuple(features)
+
+    def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
+        """Return the source columns that the encoded `names` are made of."""
+        wanted = set(names)
+        return tuple(column for column in self.features if wanted.intersection(column.feature_names))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values (for JSON) that `from_dict` turns back into an equal schema."""
+        return {
+            "features": [_column_to_dict(column) for column in self.features],
+            "target": self.target,
+            "positive": self.positive,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, record: object) -> Schema:
+        """Return the schema that `to_dict` wrote, or raise ValueError naming the field that breaks a rule."""
+        features = _get(record, "features", list, "schema")
+        notes = _get(record, "notes", list, "schema", default=[])
+        return cls(
+            features=tuple(_column_from_dict(item, f"features[{i}]") for i, item in enumerate(features)),
+            target=_get(record, "target", str, "schema"),
+            positive=_get(record, "positive", str, "schema"),
+            notes=tuple(str(note) for note in notes),
+        )
+
+
+def _column_to_dict(column: Column) -> dict[str, Any]:
+    if isinstance(column, NumericColumn):
+        return {"kind": "numeric", "name": column.name, "low": column.low, "high": column.high}
+    return {
+        "kind": "categorical",
+        "name": column.name,
+        "levels": list(column.levels),
+        "other": column.other,
+        "has_reference": column.has_reference,
+    }
+
+
+def _column_from_dict(item: object, where: str) -> Column:
+    kind = _get(item, "kind", str, where)
+    name = _get(item, "name", str, where)
+    if kind == "numeric":
+        return NumericColumn(name, *(float(_get(item, key, (int, float), where)) for key in ("low", "high")))
+    if kind != "categorical":
+        raise ValueError(f"Expected {where}.kind={kind!r} to be 'numeric' or 'categorical'.")
+    levels = _get(item, "levels", list, where)
+    if not all(isinstance(level, str) for level in levels):
+        raise ValueError(f"Expected {where}.levels to hold texts only.")
+    other = _get(item, "other", (str, type(None)), where, default=None)
+    return CategoricalColumn(name, tuple(levels), other, _get(item, "has_reference", bool, where, default=True))
+
+
+def _get(record: object, key: str, kind: type | tuple[type, ...], where: str, **default: object) -> Any:
+    if not isinstance(record, dict):
+        raise ValueError(f"Expected {where} to be a mapping of fields, got {type(record).__name__}.")
+    if key not in record and "default" not in default:
+        raise ValueError(f"Expected {where}.{key} to be given.")
+    value = record.get(key, default.get("default"))
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"Expected {where}.{key} of another type than {type(value).__name__}.")
+    return value

@@ -1,0 +1,181 @@
+"""The `schema` encoding: declared bounds and levels, so that every row has norm at most 1 whatever the data are.
+
+Numeric columns go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B sqrt 2), 1 / sqrt 2), where
+B = sqrt(number of source columns used) is at least |x|: a number and a one-hot group each have norm at most 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpci_core.errors import DataRejectedError
+from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.records import NORM_MARGIN, Array, Records, Source, make_records
+
+Codes = npt.NDArray[np.int64]
+
+_BLOCK_ROWS = 8192
+"""Rows filled at a time: a block of the matrix stays in the processor's cache."""
+
+
+def encode(
+    frame: pd.DataFrame,
+    schema: Schema,
+    *,
+    features: int | tuple[str, ...] | None = None,
+    source: Source,
+    title: str,
+) -> Records:
+    """Return the records of a table under the `schema` encoding.
+
+    Args:    features: the first so many encoded features, or their names; chosen before encoding, so that B counts
+             only the source columns used.
+    Raises:  DataRejectedError naming row and column, never a value: a declared column is absent, a number is not a
+             number, a target is missing. Values outside a declaration are mapped and counted in `notes`.
+    """
+    names = schema.select(features)
+    columns = schema.columns_of(names)
+    X, notes = design_matrix(frame, columns, names, is_scaled=True)
+    scale = NORM_MARGIN / math.sqrt(2.0 * len(columns))
+    X *= scale
+    X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+    y = target_signs(frame, schema)
+    if np.all(y == y[0]):
+        notes = (*notes, "Every record is of the same class: the fit says little about the features.")
+    return make_records(
+        X,
+        y,
+        names=names,
+        encoding="schema",
+        source=source,
+        title=title,
+        to_original=_to_original(columns, names, scale),
+        notes=notes,
+    )
+
+
+def _to_original(columns: tuple[Column, ...], names: tuple[str, ...], scale: float) -> Array:
+    """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every column's centring."""
+    L = np.zeros((len(names) + 1, len(names) + 1))
+    L[-1, -1] = NORM_MARGIN / math.sqrt(2.0)
+    numeric = {column.name: column for column in columns if isinstance(column, NumericColumn)}
+    for j, name in enumerate(names):
+        column = numeric.get(name)
+        if column is None:
+            L[j, j] = scale
+            continue
+        L[j, j] = scale * 2.0 / (column.high - column.low)
+        L[-1, j] = -L[j, j] * (column.low + column.high) / 2.0
+    return L
+
+
+def design_matrix(
+    frame: pd.DataFrame, columns: tuple[Column, ...], names: tuple[str, ...], *, is_scaled: bool
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, and notes on mapped values.
+
+    Numeric columns come in original units, or in [-1, 1] by their bounds if `is_scaled`; levels as 0 and 1.
+    """
+    if len(frame) == 0:
+        raise DataRejectedError("Expected at least one row of data.")
+    X = np.zeros((len(frame), len(names) + 1))
+    position = {name: j for j, name in enumerate(names)}
+    notes: list[str] = []
+    for column in columns:
+        series = _series(frame, column.name)
+        if isinstance(column, NumericColumn):
+            values = _numbers(series, column, notes, is_scaled=is_scaled)
+            for rows in _blocks(len(frame)):
+                X[rows, position[column.name]] = values[rows]
+            continue
+        offset = int(column.has_reference)
+        to_feature = np.full(len(column.levels), -1)
+        for k, name in enumerate(column.feature_names, start=offset):
+            to_feature[k] = position.get(name, -1)
+        target = to_feature[_levels(series, column, notes)]
+        rows_used = np.flatnonzero(target >= 0)
+        X[rows_used, target[rows_used]] = 1.0
+    return X, tuple(notes)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    for start in range(0, n, _BLOCK_ROWS):
+        yield slice(start, start + _BLOCK_ROWS)
+
+
+def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
+    """Return y (n,): +1 where the target equals the positive level, -1 elsewhere; a missing target is refused."""
+    series = _series(frame, schema.target)
+    missing = series.isna().to_numpy()
+    if missing.any():
+        row = int(missing.argmax())
+        raise DataRejectedError(
+            f"Expected a value of the target {schema.target!r} in every row; row {row} (counting from 0) has none.",
+            row=row,
+            column=schema.target,
+        )
+    return np.where(_codes(series, (schema.positive,)) == 0, 1.0, -1.0)
+
+
+def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
+    if name not in frame.columns:
+        raise DataRejectedError(f"Expected the table to have a column {name!r}, as the schema declares.", column=name)
+    return frame[name]
+
+
+def _numbers(series: pd.Series[Any], column: NumericColumn, notes: list[str], *, is_scaled: bool) -> Array:
+    """Values of a numeric column; clipped to the bounds, missing ones in the middle, both counted in notes."""
+    values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
+    missing = np.isnan(values)
+    is_text = missing & ~series.isna().to_numpy()
+    if is_text.any():
+        row = int(is_text.argmax())
+        raise DataRejectedError(
+            f"Expected numbers in column {column.name!r}; row {row} (counting from 0) holds something else.",
+            row=row,
+            column=column.name,
+        )
+    middle, half = (column.low + column.high) / 2.0, (column.high - column.low) / 2.0
+    if n_missing := int(missing.sum()):
+        values = np.where(missing, middle, values)
+        notes.append(f"{n_missing} missing values of {column.name} count as the middle of its bounds.")
+    if not is_scaled:
+        return values
+    if n_outside := int(((values < column.low) | (values > column.high)).sum()):
+        notes.append(f"{n_outside} values of {column.name} outside its bounds were clipped.")
+    return np.clip((values - middle) / half, -1.0, 1.0)
+
+
+def _levels(series: pd.Series[Any], column: CategoricalColumn, notes: list[str]) -> Codes:
+    """Index of every row's level; unknown and missing ones as `other` or the first level, counted in notes."""
+    codes = _codes(series, column.levels)
+    unknown = codes < 0
+    if n_unknown := int(unknown.sum()):
+        fallback = 0 if column.other is None else column.levels.index(column.other)
+        codes = np.where(unknown, fallback, codes)
+        notes.append(
+            f"{n_unknown} values of {column.name} that are missing or not declared count as "
+            f"{column.levels[fallback]!r}."
+        )
+    return codes
+
+
+def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Codes:
+    """Index of every value among the levels, compared as text; -1 where it is none of them."""
+    distinct = pd.Categorical(series)
+    index = {level: k for k, level in enumerate(levels)}
+    table = np.array([index.get(as_text(value), -1) for value in distinct.categories] + [-1], dtype=np.int64)
+    return table[np.asarray(distinct.codes)]
+
+
+def as_text(value: object) -> str:
+    """A level as people write it: whole numbers without a decimal point, texts without spaces around them."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()

@@ -1,0 +1,81 @@
+"""A first schema read off a table: for public and simulated files only, never for a sensitive one."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpci_core.errors import DataRejectedError
+from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.encode import as_text
+
+MAX_LEVELS = 50
+"""A text column with more different values than this is left out."""
+_BOUND_DIGITS = 2
+"""Bounds are rounded outward to this many digits of the column's range."""
+
+
+def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
+    """Return a schema with observed bounds rounded outward and observed levels, most frequent first.
+
+    Privacy: none. Bounds and levels come from the data, so the table must be public, simulated or synthetic.
+    Raises:  ValueError naming `target` or `positive`; DataRejectedError if no column can be used.
+    """
+    if target not in frame.columns:
+        raise ValueError(f"Expected target={target!r} to be a column of the table.")
+    if positive not in {as_text(value) for value in frame[target].dropna().unique()}:
+        raise ValueError(f"Expected positive={positive!r} to occur in column {target!r}.")
+    columns: list[Column] = []
+    notes: list[str] = []
+    for name in frame.columns:
+        if name == target:
+            continue
+        proposal = _propose(frame[name], str(name))
+        if isinstance(proposal, str):
+            notes.append(proposal)
+        else:
+            columns.append(proposal)
+    if not columns:
+        raise DataRejectedError("Expected at least one column besides the target that varies and can be encoded.")
+    return Schema(features=tuple(columns), target=target, positive=positive, notes=tuple(notes))
+
+
+def _propose(series: pd.Series[Any], name: str) -> Column | str:
+    """The column's declaration, or a sentence that says why it is left out."""
+    if pd.api.types.is_numeric_dtype(series):
+        values = np.asarray(pd.to_numeric(series), dtype=np.float64)
+        values = values[np.isfinite(values)]
+        if len(values) == 0 or values.min() == values.max():
+            return f"Column {name!r} is left out: it holds no two different numbers."
+        low, high = round_outward(float(values.min()), float(values.max()))
+        return NumericColumn(name, low, high)
+    if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
+        return f"Column {name!r} is left out: it holds dates or times."
+    n_distinct = int(series.nunique())
+    if n_distinct > MAX_LEVELS:
+        return f"Column {name!r} is left out: it has {n_distinct:,} different texts, more than {MAX_LEVELS}."
+    counts: Counter[str] = Counter()
+    for level, count in series.value_counts().items():
+        counts[as_text(level)] += int(count)
+    levels = sorted((level for level, count in counts.items() if count), key=lambda level: (-counts[level], level))
+    if len(levels) < 2:
+        return f"Column {name!r} is left out: it has fewer than two levels."
+    return CategoricalColumn(name, tuple(levels))
+
+
+def round_outward(low: float, high: float) -> tuple[float, float]:
+    """Return bounds around [low, high], rounded outward to two digits of its length.
+
+    >>> round_outward(17, 90), round_outward(0.0123, 0.4567)
+    ((17.0, 90.0), (0.01, 0.46))
+    """
+    digits = math.floor(math.log10(high - low)) - (_BOUND_DIGITS - 1)
+    step = Decimal(1).scaleb(digits)
+    below = (Decimal(repr(float(low))) / step).to_integral_value(ROUND_FLOOR) * step
+    above = (Decimal(repr(float(high))) / step).to_integral_value(ROUND_CEILING) * step
+    return float(below), float(above)

@@ -1,0 +1,68 @@
+"""Encoded records: what every encoding ends in and every fit starts from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.schema.declare import CONSTANT
+
+Array = npt.NDArray[np.float64]
+Encoding = Literal["paper", "schema"]
+Source = Literal["simulated", "public", "declared public", "declared synthetic"]
+
+NORM_MARGIN = 1.0 - 1e-12
+"""Factor on every row, so that rounding cannot lift a norm above 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Records:
+    """Encoded records: X (n, p) with row norms at most 1 and the constant last, y (n,) in {-1, +1}; read-only.
+
+    to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept last, exactly;
+    None where the encoding has no such map (`paper` rescales every row by its own norm).
+    """
+
+    X: Array
+    y: Array
+    feature_names: tuple[str, ...]
+    encoding: Encoding
+    source: Source
+    title: str
+    digest: str
+    to_original: Array | None
+    notes: tuple[str, ...] = ()
+
+
+def make_records(
+    X: Array,
+    y: Array,
+    *,
+    names: tuple[str, ...],
+    encoding: Encoding,
+    source: Source,
+    title: str,
+    to_original: Array | None,
+    notes: tuple[str, ...] = (),
+) -> Records:
+    """Return Records of finished arrays with their digest (SHA-256 of X, y and names); the arrays become read-only."""
+    feature_names = (*names, CONSTANT)
+    state = hashlib.sha256("\n".join((*feature_names, str(X.shape))).encode())
+    for array in (X, y):
+        state.update(np.ascontiguousarray(array).data)
+        array.flags.writeable = False
+    return Records(
+        X=X,
+        y=y,
+        feature_names=feature_names,
+        encoding=encoding,
+        source=source,
+        title=title,
+        digest=state.hexdigest(),
+        to_original=to_original,
+        notes=notes,
+    )

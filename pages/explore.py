@@ -1,0 +1,7 @@
+"""Explore: move the budget and everything else that is public, and see what the intervals become."""
+
+from __future__ import annotations
+
+from ui import explore
+
+explore.page()

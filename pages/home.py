@@ -1,0 +1,7 @@
+"""Start: a working demo with one control, and where to go next."""
+
+from __future__ import annotations
+
+from ui import home
+
+home.page()

@@ -1,0 +1,269 @@
+"""Every page and every control through Streamlit's own test runner: no exception, and the state that must follow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ui.settings import Settings, from_query
+
+ROOT = Path(__file__).resolve().parents[1]
+ALL = {"definitions": ["pure", "zcdp"], "mechanisms": ["objective", "output"], "losses": ["logistic", "huber_svm"]}
+
+
+def start(page: str = "explore", **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if page != "home":
+        app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    check(app)
+    return app
+
+
+def check(app: AppTest) -> None:
+    assert not app.exception
+    assert not app.error
+
+
+def now(app: AppTest) -> Settings:
+    return app.session_state["settings"]
+
+
+def charts_of(app: AppTest) -> list[dict]:
+    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+
+
+def test_home_starts_with_a_working_demo_and_no_decision():
+    app = start("home")
+    assert len(charts_of(app)) == 1
+    assert any("times** as long as without privacy" in m.value for m in app.markdown)
+
+
+def test_home_and_explore_share_the_budget():
+    app = start("home")
+    app.number_input(key="total_number").set_value(2.0).run()
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    check(app)
+    assert charts_of(app)[0]["layout"]["meta"]["total"] == 2.0
+
+
+def test_explore_draws_three_charts_with_alt_text_and_assumptions():
+    app = start()
+    assert len(charts_of(app)) == 3
+    for element in app.get("plotly_chart"):
+        assert len(element.proto.alt) > 40
+    for chart in charts_of(app):
+        assert "c = 0.001" in json.dumps(chart["layout"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "read"),
+    [
+        ("total", 2.0, lambda s: float(s.split.total)),
+        ("n", 12_345, lambda s: s.n),
+        ("c", 0.005, lambda s: s.c),
+        ("level", 0.9, lambda s: s.level),
+        ("d", 7, lambda s: s.d),
+        ("model", 0.6, lambda s: float(s.split.parts[0])),
+        ("hessian", 0.1, lambda s: float(s.split.parts[1])),
+        ("covariance", 0.3, lambda s: float(s.split.parts[2])),
+    ],
+)
+def test_a_typed_number_moves_the_slider_the_state_and_the_charts(key, value, read):
+    app = start()
+    before = charts_of(app)[0]["data"]
+    app.number_input(key=f"{key}_number").set_value(value).run()
+    check(app)
+    assert read(now(app)) == value
+    assert sum(now(app).split.parts) == now(app).split.total
+    slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
+    parts = ["model", "hessian", "covariance"]
+    assert slider.value == (round(now(app).split.share(parts.index(key))) if key in parts else value)
+    assert charts_of(app)[0]["data"] != before
+
+
+def test_sliders_move_the_state():
+    app = start()
+    app.select_slider(key="total_slider").set_value(0.5).run()
+    app.slider(key="hessian_slider").set_value(10.0).run()
+    check(app)
+    assert float(now(app).split.total) == 0.5
+    assert now(app).split.share(1) == pytest.approx(10.0)
+
+
+def test_all_eight_combinations_at_once():
+    app = start(definitions="pure~zcdp", mechanisms="objective~output", losses="logistic~huber_svm")
+    assert len(now(app).combinations) == 8
+    assert any("zCDP" in m.value for m in app.markdown)
+    app.number_input(key="h_number").set_value(0.5).run()
+    check(app)
+    assert now(app).h == 0.5
+
+
+@pytest.mark.parametrize("name", ["total", "model", "hessian", "covariance", "n", "d", "c", "h"])
+def test_every_sweep_draws(name):
+    app = start(losses="logistic~huber_svm", n="60000")
+    app.selectbox(key="sweep").set_value(name).run()
+    check(app)
+    assert charts_of(app)[1]["layout"]["meta"]["sweep"] == name
+
+
+def test_pairing_is_named_on_the_chart():
+    app = start(definitions="pure~zcdp")
+    app.radio(key="pairing").set_value("paper").run()
+    check(app)
+    assert "ρ_k = ε_k²/2" in json.dumps(charts_of(app)[0], ensure_ascii=False)
+
+
+def test_currencies_and_delta():
+    app = start()
+    for currency in ("zcdp", "approx", "pure"):
+        app.segmented_control(key="currency").set_value(currency).run()
+        check(app)
+        assert now(app).currency == currency
+        assert len(charts_of(app)) == 3
+    app.segmented_control(key="currency").set_value("approx").run()
+    before = now(app).split.total
+    app.selectbox(key="delta").set_value("1e-9").run()
+    check(app)
+    assert now(app).split.total < before
+    assert now(app).epsilon == "1"
+
+
+def test_a_lock_holds_and_a_refusal_stands_at_its_control():
+    app = start()
+    app.checkbox(key="model_lock").check().run()
+    app.number_input(key="total_number").set_value(0.3).run()
+    check(app)
+    assert float(now(app).split.total) == 1.0
+    assert any("locked parts already take" in w.value for w in app.warning)
+    app.number_input(key="total_number").set_value(2.0).run()
+    assert str(now(app).split.parts[0]) == "0.5"
+
+
+def test_units_and_odds_ratios():
+    app = start()
+    scaled = charts_of(app)[0]["data"]
+    for units in ("original", "odds"):
+        app.segmented_control(key="units").set_value(units).run()
+        check(app)
+        assert charts_of(app)[0]["layout"]["meta"]["units"] == units
+        assert charts_of(app)[0]["data"] != scaled
+
+
+def test_pin_three_settings_and_go_back():
+    app = start()
+    app.button(key="pin").click().run()
+    app.number_input(key="total_number").set_value(3.0).run()
+    app.button(key="pin").click().run()
+    app.number_input(key="total_number").set_value(5.0).run()
+    app.button(key="pin").click().run()
+    check(app)
+    assert app.button(key="pin").disabled
+    app.button(key="pin_use_0").click().run()
+    check(app)
+    assert float(now(app).split.total) == 1.0
+    app.button(key="pin_drop_1").click().run()
+    check(app)
+    assert len(app.session_state["pins"]) == 2
+
+
+def test_presets_and_reset():
+    app = start()
+    app.button(key="preset_paper").click().run()
+    check(app)
+    assert now(app).pairing == "paper"
+    assert [str(p) for p in now(app).split.parts] == ["0.5", "0.25", "0.25"]
+    app.button(key="reset").click().run()
+    check(app)
+    assert now(app) == Settings()
+
+
+def test_features_by_name():
+    app = start()
+    names = app.multiselect(key="names").options[2:4]
+    app.multiselect(key="names").set_value(list(names)).run()
+    check(app)
+    assert len(now(app).names) == 2
+    app.number_input(key="d_number").set_value(4).run()
+    check(app)
+    assert now(app).names == ()
+
+
+def test_a_small_real_set_is_shown_honestly():
+    app = start(dataset="breast_cancer", n="569")
+    assert any(
+        "noise dominates" in w.value or "rough forecast" in i.value
+        for w in [*app.warning]
+        for i in [*app.info, *app.warning]
+    )
+
+
+def test_the_same_link_gives_the_same_picture():
+    assert charts_of(start(n="5000")) == charts_of(start(n="5000"))
+
+
+def test_a_broken_link_is_said_in_words():
+    app = start(n="minus")
+    assert any("cannot be used" in w.value for w in app.warning)
+
+
+def test_the_link_restores_the_settings():
+    app = start(n="5000", c="0.01")
+    assert from_query({k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()})[0] == now(app)
+
+
+CSV = "age,income,city,rich\n" + "\n".join(
+    f"{20 + i % 50},{1000 + 37 * (i % 80)},{'abc'[i % 3]},{'yes' if i % 4 else 'no'}" for i in range(400)
+)
+
+
+def upload(app: AppTest, content: bytes = CSV.encode(), name: str = "mine.csv") -> None:
+    app.selectbox(key="dataset").set_value("upload").run()
+    app.radio(key="upload_kind").set_value("declared public").run()
+    app.file_uploader(key="upload_file").upload(name, content, "text/csv").run()
+
+
+def test_a_declared_file_is_explored_and_stays_in_its_session():
+    app, other = start(), start()
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    check(app)
+    assert "age" in json.dumps(charts_of(app)[0]["data"])
+    assert "upload" not in json.dumps(dict(app.query_params))
+    other.run()
+    assert "upload" not in other.session_state
+    assert now(other).dataset == "census"
+
+
+def test_a_private_file_is_not_opened():
+    app = start()
+    app.selectbox(key="dataset").set_value("upload").run()
+    app.radio(key="upload_kind").set_value("private").run()
+    check(app)
+    assert not app.get("file_uploader")
+    assert any("not opened here" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,b\n1,2\n3\n4,5,6,7\n", b"a,a\n1,2\n"])
+def test_a_broken_file_ends_in_a_sentence(content):
+    app = start()
+    upload(app, content)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "Traceback" not in app.error[0].value
+
+
+def test_no_uploads_on_a_public_demo(monkeypatch):
+    monkeypatch.setenv("DPCI_PUBLIC_DEMO", "1")
+    app = start()
+    app.selectbox(key="dataset").set_value("upload").run()
+    check(app)
+    assert not app.get("file_uploader")
+    assert any("switched off" in i.value for i in app.info)

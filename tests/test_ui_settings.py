@@ -1,0 +1,113 @@
+"""Settings travel through links, and compared budgets are what the chart says they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpci_core.privacy import pure_to_zcdp, zcdp_to_epsilon
+from ui.budget import from_shares
+from ui.controls import convert_currency
+from ui.settings import SWEEPS, Settings, from_query
+
+some_settings = st.builds(
+    Settings,
+    encoding=st.sampled_from(["schema", "paper"]),
+    names=st.lists(st.sampled_from(["age", "sex=Male", "é|;"]), unique=True).map(tuple),
+    d=st.integers(1, 36),
+    definitions=st.sampled_from([("pure",), ("zcdp",), ("pure", "zcdp")]),
+    mechanisms=st.sampled_from([("objective",), ("output",), ("objective", "output")]),
+    losses=st.sampled_from([("logistic",), ("huber_svm",), ("logistic", "huber_svm")]),
+    currency=st.sampled_from(["pure", "zcdp"]),
+    pairing=st.sampled_from(["guarantee", "paper"]),
+    split=st.decimals("0.05", "9", places=4).map(from_shares),
+    n=st.integers(100, 1_000_000),
+    c=st.floats(1e-6, 1.0),
+    h=st.floats(0.01, 10.0),
+    level=st.floats(0.5, 0.999),
+    sweep=st.sampled_from(SWEEPS),
+    units=st.sampled_from(["scaled", "original", "odds"]),
+)
+
+
+@settings(derandomize=True, max_examples=200)
+@given(some_settings)
+def test_a_link_restores_every_setting(wanted):
+    restored, bad = from_query(wanted.to_query())
+    assert bad == ()
+    assert restored == wanted
+
+
+def test_the_default_needs_no_parameters():
+    assert Settings().to_query() == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("n", "-5"),
+        ("n", "many"),
+        ("c", "nan"),
+        ("c", "0"),
+        ("level", "1.5"),
+        ("split", "1~2"),
+        ("split", "1~2~NaN"),
+        ("split", "1~2~-1"),
+        ("currency", "euro"),
+        ("definitions", ""),
+        ("losses", "hinge"),
+        ("delta", "0"),
+        ("epsilon", "1e99"),
+        ("d", "0"),
+    ],
+)
+def test_a_broken_link_keeps_the_default_and_names_what_it_ignored(name, text):
+    restored, bad = from_query({name: text, "unknown": "x"})
+    assert bad == (name,)
+    assert restored == Settings()
+
+
+def test_combinations_are_the_product_of_the_choices():
+    both = Settings(definitions=("pure", "zcdp"), mechanisms=("objective", "output"), losses=("logistic", "huber_svm"))
+    assert len({c.key for c in both.combinations}) == 8
+    assert len(Settings().combinations) == 2
+
+
+def test_the_papers_pairing_is_part_by_part():
+    pair = Settings(pairing="paper").budget("zcdp")
+    assert pair.parts == tuple(pure_to_zcdp(x) for x in ("0.5", "0.25", "0.25"))
+
+
+def test_the_guarantee_pairing_never_promises_less():
+    now = Settings(pairing="guarantee")
+    assert zcdp_to_epsilon(float(now.budget("zcdp").total), 1e-6) <= 1.0
+    assert zcdp_to_epsilon(float(now.budget("zcdp").total) * 1.001, 1e-6) > 1.0
+
+
+def test_typing_epsilon_delta_buys_the_largest_rho():
+    now = convert_currency(Settings(), "approx")
+    assert now.epsilon == "1"
+    assert float(now.split.total) == pytest.approx(0.02436, rel=1e-3)  # CKS20 at delta = 1e-6
+
+
+def test_changing_the_currency_there_and_back_keeps_the_shares():
+    now = convert_currency(convert_currency(Settings(), "zcdp"), "pure")
+    assert [round(now.split.share(i)) for i in range(3)] == [50, 25, 25]
+    assert convert_currency(Settings(), "zcdp").split.total == Decimal("0.5")
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_a_swept_value_is_the_only_thing_that_moves(name):
+    start = replace(Settings(), losses=("huber_svm",))
+    value = {"total": 2.0, "model": 70.0, "hessian": 10.0, "covariance": 30.0, "n": 5000, "d": 3, "c": 0.1, "h": 2.0}
+    moved = start.swept(name, value[name])
+    if name in ("total", "model", "hessian", "covariance"):
+        assert replace(moved, split=start.split) == start
+        assert sum(moved.split.parts) == moved.split.total
+    else:
+        assert getattr(moved, name) == value[name]
+        assert replace(moved, **{name: getattr(start, name)}) == start

@@ -1,0 +1,344 @@
+"""The controls: each parameter has one value, shown by a slider and a typed number that follow each other.
+
+Widgets are driven from `state.settings()`: their value is written before they are drawn, and their callbacks write
+back. So a value can be set by slider, number, link, preset or another control, and all agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import streamlit as st
+
+from dpci_core.privacy import pure_to_zcdp, to_float_down, zcdp_to_epsilon
+from ui import state, text
+from ui.budget import PARTS, Split, from_shares
+from ui.settings import LIMITS, Currency, Settings
+
+Number = int | float
+Apply = Callable[[Number], None]
+
+CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
+DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
+_REFUSED = "refused"
+
+
+def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, note: str, help: str) -> None:
+    """A logarithmic slider and a number field for one value, with the sentence that moves with it."""
+    low, high = grid[0], grid[-1]
+    value = min(max(value, low), high)
+    options = sorted({*grid, value})
+    st.session_state[f"{key}_slider"] = value
+    st.session_state[f"{key}_number"] = value
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    is_whole = isinstance(value, int)
+    left.select_slider(
+        label,
+        options=options,
+        format_func=text.number if not is_whole else "{:,}".format,
+        key=f"{key}_slider",
+        on_change=_take,
+        args=(f"{key}_slider", key, apply),
+        help=help or None,
+    )
+    right.number_input(
+        f"{label}, typed",
+        min_value=low,
+        max_value=high,
+        step=1 if is_whole else None,
+        format="%d" if is_whole else "%.6g",
+        key=f"{key}_number",
+        on_change=_take,
+        args=(f"{key}_number", key, apply),
+        label_visibility="collapsed",
+    )
+    _footnote(key, note)
+
+
+def _take(widget_key: str, key: str, apply: Apply) -> None:
+    """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
+    st.session_state.pop(_REFUSED, None)
+    value = st.session_state.get(widget_key)
+    if value is None:
+        return
+    try:
+        apply(value)
+    except ValueError as problem:
+        st.session_state[_REFUSED] = (key, str(problem))
+
+
+def _footnote(key: str, note: str) -> None:
+    refused = st.session_state.get(_REFUSED)
+    if refused and refused[0] == key:
+        st.warning(refused[1])
+    if note:
+        st.caption(note)
+
+
+def _log_grid(name: str, per_decade: int, *, whole: bool = False) -> list[Number]:
+    low, high = LIMITS[name]
+    count = round(np.log10(high / low) * per_decade) + 1
+    values: list[Number] = []
+    for x in np.geomspace(low, high, count):
+        values.append(round(float(f"{x:.2g}")) if whole else float(f"{x:.2g}"))
+    return sorted({*values, int(low) if whole else low, int(high) if whole else high})
+
+
+def total_control(settings: Settings) -> None:
+    """The total budget in its currency."""
+    if settings.currency == "approx":
+        value, symbol = float(settings.epsilon), "ε"
+    else:
+        value, symbol = to_float_down(settings.split.total), "ε" if settings.currency == "pure" else "ρ"
+    paired(
+        "total",
+        f"Total budget {symbol}  (← more private · more accurate →)",
+        value,
+        _log_grid(settings.currency, 16),
+        _set_total,
+        note=text.budget_sentence(settings),
+        help=text.PRIVACY_UNIT,
+    )
+
+
+def _set_total(value: Number) -> None:
+    now = state.settings()
+    if now.currency == "approx":
+        target = now.with_epsilon(float(value))
+        state.put(replace(target, split=now.split.with_total(target.split.total)))
+    else:
+        state.put(replace(now, split=now.split.with_total(Decimal(repr(value)))))
+
+
+def currency_control(settings: Settings) -> None:
+    """In which definition the budget is typed, and delta where there is one."""
+    st.session_state["currency"] = settings.currency
+    st.segmented_control(
+        "Privacy definition of the budget",
+        list(CURRENCIES),
+        format_func=CURRENCIES.__getitem__,
+        key="currency",
+        on_change=_set_currency,
+        help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more tightly and is read "
+        "as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that promise.",
+    )
+    if settings.currency != "pure" or settings.is_compared:
+        st.session_state["delta"] = settings.delta
+        choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))
+        st.selectbox(
+            "δ: the chance that the ε promise fails",
+            choices,
+            key="delta",
+            on_change=_set_delta,
+            help="Keep it far below 1 in the number of people in the table.",
+        )
+
+
+def _set_currency() -> None:
+    chosen: Currency | None = st.session_state["currency"]
+    now = state.settings()
+    if chosen is None or chosen == now.currency:
+        return
+    moved = convert_currency(now, chosen)
+    state.put(replace(moved, definitions=(moved.own_definition,)))
+
+
+def convert_currency(now: Settings, chosen: Currency) -> Settings:
+    """The same settings with the budget in another currency, at about the same protection and the same shares."""
+    epsilon = _epsilon(now)
+    total = to_float_down(now.split.total)
+    if chosen == "pure":
+        pot = Decimal(f"{min(max(epsilon, 0.05), 10.0):.3g}")
+    elif now.currency == "pure":
+        pot = pure_to_zcdp(now.split.total)
+    else:
+        pot = now.split.total
+    shares = tuple(f"{part / now.split.total:.4f}" for part in now.split.parts)
+    split = from_shares(pot, (shares[0], shares[1], shares[2]))
+    moved = replace(now, currency=chosen, split=split)
+    if chosen == "approx":
+        target = epsilon if now.currency != "pure" else total
+        moved = replace(moved, split=replace(split)).with_epsilon(float(f"{min(max(target, 0.05), 10.0):.3g}"))
+    return moved
+
+
+def _epsilon(settings: Settings) -> float:
+    total = to_float_down(settings.split.total)
+    return total if settings.currency == "pure" else zcdp_to_epsilon(total, float(settings.delta))
+
+
+def _set_delta() -> None:
+    now = replace(state.settings(), delta=st.session_state["delta"])
+    state.put(now.with_epsilon(float(now.epsilon)) if now.currency == "approx" else now)
+
+
+def split_controls(settings: Settings) -> None:
+    """Three linked parts with locks; they add up to the total exactly."""
+    for index, name in enumerate(PARTS):
+        _part_control(settings.split, index, name)
+    remaining = settings.split.total - sum(settings.split.parts)
+    st.caption(f"Parts add up to {settings.split.total:f} exactly; {remaining:f} is left over. {text.SPLIT_NOTE}")
+
+
+def _part_control(split: Split, index: int, name: str) -> None:
+    amount = float(split.parts[index])
+    share = min(98.0, max(1.0, float(round(split.share(index)))))
+    st.session_state[f"{name}_slider"] = share
+    st.session_state[f"{name}_number"] = amount
+    st.session_state[f"{name}_lock"] = split.locked[index]
+    left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
+    left.slider(
+        f"{text.PART_NAMES[name]}, share of the budget",
+        1.0,
+        98.0,
+        step=1.0,
+        format="%.0f %%",
+        key=f"{name}_slider",
+        on_change=_take,
+        args=(f"{name}_slider", name, lambda value: _move(index, lambda s: s.with_share(index, float(value)))),
+    )
+    middle.number_input(
+        f"{text.PART_NAMES[name]}, amount",
+        min_value=0.0,
+        step=None,
+        format="%.6g",
+        key=f"{name}_number",
+        on_change=_take,
+        args=(f"{name}_number", name, lambda value: _move(index, lambda s: s.with_part(index, Decimal(repr(value))))),
+        label_visibility="collapsed",
+    )
+    right.checkbox(
+        "Lock",
+        key=f"{name}_lock",
+        on_change=lambda: _move(index, lambda s: s.toggled(index)),
+        help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
+    )
+    _footnote(name, text.PART_SENTENCES[name])
+
+
+def _move(index: int, change: Callable[[Split], Split]) -> None:
+    state.update(split=change(state.settings().split))
+
+
+def n_control(settings: Settings, n_table: int) -> None:
+    """Number of records."""
+    paired(
+        "n",
+        "Records n",
+        settings.n,
+        [*_log_grid("n", 10, whole=True)],
+        lambda v: state.update(n=int(v)),
+        note=text.n_sentence(settings, n_table),
+        help="A free number: the shape of the data comes from the table, its size from here.",
+    )
+
+
+def d_control(settings: Settings, names: tuple[str, ...]) -> None:
+    """Number of features, or which ones."""
+    chosen = len(settings.names) or min(settings.d, len(names))
+    paired(
+        "d",
+        "Features d",
+        chosen,
+        list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
+        lambda v: state.update(d=min(int(v), len(names)), names=()),
+        note=text.d_sentence(settings, chosen + 1),
+        help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
+    )
+    st.session_state["names"] = [n for n in settings.names if n in names]
+    st.multiselect(
+        "… or choose features by name",
+        names,
+        key="names",
+        on_change=lambda: state.update(names=tuple(n for n in names if n in st.session_state["names"])),
+        placeholder="the first d of the list",
+    )
+
+
+def model_controls(settings: Settings) -> None:
+    """c, h and the confidence level."""
+    paired(
+        "c",
+        "Penalty c",
+        settings.c,
+        _log_grid("c", 10),
+        lambda v: state.update(c=float(v)),
+        note=text.c_sentence(settings),
+        help="c·|θ|² is added to the average loss; the constant is penalised like every coefficient.",
+    )
+    if "huber_svm" in settings.losses:
+        paired(
+            "h",
+            "Huber width h (SVM only)",
+            settings.h,
+            _log_grid("h", 10),
+            lambda v: state.update(h=float(v)),
+            note=text.h_sentence(settings),
+            help="The hinge loss has a kink; differential privacy needs it rounded.",
+        )
+    levels: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]
+    paired(
+        "level",
+        "Confidence level",
+        settings.level,
+        levels,
+        lambda v: state.update(level=float(v)),
+        note=text.level_sentence(settings),
+        help="Higher levels give longer intervals.",
+    )
+
+
+def _pills(key: str, label: str, options: dict[str, str], chosen: tuple[str, ...], field: str, help: str) -> None:
+    st.session_state[key] = list(chosen)
+
+    def take() -> None:
+        picked = tuple(o for o in options if o in st.session_state[key])
+        if picked:  # at least one stays: an empty choice would leave nothing to draw
+            state.update(**{field: picked})
+
+    st.pills(
+        label,
+        list(options),
+        selection_mode="multi",
+        format_func=options.__getitem__,
+        key=key,
+        on_change=take,
+        help=help,
+    )
+
+
+def combination_controls(settings: Settings) -> None:
+    """Loss, mechanism and definition; every combination of what is chosen is drawn."""
+    losses = {"logistic": "Logistic regression", "huber_svm": "Huber SVM"}
+    mechanisms = {"objective": "Objective perturbation", "output": "Output perturbation"}
+    definitions = {"pure": "Pure ε", "zcdp": "zCDP"}
+    _pills("losses", "Model", losses, settings.losses, "losses", "Logistic regression gives odds; the SVM does not.")
+    _pills(
+        "mechanisms",
+        "Where the noise goes",
+        mechanisms,
+        settings.mechanisms,
+        "mechanisms",
+        "Objective: the fitting problem is tilted at random before it is solved. Output: noise is added to the answer.",
+    )
+    _pills(
+        "definitions",
+        "Compare definitions",
+        definitions,
+        settings.definitions,
+        "definitions",
+        "Choose both to draw pure and concentrated differential privacy side by side.",
+    )
+    if settings.is_compared:
+        st.session_state["pairing"] = settings.pairing
+        words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
+        st.radio(
+            "The two definitions are paired by",
+            list(words),
+            format_func=words.__getitem__,
+            key="pairing",
+            on_change=lambda: state.update(pairing=st.session_state["pairing"]),
+        )

@@ -1,0 +1,301 @@
+"""The Explore page: controls beside three charts, pins to compare, downloads."""
+
+from __future__ import annotations
+
+import time
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core import datasets
+from dpci_core.errors import ConvergenceError, DataRejectedError
+from ui import charts, compute, controls, pins, state, text, upload
+from ui.settings import SWEEPS, Settings
+
+SWEEP_NAMES = {
+    "total": "Total budget",
+    "model": "Share for the coefficients (%)",
+    "hessian": "Share for the curvature (%)",
+    "covariance": "Share for the gradient covariance (%)",
+    "n": "Records n",
+    "d": "Features d",
+    "c": "Penalty c",
+    "h": "Huber width h",
+}
+UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
+
+
+def page() -> None:
+    """Draw the page."""
+    settings = state.settings()
+    st.title("Explore")
+    st.markdown(
+        "Publishing a model about people with a privacy guarantee means adding noise. **Move the budget and see how "
+        "long the confidence intervals of the coefficients become**, next to the shortest they could be."
+    )
+    _link_problem()
+    with st.sidebar:
+        names = _data_controls()
+    settings = state.settings()
+    if settings.dataset == "upload" and state.upload() is None:
+        st.info("Bring your file in the panel at the left, or choose another data set there.")
+        state.mirror_to_link()
+        return
+    with st.sidebar:
+        _other_controls(settings, names)
+    settings = state.settings()
+    started = time.perf_counter()
+    try:
+        with st.spinner("Fitting …", show_time=True, width="content"):
+            view = compute.compute(settings, state.source())
+    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+        st.error(str(problem))
+        return
+    _warnings(view)
+    _headline(view)
+    _charts(view, len(names))
+    pins.panel(view)
+    st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
+    state.mirror_to_link()
+
+
+def _link_problem() -> None:
+    bad = st.session_state.pop("link_problem", ())
+    if bad:
+        st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
+
+
+def _data_controls() -> tuple[str, ...]:
+    """Data set, encoding; returns the names of the features on offer."""
+    settings = state.settings()
+    left, right = st.columns(2)
+    left.button("The paper's settings", on_click=state.paper_preset, key="preset_paper", width="stretch")
+    right.button("Reset", on_click=state.reset, key="reset", width="stretch")
+    infos = {info.key: info for info in datasets.list_datasets()}
+    st.session_state["dataset"] = settings.dataset
+    st.selectbox(
+        "Data",
+        [*infos, "upload"],
+        format_func=lambda key: _dataset_label(infos, key),
+        key="dataset",
+        on_change=_take_dataset,
+    )
+    if settings.dataset == "upload":
+        upload.panel()
+        kept = state.upload()
+        return kept.schema.feature_names if kept else ()
+    info = infos[settings.dataset]
+    st.caption(info.sentence)
+    if missing := st.session_state.pop("missing_dataset", None):
+        st.warning(missing)
+    if len(info.encodings) > 1:
+        st.session_state["encoding"] = settings.encoding
+        words = {"schema": "by declared bounds (usable on private data)", "paper": "as in the paper (public data only)"}
+        st.radio(
+            "Encoding",
+            list(info.encodings),
+            format_func=words.__getitem__,
+            key="encoding",
+            on_change=lambda: state.update(encoding=st.session_state["encoding"]),
+            help="The paper scales columns by their largest value and rows by their length, which reads the data; "
+            "a release may only use bounds that were declared beforehand. The difference in length is its cost.",
+        )
+    return datasets.feature_names(settings.dataset)
+
+
+def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
+    if key == "upload":
+        return "Your own file …"
+    info = infos[key]
+    return f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
+
+
+def _take_dataset() -> None:
+    key = st.session_state["dataset"]
+    if key == "upload":
+        state.update(dataset="upload", names=(), encoding="schema")
+        return
+    info = {i.key: i for i in datasets.list_datasets()}[key]
+    if not info.available:
+        st.session_state["missing_dataset"] = f"{info.title} is not on this machine. Get it with `{info.how_to_get}`."
+        return
+    encoding = state.settings().encoding if state.settings().encoding in info.encodings else info.encodings[0]
+    state.update(dataset=key, names=(), d=min(10, info.max_features), n=info.n_rows, encoding=encoding)
+
+
+def _other_controls(settings: Settings, names: tuple[str, ...]) -> None:
+    st.subheader("Privacy budget")
+    controls.currency_control(settings)
+    controls.total_control(settings)
+    with st.expander("Split of the budget", expanded=True):
+        controls.split_controls(settings)
+    with st.expander("How the numbers convert"):
+        st.markdown(text.conversion_details(settings))
+    st.subheader("Study")
+    kept = state.upload()
+    controls.n_control(
+        settings, len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings.dataset)
+    )
+    controls.d_control(settings, names)
+    st.subheader("Model")
+    controls.combination_controls(settings)
+    controls.model_controls(settings)
+
+
+def _warnings(view: compute.View) -> None:
+    if len(set(view.records.y.tolist())) == 1:
+        st.warning("All rows of this table belong to one class. The method works, but there is nothing to tell apart.")
+    for note in view.records.notes:
+        st.caption(note)
+    for outcome in view.outcomes:
+        name = outcome.combination.label
+        if outcome.forecast is None:
+            st.warning(f"**{name}**: {outcome.refusal}")
+        elif outcome.forecast.validity.grade == "unusable":
+            reasons = " ".join(outcome.forecast.validity.reasons)
+            st.warning(f"**{name}: noise dominates, so no interval is drawn.** {reasons}")
+        elif outcome.forecast.validity.grade == "rough":
+            reasons = " ".join(outcome.forecast.validity.reasons)
+            st.info(f"**{name}: rough forecast.** {reasons}")
+
+
+def _headline(view: compute.View) -> None:
+    if not view.drawn:
+        return
+    for outcome, column in zip(view.drawn, st.columns(len(view.drawn), gap="small"), strict=True):
+        made = outcome.forecast
+        assert made is not None
+        ratio = made.ci_length_mean / made.vi_length_mean
+        with column.container(border=True):
+            st.markdown(f"**{outcome.combination.label}**")
+            st.metric("Mean interval length", text.number(made.ci_length_mean))
+            st.markdown(
+                f"**{ratio:.2f}×** the variability interval ({text.number(made.vi_length_mean)}), "
+                f"**{made.ci_length_mean / made.nonprivate_length_mean:.1f}×** the non-private one "
+                f"({text.number(made.nonprivate_length_mean)}). Forecast coverage "
+                f"**{100 * made.coverage_mean:.1f} %**. {text.budget_words(made.design, float(view.settings.delta))}"
+            )
+
+
+def _charts(view: compute.View, max_features: int) -> None:
+    settings = view.settings
+    caption = text.assumptions(settings, view.records)
+    meta = {"settings": settings.to_query(), "total": float(settings.split.total), "n": settings.n, "c": settings.c}
+    _interval_chart(view, caption, meta)
+    _sweep_chart(view, caption, meta, max_features)
+    _coverage_chart(view, caption, meta)
+
+
+def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
+    st.subheader("Each coefficient's interval")
+    units = _units_control(view)
+    with st.expander("How to read this chart"):
+        st.markdown(text.HOW_TO_READ)
+    rows = compute.interval_rows(view, units)
+    if not rows:
+        st.info("Nothing to draw at these settings: see the notes above for what helps.")
+        return
+    figure = charts.interval_chart(
+        rows, caption=caption, meta={**meta, "units": units}, source=view.records.source, odds=units == "odds"
+    )
+    show("intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows))
+
+
+def _units_control(view: compute.View) -> str:
+    if view.records.to_original is None:
+        st.caption(
+            "Original units need the encoding by declared bounds: the paper's row scaling has no exact way back."
+        )
+        return "scaled"
+    options = [u for u in UNITS if u != "odds" or view.settings.losses == ("logistic",)]
+    chosen = view.settings.units if view.settings.units in options else "scaled"
+    st.session_state["units"] = chosen
+    st.segmented_control(
+        "Units of the coefficients",
+        options,
+        format_func=UNITS.__getitem__,
+        key="units",
+        on_change=lambda: state.update(units=st.session_state["units"] or "scaled"),
+    )
+    return chosen
+
+
+def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_features: int) -> None:
+    st.subheader("What one control does over its whole range")
+    settings = view.settings
+    options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
+    name = settings.sweep if settings.sweep in options else "total"
+    st.session_state["sweep"] = name
+    st.selectbox(
+        "Sweep",
+        options,
+        format_func=SWEEP_NAMES.__getitem__,
+        key="sweep",
+        on_change=lambda: state.update(sweep=st.session_state["sweep"]),
+    )
+    curves = state.memo().get(
+        ("sweep", view.records.digest, name, settings.to_query().__repr__()),
+        lambda: compute.sweep(settings, state.source(), name, max_features),
+    )
+    note = ""
+    if name in ("c", "h", "d"):
+        note = f"Curves fitted on the first {min(compute.SUBSAMPLE, len(view.records.y)):,} rows of the table."
+    if name == "d":
+        note += " Shown is the first coefficient, because the others change with d."
+    y_label = "Length for the first coefficient" if name == "d" else "Mean length over coefficients"
+    figure = charts.sweep_chart(
+        curves,
+        x_label=SWEEP_NAMES[name],
+        x_log=name in ("total", "n", "c", "h"),
+        current=current_value(settings, name),
+        caption=f"{caption}. {note}".strip(),
+        meta={**meta, "sweep": name},
+        y_label=y_label,
+        source=view.records.source,
+    )
+    if note:
+        st.caption(note)
+    sentence = charts.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=current_value(settings, name))
+    show("sweep", figure, sentence, charts.sweep_table(curves, x_label=SWEEP_NAMES[name]))
+
+
+def current_value(settings: Settings, name: str) -> float:
+    """Where a swept control stands now."""
+    if name == "total":
+        return float(settings.epsilon) if settings.currency == "approx" else float(settings.split.total)
+    if name in ("model", "hessian", "covariance"):
+        return settings.split.share(("model", "hessian", "covariance").index(name))
+    if name == "d":
+        return float(len(settings.names) or settings.d)
+    return float(getattr(settings, name))
+
+
+def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
+    st.subheader("Coverage: how often the interval contains the coefficient")
+    with st.expander("What coverage means"):
+        st.markdown(text.HOW_COVERAGE)
+    rows = [
+        (o.combination, view.records.feature_names, o.forecast.coverage) for o in view.drawn if o.forecast is not None
+    ]
+    if not rows:
+        st.info("Nothing to draw at these settings: see the notes above for what helps.")
+        return
+    level = view.settings.level
+    figure = charts.coverage_chart(rows, level=level, caption=caption, meta=meta, source=view.records.source)
+    show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
+
+
+def show(key: str, figure: object, sentence: str, table: pd.DataFrame) -> None:
+    """A chart with its sentence, its table and the table's download."""
+    st.plotly_chart(figure, key=f"chart_{key}", config=charts.plot_config(key), alt=sentence)
+    st.markdown(sentence)
+    with st.expander("The numbers as a table"):
+        st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
+        st.download_button(
+            "Download CSV",
+            table.to_csv(index=False).encode(),
+            file_name=f"dpci_{key}.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key=f"{key}_csv",
+        )

@@ -1,0 +1,57 @@
+"""Pinned settings, up to three, side by side."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from ui import state, text
+from ui.compute import View
+
+
+def panel(view: View) -> None:
+    """The pin button and the pinned settings beside each other."""
+    st.subheader("Compare")
+    pins = state.pins()
+    full = len(pins) >= state.MAX_PINS
+    st.button(
+        "Pin these settings",
+        key="pin",
+        on_click=_pin,
+        args=(view,),
+        disabled=full or not view.drawn,
+        help=f"Keeps the present numbers so that you can move on and compare. At most {state.MAX_PINS}.",
+    )
+    if not pins:
+        st.caption("Pin a setting, change something, pin again: they stand here side by side.")
+        return
+    for index, (column, pin) in enumerate(zip(st.columns(state.MAX_PINS), pins, strict=False)):
+        with column.container(border=True):
+            st.markdown(f"**{pin.name}**")
+            st.caption(pin.assumptions)
+            st.dataframe(pd.DataFrame(pin.rows), hide_index=True, key=f"pin_table_{index}")
+            st.button("Go back to it", key=f"pin_use_{index}", on_click=state.put, args=(pin.settings,))
+            st.button("Remove", key=f"pin_drop_{index}", on_click=_drop, args=(index,))
+
+
+def _drop(index: int) -> None:
+    state.pins().pop(index)
+
+
+def _pin(view: View) -> None:
+    pins = state.pins()
+    if len(pins) >= state.MAX_PINS:
+        return
+    rows = tuple(
+        {
+            "what": o.combination.short,
+            "length": text.number(o.forecast.ci_length_mean),
+            "variability": text.number(o.forecast.vi_length_mean),
+            "ratio": f"{o.forecast.ci_length_mean / o.forecast.vi_length_mean:.2f}×",
+            "coverage": f"{100 * o.forecast.coverage_mean:.1f} %",
+        }
+        for o in view.drawn
+        if o.forecast is not None
+    )
+    number = 1 + max((int(p.name.split()[-1]) for p in pins), default=0)
+    pins.append(state.Pin(f"Setting {number}", view.settings, text.assumptions(view.settings, view.records), rows))

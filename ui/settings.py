@@ -1,0 +1,198 @@
+"""Everything a person can set, as one frozen value: what pages read, links carry and results are stamped with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from decimal import Decimal
+from itertools import product
+from typing import Any, Literal
+
+from dpci_core import ZCDP, HuberSVM, Logistic, Loss, PureDP
+from dpci_core.design import Design
+from dpci_core.privacy import Budget, Pairing, epsilon_to_zcdp, pair_budget
+from dpci_core.schema import Encoding
+from ui.budget import Split, from_shares
+from ui.palette import Combination
+
+Currency = Literal["pure", "zcdp", "approx"]
+
+DEFAULT_ROWS = 30_000
+"""Rows of the simulated census on which moments are taken."""
+SWEEPS = ("total", "model", "hessian", "covariance", "n", "d", "c", "h")
+LIMITS: dict[str, tuple[float, float]] = {
+    "pure": (0.05, 10.0),
+    "zcdp": (0.0005, 20.0),
+    "approx": (0.05, 10.0),
+    "n": (100, 1_000_000),
+    "c": (1e-6, 1.0),
+    "h": (0.01, 10.0),
+    "level": (0.5, 0.999),
+}
+"""Range of each number control: the slider's ends and what may be typed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The state of Explore. Amounts are decimal strings, so that links and comparisons are exact."""
+
+    dataset: str = "census"
+    encoding: Encoding = "schema"
+    names: tuple[str, ...] = ()
+    d: int = 10
+    definitions: tuple[str, ...] = ("pure",)
+    mechanisms: tuple[str, ...] = ("objective", "output")
+    losses: tuple[str, ...] = ("logistic",)
+    currency: Currency = "pure"
+    epsilon: str = "1"
+    delta: str = "1e-6"
+    pairing: Pairing = "guarantee"
+    split: Split = field(default_factory=lambda: from_shares(Decimal(1)))
+    n: int = DEFAULT_ROWS
+    c: float = 0.001
+    h: float = 1.0
+    level: float = 0.95
+    sweep: str = "total"
+    units: str = "scaled"
+
+    @property
+    def combinations(self) -> tuple[Combination, ...]:
+        """The chosen definitions x mechanisms x losses, in a fixed order."""
+        chosen = product(
+            [x for x in ("pure", "zcdp") if x in self.definitions],
+            [x for x in ("objective", "output") if x in self.mechanisms],
+            [x for x in ("logistic", "huber_svm") if x in self.losses],
+        )
+        return tuple(Combination(*triple) for triple in chosen)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether a budget in another definition has to be paired with the typed one."""
+        return any(definition != self.own_definition for definition in self.definitions)
+
+    @property
+    def own_definition(self) -> str:
+        """The definition in which the budget is typed: (epsilon, delta) is spent as zCDP."""
+        return "pure" if self.currency == "pure" else "zcdp"
+
+    def budget(self, definition: str) -> Budget:
+        """The budget of a combination: the typed one, or its pair under `pairing`."""
+        model, hessian, covariance = self.split.parts
+        kind = PureDP if self.own_definition == "pure" else ZCDP
+        own = kind(model=model, hessian=hessian, covariance=covariance)
+        return own if definition == self.own_definition else pair_budget(own, rule=self.pairing, delta=self.delta)
+
+    def loss(self, name: str) -> Loss:
+        """The loss of a combination."""
+        return Logistic() if name == "logistic" else HuberSVM(h=self.h)
+
+    def design(self, combination: Combination) -> Design:
+        """The design of one combination under these settings."""
+        return Design(
+            loss=self.loss(combination.loss),
+            mechanism=combination.mechanism,
+            budget=self.budget(combination.definition),
+            regularization=self.c,
+            confidence_level=self.level,
+        )
+
+    def swept(self, name: str, value: float) -> Settings:
+        """These settings with one control moved; parts scale with the total, others give way to a part."""
+        if name == "total":
+            return self.with_epsilon(value) if self.currency == "approx" else self._with_pot(_decimal(value))
+        if name in ("model", "hessian", "covariance"):
+            index = ("model", "hessian", "covariance").index(name)
+            free = replace(self.split, locked=(False, False, False))
+            return replace(self, split=free.with_share(index, value))
+        if name == "d":
+            return replace(self, d=round(value), names=())
+        change: dict[str, Any] = {name: round(value) if name == "n" else float(value)}
+        return replace(self, **change)
+
+    def with_epsilon(self, epsilon: float) -> Settings:
+        """Set the epsilon of an (epsilon, delta) budget; the split divides the rho it buys."""
+        moved = self._with_pot(epsilon_to_zcdp(epsilon, float(self.delta)))
+        return replace(moved, epsilon=f"{epsilon:.12g}")
+
+    def _with_pot(self, total: Decimal) -> Settings:
+        free = replace(self.split, locked=(False, False, False))
+        return replace(self, split=replace(free.with_total(total), locked=self.split.locked))
+
+    def to_query(self) -> dict[str, str]:
+        """The settings that differ from the defaults, as the parameters of a link."""
+        now, default = _flat(self), _flat(Settings())
+        return {k: v for k, v in now.items() if v != default[k]}
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(f"{value:.6g}")
+
+
+def _flat(settings: Settings) -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        if isinstance(value, Split):
+            flat["split"] = "~".join(str(p) for p in value.parts)
+            flat["locked"] = "".join("01"[lock] for lock in value.locked)
+        elif isinstance(value, tuple):
+            flat[f.name] = "~".join(value)
+        else:
+            flat[f.name] = str(value)
+    return flat
+
+
+def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """Rebuild settings from a link; what cannot be read keeps its default and is named in the second value."""
+    settings, bad = Settings(), []
+    for name, text in query.items():
+        if name == "locked" or name not in {f.name for f in fields(Settings)}:
+            continue
+        try:
+            value: Any = _split_from(text, query.get("locked", "000")) if name == "split" else _parse(name, text)
+            settings = replace(settings, **{name: value})
+        except (ValueError, ArithmeticError):
+            bad.append(name)
+    return settings, tuple(bad)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "encoding": ("schema", "paper"),
+    "currency": ("pure", "zcdp", "approx"),
+    "pairing": ("guarantee", "paper"),
+    "sweep": SWEEPS,
+    "units": ("scaled", "original", "odds"),
+    "definitions": ("pure", "zcdp"),
+    "mechanisms": ("objective", "output"),
+    "losses": ("logistic", "huber_svm"),
+}
+
+
+def _parse(name: str, text: str) -> object:
+    example = asdict(Settings())[name]
+    if isinstance(example, tuple):
+        items = tuple(text.split("~")) if text else ()
+        if name in _CHOICES and (not items or not set(items) <= set(_CHOICES[name])):
+            raise ValueError(name)
+        return items
+    if isinstance(example, int | float):
+        number = int(text) if isinstance(example, int) else float(text)
+        low, high = LIMITS.get(name, (1, 1_000))
+        if not low <= number <= high:
+            raise ValueError(name)
+        return number
+    if name in ("epsilon", "delta"):
+        low, high = LIMITS["approx"] if name == "epsilon" else (1e-15, 0.1)
+        if not low <= float(Decimal(text)) <= high:
+            raise ValueError(name)
+    elif name in _CHOICES and text not in _CHOICES[name]:
+        raise ValueError(name)
+    return text
+
+
+def _split_from(text: str, locked: str) -> Split:
+    parts = [Decimal(p) for p in text.split("~")]
+    if len(parts) != 3 or any(not p.is_finite() for p in parts) or not 1e-6 <= sum(parts) <= 1e3:
+        raise ValueError("split")
+    flags = [c == "1" for c in locked.ljust(3, "0")]
+    return Split(sum(parts, Decimal(0)), (parts[0], parts[1], parts[2]), (flags[0], flags[1], flags[2]))

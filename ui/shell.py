@@ -1,0 +1,29 @@
+"""The Streamlit script that every session runs: page settings and navigation.
+
+Not named after a sibling of `pages/`, and pages are registered by absolute path: Streamlit would otherwise serve a deep
+link straight from the folder, past this file.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from ui import explore, home  # noqa: E402, F401 (imported here so that the heap is frozen with them)
+from ui.warm import freeze_gc  # noqa: E402
+
+freeze_gc()
+st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide")
+st.navigation(
+    [
+        st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
+        st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore"),
+    ],
+    position="top",
+).run()

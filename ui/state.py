@@ -1,0 +1,120 @@
+"""The one state of a session: settings in `st.session_state`, restored from the link, mirrored back to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import streamlit as st
+
+from dpci_core import datasets
+from ui.budget import from_shares
+from ui.compute import LRU, PUBLIC, Source, Store, Upload
+from ui.settings import Settings, from_query
+
+_SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
+MAX_PINS = 3
+
+
+def settings() -> Settings:
+    """The settings of this session; a first visit takes them from the link."""
+    if _SETTINGS not in st.session_state:
+        restored, bad = from_query({k: str(v) for k, v in st.query_params.items()})
+        known = {info.key for info in datasets.list_datasets() if info.available}
+        if restored.dataset not in known:
+            restored = replace(restored, dataset="census", names=())
+            bad = (*bad, "dataset")
+        st.session_state[_SETTINGS] = restored
+        st.session_state["link_problem"] = bad
+    return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
+
+
+def put(new: Settings) -> None:
+    """Replace the settings."""
+    st.session_state[_SETTINGS] = new
+
+
+def update(**changes: Any) -> None:
+    """Change some settings."""
+    put(replace(settings(), **changes))
+
+
+def mirror_to_link() -> None:
+    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there."""
+    now = settings()
+    if now.dataset == "upload":
+        now = replace(now, dataset="census", names=())
+    query = now.to_query()
+    if dict(st.query_params) != query:
+        st.query_params.from_dict(query)
+
+
+def reset() -> None:
+    """Back to the defaults; the uploaded file goes too."""
+    st.session_state.pop(_UPLOAD, None)
+    st.session_state.pop(_STORE, None)
+    put(Settings())
+
+
+def paper_preset() -> None:
+    """The settings of the paper's figures: Adult where it is installed, epsilon 0.5/0.25/0.25, c 0.001, h 1, d 10."""
+    available = {info.key: info for info in datasets.list_datasets() if info.available}
+    key = "adult" if "adult" in available else "census"
+    put(
+        Settings(
+            dataset=key,
+            encoding="paper",
+            definitions=("pure", "zcdp"),
+            mechanisms=("objective",),
+            pairing="paper",
+            split=from_shares(Decimal(1)),
+            n=available[key].n_rows,
+        )
+    )
+
+
+def source() -> Source:
+    """Where the present settings take their table from."""
+    if settings().dataset == "upload" and upload() is not None:
+        store = st.session_state.setdefault(_STORE, Store())
+        return Source(store, upload())
+    return Source(PUBLIC)
+
+
+def upload() -> Upload | None:
+    """The table this session uploaded, if any."""
+    return st.session_state.get(_UPLOAD)
+
+
+def set_upload(new: Upload | None) -> None:
+    """Keep an uploaded table in this session, with a fresh store for what is computed from it."""
+    st.session_state[_UPLOAD] = new
+    st.session_state[_STORE] = Store()
+    st.session_state[_MEMO] = LRU(64)
+
+
+def memo() -> LRU:
+    """What this session computed lately: small results only, never records."""
+    return st.session_state.setdefault(_MEMO, LRU(64))  # type: ignore[no-any-return]
+
+
+def is_public_demo() -> bool:
+    """Whether uploads are switched off for everyone (`DPCI_PUBLIC_DEMO=1`)."""
+    return os.environ.get("DPCI_PUBLIC_DEMO") == "1"
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A setting kept for comparison, with its headline numbers as they were."""
+
+    name: str
+    settings: Settings
+    assumptions: str
+    rows: tuple[dict[str, str], ...]
+
+
+def pins() -> list[Pin]:
+    """The pinned settings of this session, at most three."""
+    return st.session_state.setdefault(_PINS, [])  # type: ignore[no-any-return]

@@ -1,0 +1,208 @@
+"""All wording that depends on a value: the sentence under each control, assumptions on charts, explanations."""
+
+from __future__ import annotations
+
+import math
+
+from dpci_core.design import Design
+from dpci_core.privacy import (
+    analytic_gaussian_epsilon,
+    approx_risk,
+    pure_risk,
+    to_float_down,
+    zcdp_to_epsilon,
+    zcdp_to_epsilon_published,
+)
+from dpci_core.schema import Records
+from dpci_core.sensitivity import smallest_regularization
+from ui.settings import Settings
+
+LARGE_EPSILON = 3.0
+"""Above this epsilon the risk sentence is flagged: one person's odds move by a factor of 20."""
+
+SOURCE_WORDS = {
+    "simulated": "Simulated data",
+    "public": "Public data",
+    "declared public": "Your file, declared public",
+    "declared synthetic": "Your file, declared synthetic",
+}
+
+PRIVACY_UNIT = (
+    "Protected is one row (one person): neighbouring tables differ in the value of one record, "
+    "and the number of rows n is public."
+)
+
+
+def number(x: float, digits: int = 3) -> str:
+    """A number for people: 3 significant digits, thousands with commas, no exponent between 1e-4 and 1e7."""
+    if not math.isfinite(x):
+        return "-"
+    if x == 0:
+        return "0"
+    if abs(x) >= 1000:
+        return (
+            f"{round(x, digits - 1 - math.floor(math.log10(abs(x)))):,.0f}" if abs(x) < 1e7 else f"{x:.{digits - 1}e}"
+        )
+    if abs(x) < 1e-4:
+        return f"{x:.{digits - 1}e}"
+    return f"{x:.{digits}g}"
+
+
+def percent(x: float) -> str:
+    """A share as percent; near the ends it never rounds to 0 or 100."""
+    if 0.99 < x < 1:
+        return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
+    return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
+
+
+def risk_pure(epsilon: float) -> str:
+    """What a pure epsilon lets an attacker learn about one person."""
+    return (
+        f"Someone who is 50 % sure what one person's record says can become at most "
+        f"**{percent(pure_risk(epsilon))}** sure by seeing everything you publish."
+    )
+
+
+def risk_approx(epsilon: float, delta: float) -> str:
+    """What an (epsilon, delta) guarantee lets an attacker find."""
+    found = min(100.0, 100.0 * approx_risk(epsilon, delta))
+    return (
+        f"Of 100 people whose record is in the table instead of someone else's, an attacker who allows 1 false alarm "
+        f"in 100 recognises at most **{number(found, 2)}** (1 would be blind guessing)."
+    )
+
+
+def budget_sentence(settings: Settings) -> str:
+    """Risk sentence of the total budget, with epsilon(delta) beside rho and a flag on a large budget."""
+    total = to_float_down(settings.split.total)
+    if settings.currency == "pure":
+        sentence, epsilon = risk_pure(total), total
+    else:
+        epsilon = zcdp_to_epsilon(total, float(settings.delta))
+        sentence = f"{epsilon_of(settings)} {risk_approx(epsilon, float(settings.delta))}"
+    if epsilon > LARGE_EPSILON:
+        sentence += " **Large budget:** this is weak protection for one person."
+    return sentence
+
+
+def epsilon_of(settings: Settings) -> str:
+    """rho and its epsilon(delta), one sentence."""
+    total = to_float_down(settings.split.total)
+    epsilon = zcdp_to_epsilon(total, float(settings.delta))
+    return f"ρ = {number(total)} means (ε = {number(epsilon)}, δ = {settings.delta})."
+
+
+def conversion_details(settings: Settings) -> str:
+    """The conversions behind the headline, for whoever asks."""
+    delta = float(settings.delta)
+    if settings.currency == "pure":
+        total = to_float_down(settings.split.total)
+        return (
+            f"A pure ε of {number(total)} holds with δ = 0, and is at most ρ = ε²/2 = {number(total**2 / 2)} in zCDP."
+        )
+    rho = to_float_down(settings.split.total)
+    return (
+        f"Headline: Canonne, Kamath, Steinke 2020, ε = {number(zcdp_to_epsilon(rho, delta), 4)}. The older published "
+        f"conversion ρ + 2√(ρ log(1/δ)) gives {number(zcdp_to_epsilon_published(rho, delta), 4)}; for output "
+        f"perturbation alone, whose releases are exactly Gaussian, the analytic formula gives "
+        f"{number(analytic_gaussian_epsilon(rho, delta), 4)}. δ is the chance that the ε bound fails to hold."
+    )
+
+
+PART_SENTENCES = {
+    "model": "For the coefficients themselves: more here, and the estimates scatter less.",
+    "hessian": "For the curvature, which turns scatter into interval length: too little, and lengths become erratic.",
+    "covariance": "For the spread of the gradients, the sampling part of the length: too little, and lengths inflate.",
+}
+PART_NAMES = {"model": "Coefficients", "hessian": "Curvature (Hessian)", "covariance": "Gradient covariance"}
+SPLIT_NOTE = (
+    "All three parts are about the same people: a small part does not protect “that part” more, only the total counts."
+)
+
+
+def n_sentence(settings: Settings, n_table: int) -> str:
+    """Number of records."""
+    each = "Four times as many records halve the sampling error and quarter the privacy noise."
+    if settings.n > n_table:
+        return f"{each} Beyond the {n_table:,} rows at hand: extrapolated."
+    return each
+
+
+def d_sentence(settings: Settings, p: int) -> str:
+    """Number of features."""
+    entries = p * p
+    return f"With the constant column {p} coefficients, and two matrices of {entries:,} numbers that need noise too."
+
+
+def c_sentence(settings: Settings) -> str:
+    """The penalty."""
+    smallest = []
+    for combination in settings.combinations:
+        if combination.mechanism == "objective":
+            design_loss = settings.loss(combination.loss)
+            part = to_float_down(settings.budget(combination.definition).model)
+            epsilon = part if combination.definition == "pure" else math.sqrt(2 * part)
+            smallest.append(smallest_regularization(epsilon=epsilon, n_records=settings.n, loss=design_loss))
+    rule = f" Objective perturbation needs c above {number(max(smallest), 2)} here." if smallest else ""
+    return f"Pulls coefficients toward 0 and makes them less noisy; the interval covers the pulled coefficient.{rule}"
+
+
+def h_sentence(settings: Settings) -> str:
+    """Width of the Huber corner."""
+    return (
+        f"The SVM's kink is rounded between margins {number(1 - settings.h)} and {number(1 + settings.h)}; "
+        "a sharper kink (small h) needs more noise on the curvature."
+    )
+
+
+def level_sentence(settings: Settings) -> str:
+    """Confidence level."""
+    missed = 1000 * (1 - settings.level)
+    return f"Of 1,000 such studies about {number(missed)} would give an interval that misses."
+
+
+def assumptions(settings: Settings, records: Records) -> str:
+    """Every assumed value, as it stands on each chart and export."""
+    shares = "/".join(f"{settings.split.share(i):.3g}" for i in range(3))
+    symbol = "ε" if settings.currency == "pure" else "ρ"
+    delta = "" if settings.currency == "pure" and not settings.is_compared else f", δ = {settings.delta}"
+    h = f", h = {settings.h:g}" if "huber_svm" in settings.losses else ""
+    return (
+        f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n = {settings.n:,}, "
+        f"{symbol} = {settings.split.total:f}{delta}, split {shares} %, c = {settings.c:g}{h}, "
+        f"level {100 * settings.level:g} %, published calibration, forecast{pairing_words(settings)}"
+    )
+
+
+def pairing_words(settings: Settings) -> str:
+    """How pure and zCDP budgets are paired, where both are on a chart."""
+    if not settings.is_compared:
+        return ""
+    if settings.pairing == "paper":
+        return ", paired by ρ_k = ε_k²/2"
+    return f", paired by equal (ε, δ = {settings.delta})"
+
+
+def budget_words(design: Design, delta: float) -> str:
+    """The budget of one design in its own definition and as (epsilon, delta)."""
+    total = to_float_down(design.budget.total)
+    if design.definition == "pure":
+        return f"ε = {number(total)}"
+    return f"ρ = {number(total)}, that is ε = {number(zcdp_to_epsilon(total, delta))} at δ = {delta:g}"
+
+
+HOW_TO_READ = """
+**Three bars for each coefficient, on one axis.**
+- **Private interval**: what you would publish. It covers the penalised coefficient of the population.
+- **Variability interval**: the spread of the private estimates themselves. No valid interval around them is shorter on
+  average.
+- **Non-private interval**: what the same table would give without any privacy noise.
+
+The number at the right is private length ÷ variability length: 1.00× is as short as it can be.
+"""
+
+HOW_COVERAGE = """
+A 95 % interval should contain the coefficient it estimates in 95 of 100 repetitions. Dots right of the line mean the
+interval is longer than it needs to be; dots left of it mean it promises too much. These are *forecasts* from
+asymptotic theory, with no simulation error because nothing is simulated.
+"""
