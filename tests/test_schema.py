@@ -81,7 +81,7 @@ def test_norms_stay_below_one_in_floating_point() -> None:
             rng.choice([-3.0, 7.0, 1e300, -np.inf], size=(50, d)), columns=[f"x{i}" for i in range(d)]
         )
         norms = np.linalg.norm(coded(corners.assign(bought="no"), schema).X, axis=1)
-        assert norms.max() <= 1.0
+        assert norms.max() <= 1.0 - 0.99e-12
         assert norms.min() > 1.0 - 1e-11  # and nothing is given away: corners reach the bound
 
 

@@ -87,13 +87,14 @@ def _fill(
         result[i] = min(wanted, rest - behind)
         weight -= parts[i]
         rest -= result[i]
-    result[free[-1]] = rest
+    result[free[-1]] = rest.normalize()
     return result[0], result[1], result[2]
 
 
 def _round(total: Decimal, amount: Decimal) -> Decimal:
     """Round down to `DIGITS` significant digits of the total."""
-    return amount.quantize(Decimal(1).scaleb(total.adjusted() - DIGITS), rounding=ROUND_FLOOR)
+    step = Decimal(1).scaleb(total.adjusted() - DIGITS)
+    return amount.quantize(step, rounding=ROUND_FLOOR).normalize()
 
 
 def from_shares(total: Decimal, shares: tuple[str, str, str] = ("0.5", "0.25", "0.25")) -> Split:

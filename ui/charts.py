@@ -64,7 +64,7 @@ def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: in
     """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
     badge, colour = SOURCE_MARKS[source]
     lines = textwrap.wrap(caption, _CAPTION_WIDTH)
-    bottom, top = 64 + 15 * len(lines), 34 + 22 * legend_rows
+    bottom, top = 84 + 15 * len(lines), 24 + 20 * legend_rows
     fig.update_layout(
         meta=meta,
         height=height + bottom + top,
@@ -81,7 +81,7 @@ def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: in
         yref="paper",
         x=0,
         y=0,
-        yshift=-46,
+        yshift=-74,
         yanchor="top",
         xanchor="left",
         showarrow=False,
@@ -92,10 +92,11 @@ def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: in
         text=f"<b>{badge}</b>",
         xref="paper",
         yref="paper",
-        x=1,
+        x=0,
         y=0,
-        xanchor="right",
-        yanchor="bottom",
+        xanchor="left",
+        yanchor="top",
+        yshift=-46,
         showarrow=False,
         font={"size": 11, "color": colour},
         bordercolor=colour,
@@ -111,6 +112,13 @@ def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: in
 def _span(rows: IntervalRows, length: Array, odds: bool) -> tuple[Array, Array]:
     low, high = rows.estimate - length / 2, rows.estimate + length / 2
     return (np.exp(np.clip(low, -50, 50)), np.exp(np.clip(high, -50, 50))) if odds else (low, high)
+
+
+def _legend(combination: Combination, many: int, word: str) -> str:
+    """ "private interval" alone where there is only one combination, with its name in front otherwise."""
+    if word == "non-private" or many == 1:
+        return f"{word} interval"
+    return f"{combination.label if many == 2 else combination.short}: {word}"
 
 
 def _segments(low: Array, high: Array, y: Array) -> tuple[list[float | None], list[float | None]]:
@@ -140,14 +148,15 @@ def interval_chart(
         )
         for word, length, colour, width, opacity in parts:
             low, high = _span(item, length, odds)
-            xs, ys = _segments(low, high, y)
+            # The non-private line runs just below the bars: on them it could not be seen.
+            xs, ys = _segments(low, high, y - 0.4 if word == "non-private" else y)
             fig.add_scatter(
                 x=xs,
                 y=ys,
                 mode="lines",
                 line={"color": colour, "width": width},
                 opacity=opacity,
-                name=f"{item.combination.short}: {word}" if word != "non-private" else "non-private",
+                name=_legend(item.combination, many, word),
                 legendgroup=item.combination.key if word != "non-private" else "non-private",
                 showlegend=word != "non-private" or place == 0,
                 hoverinfo="skip",
@@ -169,7 +178,8 @@ def interval_chart(
     title = "odds ratio per unit" if odds else "coefficient"
     fig.update_xaxes(title={"text": title, "standoff": 4}, gridcolor=_GRID, zeroline=False, automargin=True)
     height = max(220, int(k * (16 * many + 13)))
-    return _finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1)
+    fig = _finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1)
+    return fig.update_layout(margin_r=58)
 
 
 def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None:
@@ -199,7 +209,8 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
             x=1,
             xref="paper",
             y=float(at),
-            xanchor="right",
+            xanchor="left",
+            xshift=6,
             yanchor="middle",
             showarrow=False,
             font={"size": 11, "color": style.colour},

@@ -6,14 +6,14 @@ back. So a value can be set by slider, number, link, preset or another control, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-import numpy as np
 import streamlit as st
 
-from dpci_core.privacy import pure_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui import state, text
 from ui.budget import PARTS, Split, from_shares
 from ui.settings import LIMITS, Currency, Settings
@@ -33,7 +33,8 @@ def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply
     options = sorted({*grid, value})
     st.session_state[f"{key}_slider"] = value
     st.session_state[f"{key}_number"] = value
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    st.markdown(f"**{label}**", help=help or None)
+    left, right = st.columns([3, 2], vertical_alignment="center")
     is_whole = isinstance(value, int)
     left.select_slider(
         label,
@@ -42,7 +43,7 @@ def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply
         key=f"{key}_slider",
         on_change=_take,
         args=(f"{key}_slider", key, apply),
-        help=help or None,
+        label_visibility="collapsed",
     )
     right.number_input(
         f"{label}, typed",
@@ -78,13 +79,17 @@ def _footnote(key: str, note: str) -> None:
         st.caption(note)
 
 
-def _log_grid(name: str, per_decade: int, *, whole: bool = False) -> list[Number]:
+_FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
+_COARSE = (1, 1.25, 1.6, 2, 2.5, 3, 4, 5, 6, 8)
+
+
+def _log_grid(name: str, mantissas: tuple[float, ...] = _COARSE, *, whole: bool = False) -> list[Number]:
+    """Round numbers, evenly spaced on a logarithmic scale, between the limits of a control and with both ends."""
     low, high = LIMITS[name]
-    count = round(np.log10(high / low) * per_decade) + 1
-    values: list[Number] = []
-    for x in np.geomspace(low, high, count):
-        values.append(round(float(f"{x:.2g}")) if whole else float(f"{x:.2g}"))
-    return sorted({*values, int(low) if whole else low, int(high) if whole else high})
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    values = {float(f"{m}e{e}") for m in mantissas for e in exponents}
+    inside = sorted({low, high, *(v for v in values if low <= v <= high)})
+    return [round(v) for v in inside] if whole else [float(v) for v in inside]
 
 
 def total_control(settings: Settings) -> None:
@@ -95,11 +100,11 @@ def total_control(settings: Settings) -> None:
         value, symbol = to_float_down(settings.split.total), "ε" if settings.currency == "pure" else "ρ"
     paired(
         "total",
-        f"Total budget {symbol}  (← more private · more accurate →)",
+        f"Total budget {symbol}",
         value,
-        _log_grid(settings.currency, 16),
+        _log_grid(settings.currency, _FINE),
         _set_total,
-        note=text.budget_sentence(settings),
+        note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
         help=text.PRIVACY_UNIT,
     )
 
@@ -147,22 +152,15 @@ def _set_currency() -> None:
 
 
 def convert_currency(now: Settings, chosen: Currency) -> Settings:
-    """The same settings with the budget in another currency, at about the same protection and the same shares."""
-    epsilon = _epsilon(now)
-    total = to_float_down(now.split.total)
-    if chosen == "pure":
-        pot = Decimal(f"{min(max(epsilon, 0.05), 10.0):.3g}")
-    elif now.currency == "pure":
-        pot = pure_to_zcdp(now.split.total)
-    else:
+    """The same settings with the budget in another currency: about the same (epsilon, delta), the same shares."""
+    epsilon = float(f"{min(max(_epsilon(now), LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
+    shares = tuple(f"{part / now.split.total:.6g}" for part in now.split.parts)
+    rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
+    pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else rho
+    if chosen == "zcdp" and now.currency == "approx":
         pot = now.split.total
-    shares = tuple(f"{part / now.split.total:.4f}" for part in now.split.parts)
-    split = from_shares(pot, (shares[0], shares[1], shares[2]))
-    moved = replace(now, currency=chosen, split=split)
-    if chosen == "approx":
-        target = epsilon if now.currency != "pure" else total
-        moved = replace(moved, split=replace(split)).with_epsilon(float(f"{min(max(target, 0.05), 10.0):.3g}"))
-    return moved
+    moved = replace(now, currency=chosen, split=from_shares(pot, (shares[0], shares[1], shares[2])))
+    return moved.with_epsilon(epsilon) if chosen == "approx" else moved
 
 
 def _epsilon(settings: Settings) -> float:
@@ -179,8 +177,7 @@ def split_controls(settings: Settings) -> None:
     """Three linked parts with locks; they add up to the total exactly."""
     for index, name in enumerate(PARTS):
         _part_control(settings.split, index, name)
-    remaining = settings.split.total - sum(settings.split.parts)
-    st.caption(f"Parts add up to {settings.split.total:f} exactly; {remaining:f} is left over. {text.SPLIT_NOTE}")
+    st.caption(f"The parts add up to {settings.split.total:f} exactly; nothing is left over. {text.SPLIT_NOTE}")
 
 
 def _part_control(split: Split, index: int, name: str) -> None:
@@ -189,7 +186,8 @@ def _part_control(split: Split, index: int, name: str) -> None:
     st.session_state[f"{name}_slider"] = share
     st.session_state[f"{name}_number"] = amount
     st.session_state[f"{name}_lock"] = split.locked[index]
-    left, middle, right = st.columns([4, 3, 2], vertical_alignment="bottom")
+    st.markdown(f"**{text.PART_NAMES[name]}**", help="Its share of the budget, the amount, and a lock for the amount.")
+    left, middle, right = st.columns([4, 3, 3], vertical_alignment="center")
     left.slider(
         f"{text.PART_NAMES[name]}, share of the budget",
         1.0,
@@ -199,6 +197,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
         key=f"{name}_slider",
         on_change=_take,
         args=(f"{name}_slider", name, lambda value: _move(index, lambda s: s.with_share(index, float(value)))),
+        label_visibility="collapsed",
     )
     middle.number_input(
         f"{text.PART_NAMES[name]}, amount",
@@ -229,7 +228,7 @@ def n_control(settings: Settings, n_table: int) -> None:
         "n",
         "Records n",
         settings.n,
-        [*_log_grid("n", 10, whole=True)],
+        _log_grid("n", whole=True),
         lambda v: state.update(n=int(v)),
         note=text.n_sentence(settings, n_table),
         help="A free number: the shape of the data comes from the table, its size from here.",
@@ -264,7 +263,7 @@ def model_controls(settings: Settings) -> None:
         "c",
         "Penalty c",
         settings.c,
-        _log_grid("c", 10),
+        _log_grid("c"),
         lambda v: state.update(c=float(v)),
         note=text.c_sentence(settings),
         help="c·|θ|² is added to the average loss; the constant is penalised like every coefficient.",
@@ -274,7 +273,7 @@ def model_controls(settings: Settings) -> None:
             "h",
             "Huber width h (SVM only)",
             settings.h,
-            _log_grid("h", 10),
+            _log_grid("h"),
             lambda v: state.update(h=float(v)),
             note=text.h_sentence(settings),
             help="The hinge loss has a kink; differential privacy needs it rounded.",

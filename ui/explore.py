@@ -22,6 +22,8 @@ SWEEP_NAMES = {
     "c": "Penalty c",
     "h": "Huber width h",
 }
+NOISE_DOMINATES = 10.0
+"""A private interval this many times as long as the non-private one is called useless in words."""
 UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
 
 
@@ -153,10 +155,20 @@ def _warnings(view: compute.View) -> None:
             st.warning(f"**{name}**: {outcome.refusal}")
         elif outcome.forecast.validity.grade == "unusable":
             reasons = " ".join(outcome.forecast.validity.reasons)
-            st.warning(f"**{name}: noise dominates, so no interval is drawn.** {reasons}")
+            st.warning(f"**{name}: this forecast cannot be used, so no interval is drawn.** {reasons}")
+            continue
         elif outcome.forecast.validity.grade == "rough":
             reasons = " ".join(outcome.forecast.validity.reasons)
             st.info(f"**{name}: rough forecast.** {reasons}")
+        if (
+            outcome.forecast
+            and outcome.forecast.ci_length_mean > NOISE_DOMINATES * outcome.forecast.nonprivate_length_mean
+        ):
+            times = outcome.forecast.ci_length_mean / outcome.forecast.nonprivate_length_mean
+            st.warning(
+                f"**{name}: the privacy noise dominates.** The intervals are {text.number(times, 2)} times as long as "
+                "without privacy. More records, a larger budget or a larger c help, in this order."
+            )
 
 
 def _headline(view: compute.View) -> None:

@@ -13,7 +13,7 @@ from ui.settings import Settings
 
 def page() -> None:
     """Draw the page: the demo stands on the simulated census with the session's own budget."""
-    st.title("How long will my confidence intervals be under differential privacy?")
+    st.header("How long will my confidence intervals be under differential privacy?")
     st.markdown(
         "Suppose you publish how age, education or working hours go with a high income, learnt from records of "
         "real people. **Differential privacy** adds noise so that nobody can tell what one person's record said. "
@@ -32,7 +32,7 @@ def page() -> None:
     view = compute.compute(demo, compute.Source(compute.PUBLIC))
     with left:
         _summary(view)
-        st.page_link("../pages/explore.py", label="Explore everything: data, model, split, n, c …", icon="🔎")
+        st.page_link("../pages/explore.py", label="**Explore everything →** data, model, split, n, c …")
     with right:
         rows = compute.interval_rows(view, "scaled")
         if rows:

@@ -19,7 +19,9 @@ from ui import explore, home  # noqa: E402, F401 (imported here so that the heap
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
-st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide")
+st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide", initial_sidebar_state=380)
+# Streamlit leaves six rem above the first line; the charts need the room.
+st.html("<style>.stMainBlockContainer {padding-top: 4rem; padding-bottom: 3rem}</style>")
 st.navigation(
     [
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),

@@ -106,7 +106,7 @@ CORRELATIONS: dict[tuple[str, str], float] = {
     ("age", "capital_gain"): 0.2,
     ("age", "capital_loss"): 0.1,
     ("age", "fnlwgt"): -0.08,
-    ("age", "marital_status"): 0.55,
+    ("age", "marital_status"): 0.65,
     ("age", "occupation"): 0.05,
     ("age", "workclass"): 0.2,
     ("education_num", "hours_per_week"): 0.17,

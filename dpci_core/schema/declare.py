@@ -19,7 +19,7 @@ class NumericColumn:
     high: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+        if not (math.isfinite(self.high - self.low) and self.low < self.high):
             raise ValueError(f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}.")
 
     @property

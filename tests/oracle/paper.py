@@ -28,7 +28,7 @@ class Setting:
 
 
 def sigmoid(z):
-    return 1.0 / (1.0 + np.exp(-z))
+    return 0.5 * (1.0 + np.tanh(z / 2.0))
 
 
 # --- the losses of section 3 ------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ def sigmoid(z):
 
 def loss_value(z, loss, h):
     if loss == "logistic":
-        return np.log(1.0 + np.exp(-z))
+        return np.logaddexp(0.0, -z)
     middle = (1.0 + h - z) ** 2 / (4.0 * h)
     return np.where(z > 1.0 + h, 0.0, np.where(np.abs(1.0 - z) <= h, middle, 1.0 - z))
 
