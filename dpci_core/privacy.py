@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ Pairing = Literal["paper", "guarantee"]
 
 _FLOOR = Context(prec=28, rounding=ROUND_FLOOR)
 _EXACT = Context(prec=200)
+_SMALLEST = math.ulp(0.0)
 _PARTS = ("model", "hessian", "covariance")
 _RHO_DIGITS = 12
 """Significant digits kept of a rho that was solved for, rounded down."""
@@ -107,8 +109,9 @@ class ApproxDP:
             raise ValueError(f"Expected shares to have 3 entries, got {len(shares)}.")
         names = ("model", "hessian", "covariance")
         exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, names, strict=True))
-        if sum(exact) != 1:
-            raise ValueError(f"Expected shares to add up to exactly 1, got {sum(exact)}.")
+        total = reduce(_EXACT.add, exact)  # the caller's decimal context could round a sum above 1 to 1
+        if total != 1:
+            raise ValueError(f"Expected shares to add up to exactly 1, got {total}.")
         object.__setattr__(self, "shares", exact)
 
     def to_zcdp(self) -> ZCDP:
@@ -185,12 +188,14 @@ def zcdp_to_delta(rho: float, epsilon: float) -> float:
         return (2.0 * alpha - 1.0) * rho - epsilon + math.log1p(-1.0 / alpha)
 
     low, high = 1.0 + 1e-12, 2.0
+    if derivative(low) >= 0:
+        return 1.0
     while derivative(high) < 0:
         high *= 2.0
     alpha = brentq(derivative, low, high, xtol=1e-14, rtol=1e-14)
     k = alpha - 1.0
     log_delta = k * (alpha * rho - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(k)
-    return min(1.0, math.exp(log_delta) * (1.0 + 1e-9))
+    return min(1.0, math.exp(min(log_delta, 0.0)) * (1.0 + 1e-9) + _SMALLEST)
 
 
 def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) -> Decimal:
@@ -205,7 +210,9 @@ def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) ->
     def excess(log_rho: float) -> float:
         return convert(math.exp(log_rho), delta) - epsilon
 
-    low, high = math.log(1e-300), math.log(epsilon) + 1e-9  # rho never exceeds epsilon: alpha > 1
+    low, high = math.log(1e-300), math.log(epsilon)
+    while excess(high) < 0:  # a large delta makes the bound smaller than rho
+        high += 1.0
     rho = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))
     rounded = Context(prec=_RHO_DIGITS, rounding=ROUND_FLOOR).create_decimal_from_float(rho)
     while convert(to_float_down(rounded), delta) > epsilon:

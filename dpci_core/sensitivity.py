@@ -32,7 +32,8 @@ def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> fl
     """
     check_positive(epsilon=epsilon)
     check_count(n_records=n_records)
-    return loss.max_curvature / (2.0 * n_records * math.expm1(epsilon))
+    # Written with e^-epsilon: e^epsilon overflows for an epsilon that protects nobody but is allowed.
+    return loss.max_curvature * math.exp(-epsilon) / (2.0 * n_records * -math.expm1(-epsilon))
 
 
 def objective_noise_rate(*, epsilon: float, n_records: int, regularization: float, loss: Loss) -> float:
@@ -59,9 +60,9 @@ def objective_noise_rate(*, epsilon: float, n_records: int, regularization: floa
 
 
 def _round_up_3_digits(x: float) -> float:
-    """The next number above x with three significant digits."""
+    """A number above x with three significant digits, the next or the one after it."""
     unit = 10.0 ** (math.floor(math.log10(x)) - 2)
-    return (math.floor(x / unit) + 1) * unit
+    return (math.floor(x / unit * (1.0 + 1e-9)) + 1) * unit
 
 
 def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) -> float:

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, private_intervals
+from dpci_core.erm import moments_at, solve
 from dpci_core.intervals import error_variance
 from dpci_core.perturbation import model_noise
+from dpci_core.private_moments import private_matrix
+from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
 from tests.oracle import paper
 
 H_WIDTH = 0.5
@@ -119,6 +122,40 @@ def sd_with_se(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def mean_with_se(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Column means and their standard errors."""
     return sample.mean(axis=0), sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("loss", ["logistic", "huber_svm"])
+def test_fit_moments_and_sensitivities_agree(loss: str, scale: float) -> None:
+    # The differences that a comparison of whole runs is too noisy to see.
+    design, setting = make_pair("pure", "output", loss)
+    X, y = simulated_table()
+    A, n = y[:, None] * X, len(X)
+    fitted = solve(A, loss=design.loss, regularization=REGULARIZATION).theta
+    np.testing.assert_allclose(fitted, paper.minimise(X, y, setting), atol=1e-4)
+    theta = scale * np.array([2.0, -1.0, 0.5])
+    H, S = moments_at(A, theta, loss=design.loss, regularization=REGULARIZATION)
+    np.testing.assert_allclose(H, paper.hessian_matrix(X, y, theta, setting), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(S, paper.gradient_covariance(X, y, theta, setting), rtol=1e-10, atol=1e-13)
+    radius = float(np.linalg.norm(theta))
+    ours = hessian_sensitivity(loss=design.loss, n_records=n)
+    assert ours == pytest.approx(paper.sensitivity_of_hessian(n, setting), rel=1e-12)
+    ours = covariance_sensitivity(loss=design.loss, n_records=n, radius=radius)
+    assert ours == pytest.approx(paper.sensitivity_of_covariance(n, theta, setting), rel=1e-12)
+
+
+@pytest.mark.parametrize("floor_binds", [False, True])
+@pytest.mark.parametrize("definition", ["pure", "zcdp"])
+def test_private_matrices_agree(definition: str, floor_binds: bool) -> None:
+    _, setting = make_pair(definition, "output", "logistic")
+    M, amount, sensitivity = np.diag([0.5, 0.3, 0.2]), 0.25, 0.02 if floor_binds else 0.002
+    rng, n_draws = np.random.default_rng(13), 3000
+    arguments = {"sensitivity": sensitivity, "amount": amount, "kind": definition, "floor": 2.0 * REGULARIZATION}
+    ours = np.array([private_matrix(M, rng=rng, **arguments).matrix for _ in range(n_draws)]).reshape(n_draws, 9)
+    oracle = [paper.algorithm_2(M, sensitivity, amount, setting, rng) for _ in range(n_draws)]
+    for statistic in (mean_with_se, sd_with_se):
+        (a, se_a), (b, se_b) = statistic(ours), statistic(np.reshape(oracle, (n_draws, 9)))
+        assert np.all(np.abs(a - b) <= MAX_SE * np.hypot(se_a, se_b))
 
 
 @pytest.mark.parametrize("table", TABLES)

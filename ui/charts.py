@@ -49,13 +49,13 @@ class SweepCurve:
     extrapolated_from: float | None = None
 
 
-def plot_config(name: str) -> dict[str, object]:
-    """Modebar with one click to an SVG file; PNG stays available through the second button of the browser's menu."""
+def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
+    """Modebar whose camera button saves the chart as "svg" or "png", in the browser."""
     return {
         "displaylogo": False,
         "responsive": True,
         "scrollZoom": False,
-        "toImageButtonOptions": {"format": "svg", "filename": f"dpci_{name}"},
+        "toImageButtonOptions": {"format": picture, "scale": 2 if picture == "png" else 1, "filename": f"dpci_{name}"},
         "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
     }
 

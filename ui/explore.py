@@ -142,6 +142,15 @@ def _other_controls(settings: Settings, names: tuple[str, ...]) -> None:
     st.subheader("Model")
     controls.combination_controls(settings)
     controls.model_controls(settings)
+    st.subheader("Pictures")
+    st.segmented_control(
+        "A chart's camera button saves",
+        ["svg", "png"],
+        format_func=str.upper,
+        default="svg",
+        key="picture",
+        persist_state="session",
+    )
 
 
 def _warnings(view: compute.View) -> None:
@@ -299,7 +308,12 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
 
 def show(key: str, figure: object, sentence: str, table: pd.DataFrame) -> None:
     """A chart with its sentence, its table and the table's download."""
-    st.plotly_chart(figure, key=f"chart_{key}", config=charts.plot_config(key), alt=sentence)
+    st.plotly_chart(
+        figure,
+        key=f"chart_{key}",
+        config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
+        alt=sentence,
+    )
     st.markdown(sentence)
     with st.expander("The numbers as a table"):
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")

@@ -1,0 +1,138 @@
+"""Losses against hand values, finite differences and the bounds the privacy proofs use."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpci_core.losses import HuberSVM, Logistic, Loss
+
+WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
+LOSSES: tuple[Loss, ...] = (Logistic(), *(HuberSVM(h=h) for h in WIDTHS))
+
+
+@pytest.fixture(params=LOSSES, ids=repr)
+def loss(request: pytest.FixtureRequest) -> Loss:
+    return request.param
+
+
+def margins(loss: Loss) -> np.ndarray:
+    """A grid over both tails, dense in the middle branch and with its two kinks."""
+    h = getattr(loss, "h", 1.0)
+    return np.concatenate([np.linspace(-40, 40, 2001), 1 + h * np.linspace(-1.5, 1.5, 601), [1 - h, 1.0, 1 + h]])
+
+
+def test_logistic_by_hand() -> None:
+    # sigmoid(log 3) = 3/4, so every value is a simple fraction.
+    z = np.log([1.0, 3.0, 1.0 / 3.0])
+    f = Logistic()
+    assert f.value(z) == pytest.approx(np.log([2.0, 4.0 / 3.0, 4.0]), rel=1e-14)
+    assert f.slope(z) == pytest.approx([-0.5, -0.25, -0.75], rel=1e-14)
+    assert f.curvature(z) == pytest.approx([0.25, 0.1875, 0.1875], rel=1e-14)
+    assert f.max_curvature == 0.25
+
+
+def test_huber_by_hand() -> None:
+    f = HuberSVM(h=0.5)
+    z = np.array([2.0, 1.5, 1.25, 1.0, 0.75, 0.5, 0.25, -3.0])
+    assert f.value(z) == pytest.approx([0, 0, 0.03125, 0.125, 0.28125, 0.5, 0.75, 4.0], abs=1e-15)
+    assert f.slope(z) == pytest.approx([0, 0, -0.25, -0.5, -0.75, -1, -1, -1], abs=1e-15)
+    assert f.curvature(z) == pytest.approx([0, 1, 1, 1, 1, 1, 0, 0], abs=1e-15)
+    assert f.max_curvature == 1.0
+    assert HuberSVM(h=2.0).max_curvature == 0.25
+
+
+@pytest.mark.parametrize("h", WIDTHS)
+def test_huber_is_the_hinge_outside_its_middle_branch(h: float) -> None:
+    z = np.array([1 - h - 7, 1 - h - 0.01, 1 - h, 1 + h, 1 + h + 0.01, 1 + h + 7])
+    assert HuberSVM(h=h).value(z) == pytest.approx(np.maximum(0.0, 1 - z), abs=1e-12 + 4e-16 * h)
+    assert HuberSVM(h=h).value(np.array([1.0])) == pytest.approx([h / 4])
+
+
+def test_slope_is_the_derivative_of_value(loss: Loss) -> None:
+    z = margins(loss)
+    step = 1e-6 * min(1.0, getattr(loss, "h", 1.0) * 10)
+    numeric = (loss.value(z + step) - loss.value(z - step)) / (2 * step)
+    np.testing.assert_allclose(loss.slope(z), numeric, atol=step * loss.max_curvature + 5e-14 / step)
+
+
+def test_curvature_is_the_derivative_of_slope_away_from_kinks(loss: Loss) -> None:
+    h = getattr(loss, "h", 1.0)
+    z = margins(loss)
+    z = z[np.abs(np.abs(1 - z) - h) > 1e-3 * h] if isinstance(loss, HuberSVM) else z
+    step = 1e-4 * h
+    numeric = (loss.slope(z + step) - loss.slope(z - step)) / (2 * step)
+    np.testing.assert_allclose(loss.curvature(z), numeric, atol=1e-8 + 1e-7 * loss.max_curvature + 1e-11 / step)
+
+
+def test_bounds_hold_and_are_attained(loss: Loss) -> None:
+    z = margins(loss)
+    slope, curvature = loss.slope(z), loss.curvature(z)
+    assert np.all((slope <= 0) & (slope >= -1))
+    assert slope.min() == pytest.approx(-1, abs=1e-12)
+    assert np.all((curvature >= 0) & (curvature <= loss.max_curvature))
+    assert curvature.max() == pytest.approx(loss.max_curvature, rel=1e-12)
+    assert np.all(loss.value(z) >= 0)
+
+
+def test_extreme_margins(loss: Loss) -> None:
+    # filterwarnings = error turns any overflow into a failure.
+    z = np.array([-1e3, 1e3, -1e8, 1e8])
+    h = getattr(loss, "h", 0.0)
+    assert np.all(np.isfinite(loss.value(z)))
+    assert loss.value(z) == pytest.approx([1e3 + (1 if h else 0), 0, 1e8 + (1 if h else 0), 0], abs=1e-9)
+    assert loss.slope(z) == pytest.approx([-1, 0, -1, 0], abs=1e-15)
+    assert loss.curvature(z) == pytest.approx(np.zeros(4), abs=1e-15)
+
+
+def test_logistic_keeps_precision_in_the_right_tail() -> None:
+    z = np.array([30.0, 300.0, 700.0])
+    assert Logistic().value(z) == pytest.approx(np.exp(-z), rel=1e-12, abs=0)
+    assert Logistic().slope(z) == pytest.approx(-np.exp(-z), rel=1e-12, abs=0)
+    assert Logistic().curvature(-z) == pytest.approx(np.exp(-z), rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 5.0, 1e3])
+def test_max_squared_slope_bounds_the_ball(loss: Loss, radius: float) -> None:
+    z = np.linspace(-radius, radius, 4001)
+    assert np.max(loss.slope(z) ** 2) <= loss.max_squared_slope(radius) * (1 + 1e-15)
+
+
+def test_max_squared_slope_by_hand() -> None:
+    assert Logistic().max_squared_slope(0.0) == pytest.approx(0.25, rel=1e-15)
+    assert Logistic().max_squared_slope(math.log(3)) == pytest.approx(0.5625, rel=1e-14)
+    assert Logistic().max_squared_slope(1e3) == 1.0
+    for radius in (0.0, 2.0, 1e9):
+        assert HuberSVM(h=0.5).max_squared_slope(radius) == 1.0
+
+
+def test_max_squared_slope_is_attained_by_the_logistic() -> None:
+    worst = float(Logistic().slope(np.array([-2.0]))[0]) ** 2
+    assert Logistic().max_squared_slope(2.0) == pytest.approx(worst, rel=1e-14)
+
+
+def test_convexity(loss: Loss) -> None:
+    assert np.all(np.diff(loss.slope(np.sort(margins(loss)))) >= -1e-15)
+
+
+@pytest.mark.parametrize("h", [0, -1.0, math.nan, math.inf, "1", None])
+def test_bad_width_is_named(h: object) -> None:
+    with pytest.raises(ValueError, match=r"Expected h="):
+        HuberSVM(h=h)  # type: ignore[arg-type]
+
+
+def test_losses_compare_and_hash() -> None:
+    assert Logistic() == Logistic()
+    assert len({HuberSVM(h=1.0), HuberSVM(h=1.0), HuberSVM(h=2.0), Logistic()}) == 3
+    assert (Logistic().name, HuberSVM(h=1.0).name) == ("logistic", "huber_svm")
+    with pytest.raises(AttributeError):
+        HuberSVM(h=1.0).h = 2.0  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Loss()  # type: ignore[abstract]
+
+
+def test_shape_is_kept(loss: Loss) -> None:
+    z = np.zeros((2, 3, 4))
+    assert loss.value(z).shape == loss.slope(z).shape == loss.curvature(z).shape == z.shape
