@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,8 @@ from dpci_core import (
     forecast,
     private_intervals,
 )
+from ui import compute
+from ui.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 C = 0.001
@@ -86,6 +89,39 @@ def _sweep(fits: dict[object, Moments], designs: list[Design]) -> None:
             forecast(fits[design.loss], design=design, n_records=round(n), n_draws=16)
 
 
+MOVES = {"total": "total budget", "n": "n", "c": "c", "h": "h", "d": "d"}
+
+
+def page(d: int, dataset: str) -> None:
+    """Server time of one move on Explore: forecast, interval rows and the sweep of the moved control."""
+    source = compute.Source(compute.PUBLIC)
+    now = replace(Settings(), dataset=dataset, d=d, n=30_000, encoding="schema" if dataset == "census" else "paper")
+    eight = replace(now, definitions=("pure", "zcdp"), losses=("logistic", "huber_svm"))
+    for settings in (now, eight):
+        compute.compute(settings, source)
+        for name, word in MOVES.items():
+            sweep = name if name != "h" or "huber_svm" in settings.losses else "total"
+            start = time.perf_counter()
+            moved = settings.swept(name, 1.3 * (d if name == "d" else float(_value(settings, name))))
+            compute.interval_rows(compute.compute(moved, source), "scaled")
+            compute.sweep(moved, source, sweep, datasets_features(dataset))
+            took = time.perf_counter() - start
+            row(
+                f"page: move {word}, {dataset}, d = {d}",
+                took,
+                f"{len(settings.combinations)} combinations, first visit",
+            )
+
+
+def _value(settings: Settings, name: str) -> float:
+    return float(settings.split.total) if name == "total" else float(getattr(settings, name))
+
+
+def datasets_features(key: str) -> int:
+    """Features a named set has, up to the 36 of the page's promise."""
+    return min(36, next(info.max_features for info in datasets.list_datasets() if info.key == key))
+
+
 def application() -> None:
     """Cold start of the dashboard until its first chart is in the page's answer, and resident memory."""
     port = free_port()
@@ -139,6 +175,10 @@ def main() -> None:
     print("| task | median time | |\n|---|---|---|")
     for d in (10, 36):
         core(d)
+    available = {info.key for info in datasets.list_datasets() if info.available}
+    for dataset in ("census", "kdd99"):
+        for d in (10, 26) if dataset in available else ():
+            page(d, dataset)
     if not args.no_app:
         application()
 

@@ -86,7 +86,8 @@ def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: in
         xanchor="left",
         showarrow=False,
         align="left",
-        font={"size": 10, "color": _QUIET},
+        font={"size": 10},
+        opacity=0.85,
     )
     fig.add_annotation(
         text=f"<b>{badge}</b>",
@@ -98,9 +99,9 @@ def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: in
         yanchor="top",
         yshift=-46,
         showarrow=False,
-        font={"size": 11, "color": colour},
+        font={"size": 11},
         bordercolor=colour,
-        borderwidth=1,
+        borderwidth=2,
         borderpad=3,
     )
     return fig
@@ -196,7 +197,7 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
         x=centre.tolist(),
         y=y.tolist(),
         mode="markers",
-        marker={"color": style.colour, "symbol": style.marker, "size": 8, "line": {"color": "white", "width": 1}},
+        marker={"color": style.colour, "symbol": style.marker, "size": 9, "line": _outline(style.marker)},
         name=item.combination.label,
         legendgroup=item.combination.key,
         showlegend=False,
@@ -213,8 +214,13 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
             xshift=6,
             yanchor="middle",
             showarrow=False,
-            font={"size": 11, "color": style.colour},
+            font={"size": 11},
         )
+
+
+def _outline(marker: str) -> dict[str, object]:
+    """White around a filled marker; an open one is drawn by its own line."""
+    return {"width": 2} if marker.endswith("-open") else {"color": "white", "width": 1}
 
 
 def _short(name: str, width: int = 22) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core import datasets
@@ -194,7 +195,8 @@ def _headline(view: compute.View) -> None:
                 f"**{ratio:.2f}×** the variability interval ({text.number(made.vi_length_mean)}), "
                 f"**{made.ci_length_mean / made.nonprivate_length_mean:.1f}×** the non-private one "
                 f"({text.number(made.nonprivate_length_mean)}). Forecast coverage "
-                f"**{100 * made.coverage_mean:.1f} %**. {text.budget_words(made.design, float(view.settings.delta))}"
+                f"**{100 * made.coverage_mean:.1f}\u00a0%**. "
+                f"{text.budget_words(made.design, float(view.settings.delta))}"
             )
 
 
@@ -306,8 +308,14 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
 
 
-def show(key: str, figure: object, sentence: str, table: pd.DataFrame) -> None:
+def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame) -> None:
     """A chart with its sentence, its table and the table's download."""
+    # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
+    if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
+        figure.update_layout(font_color=colour, legend_font_color=colour)
+        figure.update_xaxes(tickfont_color=colour, title_font_color=colour)
+        figure.update_yaxes(tickfont_color=colour, title_font_color=colour)
+        figure.update_annotations(font_color=colour)
     st.plotly_chart(
         figure,
         key=f"chart_{key}",

@@ -1,4 +1,4 @@
-"""Colours that survive colour blindness and both themes, with a second channel (dash, marker) for each."""
+"""Colours that survive colour blindness and both themes, with a second channel, the marker, for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Style:
     """How a combination is drawn."""
 
     colour: str
-    dash: str
     marker: str
 
 
@@ -53,22 +52,22 @@ class Combination:
 
     @property
     def style(self) -> Style:
-        """Colour by definition and mechanism, marker and dash by mechanism and loss."""
+        """Colour by definition, mechanism and loss; marker by mechanism and loss, open for zCDP."""
         return STYLES[self]
 
 
-# Mid-tones of the Okabe-Ito family: at least 3 : 1 against white and against the dark page.
+# Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour blindness.
 _COLOURS = {
-    ("pure", "objective"): ("#1F77B8", "#6E5BC4"),
-    ("pure", "output"): ("#C2571A", "#B5479A"),
-    ("zcdp", "objective"): ("#0C8A66", "#4C8C2B"),
-    ("zcdp", "output"): ("#B07A00", "#7A7F87"),
+    ("pure", "objective"): ("#1F77B8", "#8084A1"),
+    ("pure", "output"): ("#D76C00", "#925D48"),
+    ("zcdp", "objective"): ("#1CA55D", "#CD1538"),
+    ("zcdp", "output"): ("#A63BE8", "#F935E9"),
 }
 _MARKERS = {
-    ("objective", "logistic"): ("solid", "circle"),
-    ("objective", "huber_svm"): ("solid", "square"),
-    ("output", "logistic"): ("solid", "diamond"),
-    ("output", "huber_svm"): ("solid", "triangle-up"),
+    ("objective", "logistic"): "circle",
+    ("objective", "huber_svm"): "square",
+    ("output", "logistic"): "diamond",
+    ("output", "huber_svm"): "triangle-up",
 }
 
 ALL_COMBINATIONS: tuple[Combination, ...] = tuple(
@@ -80,7 +79,7 @@ ALL_COMBINATIONS: tuple[Combination, ...] = tuple(
 STYLES: dict[Combination, Style] = {
     c: Style(
         _COLOURS[c.definition, c.mechanism][c.loss == "huber_svm"],
-        *_MARKERS[c.mechanism, c.loss],
+        _MARKERS[c.mechanism, c.loss] + ("-open" if c.definition == "zcdp" else ""),
     )
     for c in ALL_COMBINATIONS
 }

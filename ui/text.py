@@ -187,8 +187,9 @@ def budget_words(design: Design, delta: float) -> str:
     """The budget of one design in its own definition and as (epsilon, delta)."""
     total = to_float_down(design.budget.total)
     if design.definition == "pure":
-        return f"ε = {number(total)}"
-    return f"ρ = {number(total)}, that is ε = {number(zcdp_to_epsilon(total, delta))} at δ = {delta:g}"
+        return f"ε\u00a0=\u00a0{number(total)}"
+    epsilon = number(zcdp_to_epsilon(total, delta))
+    return f"ρ\u00a0=\u00a0{number(total)}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
 
 
 HOW_TO_READ = """
@@ -204,5 +205,5 @@ The number at the right is private length ÷ variability length: 1.00× is as sh
 HOW_COVERAGE = """
 A 95 % interval should contain the coefficient it estimates in 95 of 100 repetitions. Dots right of the line mean the
 interval is longer than it needs to be; dots left of it mean it promises too much. These are *forecasts* from
-asymptotic theory, with no simulation error because nothing is simulated.
+large-sample theory and a few fixed draws of the noise; no table is simulated.
 """

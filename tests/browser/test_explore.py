@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
 
+from app import HEADERS
 from tests.browser.driver import chart, press, running_server, type_number, wait_chart, wait_idle, wait_meta
 
 pytestmark = pytest.mark.browser
@@ -24,6 +26,12 @@ def test_start_shows_a_demo_without_a_decision(open_page):
     wait_chart(page, "chart_home_intervals")
     assert page.locator("[data-testid=stException]").count() == 0
     assert "times" in page.locator("[data-testid=stMain]").inner_text()
+
+
+@pytest.mark.parametrize("path", ["/", "/explore", "/_stcore/health"])
+def test_the_real_server_sends_the_headers(server, path):
+    with urllib.request.urlopen(server + path, timeout=10) as answer:
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
 def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(browser, open_page):

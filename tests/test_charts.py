@@ -1,0 +1,183 @@
+"""Charts as data: what they draw, that they can be told apart, and that words and tables say the same."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ui import charts
+from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS, STYLES
+
+ROOT = Path(__file__).resolve().parents[1]
+THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+META = {"n": 10}
+COMMON = {"caption": "n = 10, c = 0.1", "meta": META, "source": "simulated"}
+
+
+def linear_rgb(colour: str) -> np.ndarray:
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a: str, b: str) -> float:
+    light, dark = sorted((float(linear_rgb(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_of_black_and_white_is_21():
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_marks_reach_three_to_one_and_text_four_and_a_half(mode):
+    background, text = THEME[mode]["backgroundColor"], THEME[mode]["textColor"]
+    for colour in (*(s.colour for s in STYLES.values()), *(c for _, c in SOURCE_MARKS.values())):
+        assert contrast(colour, background) >= 3.0, colour
+    for part in ("backgroundColor", "secondaryBackgroundColor"):
+        assert contrast(text, THEME[mode][part]) >= 7.0
+        assert contrast(THEME[mode]["linkColor"], THEME[mode][part]) >= 4.5
+
+
+# Full-severity matrices of Machado, Oliveira, Fernandes (2009), on linear RGB.
+SIGHT = {
+    "usual": "1 0 0  0 1 0  0 0 1",
+    "protanopia": "0.152286 1.052583 -0.204868  0.114503 0.786281 0.099216  -0.003882 -0.048116 1.051998",
+    "deuteranopia": "0.367322 0.860646 -0.227968  0.280085 0.672501 0.047413  -0.011820 0.042940 0.968881",
+    "tritanopia": "1.255528 -0.076749 -0.178779  -0.078411 0.930809 0.147602  0.004733 0.691367 0.303900",
+}
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ np.clip(rgb, 0, 1)
+    f = np.cbrt(np.maximum(xyz / np.array([0.9505, 1.0, 1.089]), 1e-6))
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_every_combination_has_a_marker_of_its_own():
+    assert len({c.style.marker for c in ALL_COMBINATIONS}) == len(ALL_COMBINATIONS)
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_differ_for_every_sight(sight):
+    for a, b in itertools.combinations(ALL_COMBINATIONS, 2):
+        seen = np.array(SIGHT[sight].split(), dtype=float).reshape(3, 3)
+        difference = lab(seen @ linear_rgb(a.style.colour)) - lab(seen @ linear_rgb(b.style.colour))
+        assert np.linalg.norm(difference) > (15 if a.loss == b.loss == "logistic" else 8), (a.label, b.label)
+
+
+def rows(k: int = 3) -> list[charts.IntervalRows]:
+    rng = np.random.default_rng(0)
+    lengths = np.sort(rng.uniform(0.1, 2.0, (3, k)), axis=0)
+    return [
+        charts.IntervalRows(
+            combination=c,
+            names=tuple(f"a rather long feature name {i}" for i in range(k)),
+            estimate=rng.normal(size=k),
+            ci_length=lengths[2],
+            vi_length=lengths[1],
+            nonprivate_length=lengths[0],
+        )
+        for c in ALL_COMBINATIONS[:2]
+    ]
+
+
+@pytest.mark.parametrize("odds", [False, True])
+def test_intervals_are_drawn_where_they_are(odds):
+    made = rows()
+    figure = charts.interval_chart(made, odds=odds, **COMMON)
+    private = [t for t in figure.data if t.name.endswith(": private")]
+    assert len(private) == 2
+    for trace, item in zip(private, made, strict=True):
+        x = np.array([v for v in trace.x if v is not None]).reshape(-1, 2)
+        x = np.log(x) if odds else x
+        np.testing.assert_allclose(x[:, 1] - x[:, 0], item.ci_length)
+        np.testing.assert_allclose(x.mean(axis=1), item.estimate)
+    printed = {a.text for a in figure.layout.annotations}
+    assert {f"{r:.2f}×" for r in made[0].ci_length / made[0].vi_length} <= printed
+    assert (figure.layout.xaxis.type == "log") is odds
+    assert figure.layout.meta == META
+
+
+def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
+    curve = sweep_curve()
+    figures = [
+        charts.interval_chart(rows(), **COMMON),
+        charts.coverage_chart([(ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97]))], level=0.95, **COMMON),
+        charts.sweep_chart([curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON),
+    ]
+    for figure in figures:
+        assert figure.layout.font.color is None
+        assert all(a.font.color is None for a in figure.layout.annotations)
+        assert any("Simulated" in a.text for a in figure.layout.annotations)
+        assert any("c = 0.1" in a.text for a in figure.layout.annotations)
+
+
+def test_sentence_and_table_say_what_the_chart_shows():
+    made = rows()
+    table = charts.interval_table(made)
+    assert len(table) == 6
+    np.testing.assert_allclose(table["private high"] - table["private low"], table["private length"])
+    sentence = charts.interval_sentence(made)
+    assert f"{made[1].ci_length.mean() / made[1].vi_length.mean():.2f} times" in sentence
+    assert f"({int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())} of 3 exclude zero)" in sentence
+
+
+def sweep_curve(**changes: object) -> charts.SweepCurve:
+    values = {
+        "combination": ALL_COMBINATIONS[0],
+        "x": np.array([10.0, 20.0, 40.0, 80.0]),
+        "ci_length": np.array([np.nan, 3.0, 1.0, 2.0]),
+        "ci_sd": np.array([np.nan, 0.5, 0.1, 0.2]),
+        "vi_length": np.array([np.nan, 2.0, 0.8, 1.0]),
+        "grades": ("unusable", "rough", "valid", "valid"),
+        "extrapolated_from": 40.0,
+    }
+    return charts.SweepCurve(**{**values, **changes})
+
+
+def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
+    figure = charts.sweep_chart([sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON)
+    by_name = {t.name.partition(": ")[2]: t for t in figure.data}
+    assert list(by_name["interval"].y) == [None, None, 1.0, 2.0]
+    assert by_name["interval, rough forecast"].y[1] == 3.0
+    assert by_name["interval, rough forecast"].line.dash == "dot"
+    assert list(by_name["variability"].y) == [None, 2.0, 0.8, 1.0]
+    band = by_name["one sd"]
+    assert list(band.x) == [20, 40, 80, 80, 40, 20]
+    np.testing.assert_allclose(band.y, [3.5, 1.1, 2.2, 1.8, 0.9, 2.5])
+    texts = [a.text for a in figure.layout.annotations]
+    assert "extrapolated" in texts
+    assert "you are here" in texts
+
+
+def test_a_sweep_without_a_feasible_point_says_so():
+    empty = sweep_curve(ci_length=np.full(4, np.nan), ci_sd=np.full(4, np.nan), vi_length=np.full(4, np.nan))
+    assert "no feasible point" in charts.sweep_sentence([empty], x_label="n", current=None)
+    charts.sweep_chart([empty], x_label="n", x_log=False, current=None, y_label="length", **COMMON)
+
+
+def test_the_sweep_names_its_shortest_point():
+    sentence = charts.sweep_sentence([sweep_curve()], x_label="Records n", current=20.0)
+    assert "from 3 at 20 to 2 at 80, shortest at 40 (1)" in sentence
+    assert "The present setting is 20." in sentence
+
+
+def test_coverage_shows_the_promise_and_names_the_worst():
+    row = (ALL_COMBINATIONS[3], ("age", "hours"), np.array([0.961, 0.884]))
+    figure = charts.coverage_chart([row], level=0.95, **COMMON)
+    assert list(figure.data[0].x) == [0.961, 0.884]
+    assert figure.layout.shapes[0].x0 == 0.95
+    assert figure.layout.xaxis.range[0] < 0.884
+    assert "lowest 88.4 % (hours)" in charts.coverage_sentence([row], level=0.95)
+    assert list(charts.coverage_table([row])["forecast coverage"]) == [0.961, 0.884]
+
+
+@pytest.mark.parametrize("picture", ["svg", "png"])
+def test_the_camera_button_saves_the_chosen_format(picture):
+    options = charts.plot_config("sweep", picture)["toImageButtonOptions"]
+    assert options["format"] == picture
+    assert options["filename"] == "dpci_sweep"
