@@ -260,7 +260,9 @@ def test_optimised_neighbours_stay_inside(loss: Loss, which: int) -> None:
         A[0] = ball(v[:p])
         return -change(A, ball(v[p : 2 * p]), radius * ball(v[2 * p :]), loss, 0.1)[which] / bound[which]
 
-    worst = max(-minimize(minus, rng.normal(size=3 * p), method="Nelder-Mead").fun for _ in range(12))
+    # Most starts leave one of the records on the flat part of Huber's loss: search from the best of many.
+    starts = sorted((rng.normal(size=3 * p) for _ in range(600)), key=minus)[:8]
+    worst = max(-minimize(minus, start, method="Nelder-Mead").fun for start in starts)
     # The published bound adds two norms; the difference of two rank-one matrices is sqrt 2 smaller at its worst.
     assert 0.6 < worst <= 1 / math.sqrt(2) + 1e-9
 
