@@ -1,5 +1,7 @@
 """Differentially private confidence intervals for logistic regression and SVM coefficients."""
 
+from typing import TYPE_CHECKING
+
 from dpci_core.design import Design
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.errors import ConvergenceError, DataRejectedError, InfeasibleDesignError
@@ -8,12 +10,18 @@ from dpci_core.inference import IntervalResult, private_intervals
 from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.privacy import ZCDP, ApproxDP, PureDP
 
+if TYPE_CHECKING:
+    from dpci_core.experiment import run_experiment
+    from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
+
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "ConvergenceError",
     "DataRejectedError",
     "Design",
+    "DesignResult",
+    "ExperimentResult",
     "Forecast",
     "HuberSVM",
     "InfeasibleDesignError",
@@ -21,9 +29,27 @@ __all__ = [
     "Logistic",
     "Loss",
     "Moments",
+    "Progress",
     "PureDP",
     "Validity",
     "fit_moments",
     "forecast",
     "private_intervals",
+    "run_experiment",
 ]
+
+_LAZY = {
+    "DesignResult": "experiment_result",
+    "ExperimentResult": "experiment_result",
+    "Progress": "experiment_result",
+    "run_experiment": "experiment",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import the experiment on first use: its compiler takes half a second that most sessions never need."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

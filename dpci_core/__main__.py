@@ -1,4 +1,4 @@
-"""The command line: `python -m dpci_core data list|get|check-census`."""
+"""The command line: `python -m dpci_core data list|get|check-census` and `reproduce NAME`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,57 @@ def _parser() -> argparse.ArgumentParser:
     check = data.add_parser("check-census", help="compare the simulated census with Adult")
     check.add_argument("--write", action="store_true", help=f"replace the committed {CHECK_FILE.name}")
     check.set_defaults(run=_check_census)
+    again = rooms.add_parser("reproduce", help="recompute published tables and figures")
+    again.add_argument("names", nargs="+", help="table2 ... table6, or a panel such as figure1b")
+    again.add_argument("-k", type=int, default=1_000, help="bootstrap replicates behind a coverage")
+    again.add_argument("-m", type=int, default=1_000, help="fits behind a variability length (at least k are made)")
+    again.add_argument("--seed", type=int, default=1)
+    again.add_argument("--jobs", type=int, default=2, help="workers")
+    again.add_argument(
+        "--where", action="append", default=[], metavar="FIELD=VALUE", help="like n=50000 or loss=logistic"
+    )
+    again.add_argument("--ipums", type=Path, help="your own IPUMS extract, for tables 5 and 6")
+    again.add_argument("--out", type=Path, help="append to this CSV file and pass over the cells it has")
+    again.set_defaults(run=_reproduce)
     return parser
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    """Print each cell beside its published value, its difference and its error as it is done."""
+    from dpci_core import reproduce  # compiles kernels, which the other commands do without
+
+    try:
+        cells = [cell for name in options.names for cell in reproduce.cells_of(name)]
+        for condition in options.where:
+            field, _, value = condition.partition("=")
+            cells = [cell for cell in cells if str(getattr(cell, field)) == value]
+        done = reproduce.read_run(options.out) if options.out else {}
+        left = [cell for cell in cells if cell.key not in done]
+        print(f"{len(left)} of {len(cells)} cells to run; k = {options.k}, m = {options.m}.")
+        run = reproduce.run_cells(
+            left, k=options.k, m=max(options.m, options.k), seed=options.seed, n_jobs=options.jobs, ipums=options.ipums
+        )
+        for cell, found in run:
+            if options.out:
+                reproduce.append_run([found], options.out)
+            print(_cell_line(cell.key, cell.coverage, found), flush=True)
+    except (ValueError, AttributeError, FileNotFoundError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped; the same command goes on from here.", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _cell_line(key: str, published: float | None, found: Any) -> str:
+    from dpci_core.reproduce import difference_in_errors
+
+    line = f"{key:<75} coverage {found.coverage:.4f} +- {found.coverage_se:.4f}, length {found.ci_length:.4f}"
+    if published is None:
+        return f"{line}, variability {found.vi_length:.4f}"
+    gap = f"{found.coverage - published:+.4f} ({difference_in_errors(published, found):+.1f} errors)"
+    return f"{line}, published {published:.4f}, difference {gap}"
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.design import Design
+from dpci_core.design import Definition, Design
 from dpci_core.erm import Fit, solve
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import PureDP, to_float_down
@@ -36,6 +36,19 @@ class ModelNoise:
             return (dim + 1) / self.rate**2
         assert self.sd is not None
         return self.sd**2
+
+    @property
+    def kind(self) -> Definition:
+        """ "pure" for spherical Laplace, "zcdp" for Gaussian noise."""
+        return "pure" if self.rate is not None else "zcdp"
+
+    @property
+    def scale(self) -> float:
+        """What noise of rate 1 or standard deviation 1 is multiplied by."""
+        if self.rate is not None:
+            return 1.0 / self.rate
+        assert self.sd is not None
+        return self.sd
 
     def sample(self, dim: int, rng: np.random.Generator) -> Array:
         """One draw, shape (dim,)."""

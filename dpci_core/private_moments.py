@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dpci_core.design import Definition, Design
 from dpci_core.erm import moments_at
-from dpci_core.linalg import floor_eigenvalues, symmetrise
+from dpci_core.linalg import Floored, floor_eigenvalues, symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import to_float_down
 from dpci_core.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
@@ -34,6 +34,28 @@ class PrivateMoments:
     covariance: PrivateMatrix
 
 
+def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
+    """Return what `unit_noise` is multiplied by: 1/rate ("pure") or the standard deviation ("zcdp").
+
+    Privacy: a matrix of this Frobenius sensitivity plus the scaled noise is amount-DP or amount-zCDP.
+    """
+    if kind == "pure":
+        return 1.0 / laplace_rate(sensitivity=sensitivity, epsilon=amount)
+    return gaussian_sd(sensitivity=sensitivity, rho=amount)
+
+
+def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator) -> Array:
+    """Return (p, p) noise of scale 1, spherical Laplace in R^(p^2) or Gaussian, not symmetric."""
+    if kind == "pure":
+        return sample_spherical_laplace(p * p, rate=1.0, rng=rng).reshape(p, p)
+    return sample_gaussian(p * p, sd=1.0, rng=rng).reshape(p, p)
+
+
+def add_noise(matrix: Array, noise: Array, *, floor: float) -> Floored:
+    """Add noise to all p^2 entries, symmetrise, raise eigenvalues to `floor`; matrices (..., p, p)."""
+    return floor_eigenvalues(symmetrise(matrix + noise), floor)
+
+
 def private_matrix(
     matrix: Array,
     *,
@@ -43,20 +65,15 @@ def private_matrix(
     floor: float,
     rng: np.random.Generator,
 ) -> PrivateMatrix:
-    """Add noise to all p^2 entries, symmetrise, raise eigenvalues to at least `floor`.
+    """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
-    Args:    matrix: (p, p) symmetric.  sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).
-    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); the last two steps are post-processing.
+    Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).
+    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
     """
-    p = len(matrix)
-    if kind == "pure":
-        rate = laplace_rate(sensitivity=sensitivity, epsilon=amount)
-        noise = sample_spherical_laplace(p * p, rate=rate, rng=rng)
-    else:
-        noise = sample_gaussian(p * p, sd=gaussian_sd(sensitivity=sensitivity, rho=amount), rng=rng)
-    floored = floor_eigenvalues(symmetrise(matrix + noise.reshape(p, p)), floor)
+    scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
+    floored = add_noise(matrix, scale * unit_noise(len(matrix), kind=kind, rng=rng), floor=floor)
     return PrivateMatrix(floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
-    ("errors", "validation", "privacy", "losses", "noise", "linalg"),
-    ("design", "erm", "sensitivity"),
+    ("errors", "validation", "privacy", "losses", "noise", "linalg", "kernels"),
+    ("design", "erm", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
     ("intervals", "inference"),
-    ("forecast",),
-    ("schema", "datasets"),
+    ("forecast", "experiment_result", "experiment"),
+    ("schema", "datasets", "reproduce"),
     ("__main__",),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
@@ -67,6 +69,11 @@ def test_the_core_knows_no_interface(path: Path) -> None:
 @pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
 def test_what_ships_needs_no_test_tool(path: Path) -> None:
     assert not {name.split(".")[0] for name in imported(path.read_text())} & (ONLY_IN_TESTS | {"tests", "benchmarks"})
+
+
+def test_the_front_door_does_not_wake_the_compiler() -> None:
+    code = "import sys, dpci_core, ui.compute; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def test_the_charts_are_pure() -> None:

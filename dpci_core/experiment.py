@@ -1,0 +1,270 @@
+"""Variability intervals and coverage by brute force: the whole release repeated on bootstrap replicates of a table.
+
+The table is the population. Replicate i has a random stream of its own, spawned from one seed by its number, so a
+result depends on neither batches nor workers. Everything that designs can share is shared: the bootstrap counts, the
+non-private fits (which no budget touches), the tilted fits and moments of equal noise rates, and the unit noise that
+each design scales for itself.
+
+Not private: the result describes the table, and the generator is not one for releases.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+
+from dpci_core.batched import TOLERANCE, Replicates, Table, draw_counts, fit_replicates, replicate_moments
+from dpci_core.design import Definition, Design
+from dpci_core.errors import check_count
+from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, summarise, versions
+from dpci_core.intervals import error_variance
+from dpci_core.kernels import Counts
+from dpci_core.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.perturbation import ModelNoise, model_noise
+from dpci_core.privacy import to_float_down
+from dpci_core.private_moments import add_noise, noise_scale, unit_noise
+from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.validation import check_records
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_BATCH_NUMBERS = 2**21
+"""Counts held by one batch of replicates; decides how many replicates that is, which changes no result."""
+_KINDS: tuple[Definition, ...] = ("pure", "zcdp")
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One design with what it runs on."""
+
+    design: Design
+    table: Table
+    noise: ModelNoise
+
+    @property
+    def fit_key(self) -> tuple[int, float | None]:
+        """Designs with equal keys have the same fits."""
+        return id(self.table), self.noise.rate if self.design.mechanism == "objective" else None
+
+    @property
+    def theta_key(self) -> tuple[object, ...]:
+        """Designs with equal keys release the same coefficients."""
+        return id(self.table), self.design.mechanism, self.noise
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything a worker needs."""
+
+    jobs: tuple[_Job, ...]
+    seed: int
+    n_records: int
+    n_coverage: int
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both matrices, by kind."""
+
+    counts: Counts
+    model: dict[Definition, Array]
+    hessian: dict[Definition, Array]
+    covariance: dict[Definition, Array]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What replicates first .. first + B of one design gave: theta (B, p), inside and length for the covered ones."""
+
+    theta: Array
+    inside: Flags
+    length: Array
+
+
+def run_experiment(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    designs: list[Design] | tuple[Design, ...],
+    n_variability: int = 10_000,
+    n_coverage: int = 1_000,
+    rng: np.random.Generator,
+    n_records: int | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    tolerance: float = TOLERANCE,
+) -> ExperimentResult:
+    """Measure interval length, coverage and variability intervals of designs on bootstrap replicates of a table.
+
+    Args:    X, y: as for `private_intervals`.  designs: any, at once.  n_variability: m, fits for the variability
+             intervals.  n_coverage: k, whole private intervals; they are the first k of the m where both are asked.
+             n_records: size of a replicate (default: the table's).  n_jobs: workers, as joblib counts them; threads
+             unless a `joblib.parallel_config` says otherwise.  progress: called from one thread.
+             should_stop: asked between batches from any thread; what is done is kept.
+             tolerance: bound on each fit's gradient norm; a fit that misses it counts as not covering.
+    Returns: results in the order of the designs.
+    Privacy: none (module docstring).
+    Raises:  DataRejectedError, InfeasibleDesignError, ValueError, all before any work.
+    Source:  WKL section 7.1; coverage is of the full table's penalised minimiser.
+    """
+    features, labels = check_records(X, y)
+    if not designs:
+        raise ValueError("Expected designs to hold at least one design.")
+    n = len(features) if n_records is None else n_records
+    check_count(n_records=n, n_variability=n_variability, n_coverage=n_coverage)
+    laws = [model_noise(design, n) for design in designs]
+    tables = _tables(labels[:, None] * features, tuple(designs))
+    jobs = tuple(_Job(d, tables[d.loss, d.regularization], law) for d, law in zip(designs, laws, strict=True))
+    plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance)
+    total = max(n_variability, n_coverage)
+    kept: list[list[Outcomes]] = [[] for _ in jobs]
+    started, n_done = time.monotonic(), 0
+    for batch in _batches(plan, total, len(features), n_jobs, should_stop):
+        for outcomes, new in zip(kept, batch, strict=True):
+            outcomes.append(new)
+        n_done += len(batch[0].theta)
+        if progress is not None:
+            progress(_progress(kept, n_done, total, time.monotonic() - started))
+    results = tuple(_result(job, outcomes, n_variability) for job, outcomes in zip(jobs, kept, strict=True))
+    return ExperimentResult(
+        designs=results,
+        seed=plan.seed,
+        versions=versions(),
+        n_done=min(n_done, n_variability),
+        n_covered=min(n_done, n_coverage),
+        n_records=n,
+        n_rows=len(features),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _tables(A: Array, designs: tuple[Design, ...]) -> dict[tuple[object, float], Table]:
+    """One fitted table per loss and regularization."""
+    pairs = dict.fromkeys((d.loss, d.regularization) for d in designs)
+    return {(loss, c): Table.of(A, loss=loss, regularization=c) for loss, c in pairs}
+
+
+def _batches(
+    plan: _Plan, total: int, n_rows: int, n_jobs: int, should_stop: Callable[[], bool] | None
+) -> Iterator[list[Outcomes]]:
+    """Results of batches of replicates, in order, from as many workers as asked."""
+    size = max(1, min(64, _BATCH_NUMBERS // n_rows))
+
+    def tasks() -> Iterator[object]:
+        for first in range(0, total, size):
+            if should_stop is not None and should_stop():
+                return
+            yield delayed(run_batch)(plan, first, min(first + size, total))
+
+    # Tables stay in memory: joblib would otherwise write large arrays to a temporary folder for its workers.
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1, max_nbytes=None)
+    yield from workers(tasks())
+
+
+def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
+    """Return the randomness of replicates first .. last - 1, each from its own stream."""
+    n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
+    counts = np.empty((last - first, n_rows), dtype=np.float32)
+    model: dict[Definition, list[Array]] = {kind: [] for kind in _KINDS}
+    matrices: list[dict[Definition, list[Array]]] = [{kind: [] for kind in _KINDS} for _ in range(2)]
+    for i in range(first, last):
+        bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(i,)))
+        draw_counts(counts[i - first], plan.n_records, bits)
+        rng = np.random.Generator(bits)
+        model["pure"].append(sample_spherical_laplace(p, rate=1.0, rng=rng))
+        model["zcdp"].append(sample_gaussian(p, sd=1.0, rng=rng))
+        for of_one in matrices if i < plan.n_coverage else ():
+            for kind in _KINDS:
+                of_one[kind].append(unit_noise(p, kind=kind, rng=rng))
+    hessian, covariance = ({k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices)
+    return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
+
+
+def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
+    """Run replicates first .. last - 1 of every design."""
+    draws = replicate_draws(plan, first, last)
+    n_covered = max(0, min(last, plan.n_coverage) - first)
+    fits: dict[object, Replicates] = {}
+    moments: dict[object, tuple[Array, Array]] = {}
+    results = []
+    for job in plan.jobs:
+        fit = fits.get(job.fit_key) or _fit(plan, job, draws)
+        fits[job.fit_key] = fit
+        theta = fit.theta
+        if job.design.mechanism == "output":
+            theta = theta + job.noise.scale * draws.model[job.noise.kind]
+        if n_covered and job.theta_key not in moments:
+            moments[job.theta_key] = replicate_moments(
+                job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
+            )
+        inside, length = _intervals(plan, job, draws, theta[:n_covered], moments.get(job.theta_key))
+        failed = ~fit.converged
+        inside[failed[:n_covered]] = False
+        length[failed[:n_covered]] = np.nan
+        results.append(Outcomes(np.where(failed[:, None], np.nan, theta), inside, length))
+    return results
+
+
+def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
+    """Exact fits of the batch, tilted for objective perturbation."""
+    tilt = job.noise.scale * draws.model[job.noise.kind] if job.design.mechanism == "objective" else None
+    return fit_replicates(job.table, draws.counts, n_records=plan.n_records, tilt=tilt, tolerance=plan.tolerance)
+
+
+def _intervals(
+    plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array, Array] | None
+) -> tuple[Flags, Array]:
+    """Whether each interval holds the full table's coefficient, and its length, arrays (B, p)."""
+    if moments is None or not len(theta):
+        return np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
+    design, n = job.design, plan.n_records
+    kind, floor = design.definition, 2.0 * design.regularization
+    scale = noise_scale(
+        sensitivity=hessian_sensitivity(loss=design.loss, n_records=n),
+        amount=to_float_down(design.budget.hessian),
+        kind=kind,
+    )
+    amount = to_float_down(design.budget.covariance)
+    radii = np.linalg.norm(theta, axis=1)
+    bounds = [covariance_sensitivity(loss=design.loss, n_records=n, radius=float(r)) for r in radii]
+    scales = np.array([noise_scale(sensitivity=b, amount=amount, kind=kind) for b in bounds])
+    H = add_noise(moments[0], scale * draws.hessian[kind], floor=floor).matrix
+    S = add_noise(moments[1], scales[:, None, None] * draws.covariance[kind], floor=floor).matrix
+    law = error_variance(H, S, mechanism=design.mechanism, noise=job.noise, n_records=n)
+    q = law.half_width(dim=theta.shape[1], confidence_level=design.confidence_level)
+    return np.abs(theta - job.table.theta_hat) <= q, 2.0 * q
+
+
+def _progress(kept: list[list[Outcomes]], n_done: int, total: int, seconds: float) -> Progress:
+    """Where the run stands; the coverage is the mean over coefficients, with its standard error."""
+    means = [np.concatenate([o.inside.mean(axis=1) for o in outcomes if len(o.inside)]) for outcomes in kept]
+    return Progress(
+        done=n_done,
+        total=total,
+        seconds_left=seconds * (total - n_done) / n_done,
+        coverage_so_far=tuple(float(m.mean()) for m in means),
+        se=tuple(float(m.std(ddof=1) / np.sqrt(len(m))) if len(m) > 1 else np.inf for m in means),
+    )
+
+
+def _result(job: _Job, outcomes: list[Outcomes], n_variability: int) -> DesignResult:
+    p = len(job.table.theta_hat)
+    theta = np.concatenate([o.theta for o in outcomes] or [np.empty((0, p))])
+    inside = np.concatenate([o.inside for o in outcomes] or [np.empty((0, p), dtype=np.bool_)])
+    length = np.concatenate([o.length for o in outcomes] or [np.empty((0, p))])
+    return summarise(
+        job.design,
+        theta_hat=job.table.theta_hat,
+        theta=theta[:n_variability],
+        inside=inside,
+        length=length,
+        n_failed=int(np.isnan(theta[:, 0]).sum()),
+    )

@@ -1,0 +1,271 @@
+"""Compiled passes over a table for many weighted replicates at once; they release the interpreter's lock.
+
+Rows are visited in blocks that stay in the first-level cache while all replicates of a batch use them. A replicate's
+result does not depend on the others of its batch, to the last bit. `columns` is the table turned on its side, (p, n).
+The arithmetic has the precision of the arrays: single for the first steps of a fit, double for the ones that certify.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Counts = npt.NDArray[np.float32]
+"""How often each row was drawn: whole numbers below 2^24, which single precision holds exactly."""
+Indices = npt.NDArray[np.int64]
+
+LOGISTIC, HUBER = 0, 1
+BLOCK_ROWS = 512
+_SATURATED = 37.0
+"""Beyond it the sigmoid differs from 0 or 1 by less than rounding."""
+
+
+@njit(error_model="numpy", fastmath={"contract"}, cache=True)
+def _add_margins(columns: Floats, start: int, theta: Floats, z: Floats) -> None:
+    """Add the margins of theta to z, over the rows of a block from `start` on."""
+    p, size = columns.shape[0], len(z)
+    # Two columns at a time: the sums are bound by loads and stores of z.
+    for j in range(0, p - 1, 2):
+        one, two = columns[j, start : start + size], columns[j + 1, start : start + size]
+        a, b = theta[j], theta[j + 1]
+        for i in range(size):
+            z[i] += one[i] * a + two[i] * b
+    if p % 2 == 1:
+        last, factor = columns[p - 1, start : start + size], theta[p - 1]
+        for i in range(size):
+            z[i] += last[i] * factor
+
+
+@njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
+def _sigmoids(z: Array) -> None:
+    """z becomes sigmoid(-z), with relative error below 1e-13.
+
+    e^z = 2^k e^r: k is written into the exponent bits and e^r is a Taylor polynomial, |r| <= 0.35. Plain arithmetic,
+    which compilers turn into vector instructions; the library's exponential is a call for each number.
+    """
+    for i in range(len(z)):
+        x = z[i]
+        x = x if x < _SATURATED else _SATURATED
+        x = x if x > -_SATURATED else -_SATURATED
+        shifted = x * 1.4426950408889634 + 6755399441055744.0  # 1.5 * 2^52: the last bits hold the rounded number
+        k = shifted - 6755399441055744.0
+        r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+        e = r * (1.0 / 39916800.0) + 1.0 / 3628800.0
+        e = e * r + 1.0 / 362880.0
+        e = e * r + 1.0 / 40320.0
+        e = e * r + 1.0 / 5040.0
+        e = e * r + 1.0 / 720.0
+        e = e * r + 1.0 / 120.0
+        e = e * r + 1.0 / 24.0
+        e = e * r + 1.0 / 6.0
+        e = e * r + 0.5
+        e = e * r + 1.0
+        e = e * r + 1.0
+        power = (np.float64(shifted).view(np.int64) << np.int64(52)) + np.int64(1023 << 52)
+        z[i] = 1.0 / (1.0 + e * np.int64(power).view(np.float64))
+
+
+_F = np.float32
+
+
+@njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
+def _single_sigmoids(z: npt.NDArray[np.float32]) -> None:
+    """`_sigmoids` in single precision, with relative error below 1e-6."""
+    for i in range(len(z)):
+        x = z[i]
+        x = x if x < _F(_SATURATED) else _F(_SATURATED)
+        x = x if x > _F(-_SATURATED) else _F(-_SATURATED)
+        k = (x * _F(1.44269504) + _F(12582912.0)) - _F(12582912.0)  # rounds to a whole number
+        r = (x - k * _F(0.693359375)) + k * _F(2.12194440e-4)
+        e = r * _F(1.0 / 720.0) + _F(1.0 / 120.0)
+        e = e * r + _F(1.0 / 24.0)
+        e = e * r + _F(1.0 / 6.0)
+        e = e * r + _F(0.5)
+        e = e * r + _F(1.0)
+        e = e * r + _F(1.0)
+        power = np.int32((np.int32(k) + np.int32(127)) << np.int32(23))
+        z[i] = _F(1.0) / (_F(1.0) + e * power.view(np.float32))
+
+
+@njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
+def _ramps(z: Floats, h: float) -> None:
+    """z becomes minus the slope of the Huber SVM, clip((1 + h - z) / (2h), 0, 1)."""
+    kind = z.dtype.type
+    zero, one, edge, scale = kind(0.0), kind(1.0), kind(1.0 + h), kind(0.5 / h)
+    for i in range(len(z)):
+        x = (edge - z[i]) * scale
+        x = x if x < one else one
+        z[i] = x if x > zero else zero
+
+
+@njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, cache=True)
+def _add_products(columns: Floats, start: int, weights: Floats, sums: Array) -> None:
+    """sums += columns @ weights over the rows of the block."""
+    size = len(weights)
+    for j in range(columns.shape[0]):
+        column = columns[j, start : start + size]
+        total = weights.dtype.type(0.0)
+        for i in range(size):
+            total += weights[i] * column[i]
+        sums[j] += total
+
+
+@njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, cache=True)
+def _add_gram(columns: Array, start: int, weights: Array, scaled: Array, gram: Array) -> None:
+    """Lower triangle of gram += sum of weights_i a_i a_i' over the rows of the block."""
+    size = len(weights)
+    for j in range(columns.shape[0]):
+        column = columns[j, start : start + size]
+        for i in range(size):
+            scaled[i] = weights[i] * column[i]
+        for k in range(j + 1):
+            other = columns[k, start : start + size]
+            total = 0.0
+            for i in range(size):
+                total += scaled[i] * other[i]
+            gram[j, k] += total
+
+
+@njit(error_model="numpy", fastmath={"contract"}, cache=True)
+def _times(z: Floats, counts: Counts) -> None:
+    """Multiply z by the counts, in place."""
+    for i in range(len(z)):
+        z[i] *= counts[i]
+
+
+@njit(nogil=True, error_model="numpy", cache=True)
+def excess_sums(columns: Floats, values: Floats, counts: Counts, mean_count: float, sums: Array) -> None:
+    """sums (B, p) = sum over rows of (counts[b, i] - mean_count) values[i] columns[:, i].
+
+    Terms of both signs nearly cancel, so that single precision loses little.
+    """
+    n = columns.shape[1]
+    z = np.empty_like(values[:BLOCK_ROWS])
+    mean = values.dtype.type(mean_count)
+    sums[:] = 0.0
+    for start in range(0, n, BLOCK_ROWS):
+        size = min(BLOCK_ROWS, n - start)
+        for b in range(len(sums)):
+            count = counts[b, start : start + size]
+            value = values[start : start + size]
+            for i in range(size):
+                z[i] = (count[i] - mean) * value[i]
+            _add_products(columns, start, z[:size], sums[b])
+
+
+@njit(nogil=True, error_model="numpy", cache=True)
+def weighted_slopes(
+    columns: Array, thetas: Array, counts: Counts, which: Indices, kind: int, h: float, sums: Array
+) -> None:
+    """sums (B, p) = sum over rows of counts[which[b], i] |f'(margin of thetas[b])| columns[:, i]."""
+    n = columns.shape[1]
+    z = np.empty(BLOCK_ROWS)
+    sums[:] = 0.0
+    for start in range(0, n, BLOCK_ROWS):
+        size = min(BLOCK_ROWS, n - start)
+        for b in range(len(thetas)):
+            z[:size] = 0.0
+            _add_margins(columns, start, thetas[b], z[:size])
+            if kind == LOGISTIC:
+                _sigmoids(z[:size])
+            else:
+                _ramps(z[:size], h)
+            _times(z[:size], counts[which[b], start : start + size])
+            _add_products(columns, start, z[:size], sums[b])
+
+
+@njit(nogil=True, error_model="numpy", cache=True)
+def slope_changes(
+    columns: npt.NDArray[np.float32],
+    margins: npt.NDArray[np.float32],
+    slopes: npt.NDArray[np.float32],
+    steps: npt.NDArray[np.float32],
+    counts: Counts,
+    which: Indices,
+    kind: int,
+    h: float,
+    sums: Array,
+) -> None:
+    """`weighted_slopes` of margins + columns' steps[b], less that of the margins, at about half the cost.
+
+    Single precision is enough because only changes are summed: they are small, and so are their rounding errors.
+    """
+    n = columns.shape[1]
+    z = np.empty(BLOCK_ROWS, dtype=np.float32)
+    sums[:] = 0.0
+    for start in range(0, n, BLOCK_ROWS):
+        size = min(BLOCK_ROWS, n - start)
+        for b in range(len(steps)):
+            z[:size] = margins[start : start + size]
+            _add_margins(columns, start, steps[b], z[:size])
+            if kind == LOGISTIC:
+                _single_sigmoids(z[:size])
+            else:
+                _ramps(z[:size], h)
+            count, slope = counts[which[b], start : start + size], slopes[start : start + size]
+            for i in range(size):
+                z[i] = (z[i] - slope[i]) * count[i]
+            _add_products(columns, start, z[:size], sums[b])
+
+
+@njit(error_model="numpy", cache=True)
+def single_slopes(margins: npt.NDArray[np.float32], kind: int, h: float) -> npt.NDArray[np.float32]:
+    """|f'| at the margins, exactly as `slope_changes` computes it."""
+    z = margins.copy()
+    if kind == LOGISTIC:
+        _single_sigmoids(z)
+    else:
+        _ramps(z, h)
+    return z
+
+
+@njit(nogil=True, error_model="numpy", cache=True)
+def weighted_moments(
+    columns: Array, thetas: Array, counts: Counts, kind: int, h: float, hessian: Array, second: Array
+) -> None:
+    """Lower triangles (B, p, p) of the sums of counts f'' a a' and counts f'^2 a a'."""
+    n = columns.shape[1]
+    z, weights, scaled = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    hessian[:] = 0.0
+    second[:] = 0.0
+    for start in range(0, n, BLOCK_ROWS):
+        size = min(BLOCK_ROWS, n - start)
+        for b in range(len(thetas)):
+            z[:size] = 0.0
+            _add_margins(columns, start, thetas[b], z[:size])
+            if kind == LOGISTIC:
+                _sigmoids(z[:size])
+                for i in range(size):
+                    weights[i] = z[i] * (1.0 - z[i])
+            else:
+                for i in range(size):
+                    weights[i] = 0.5 / h if abs(1.0 - z[i]) <= h else 0.0
+                _ramps(z[:size], h)
+            _times(weights[:size], counts[b, start : start + size])
+            _add_gram(columns, start, weights[:size], scaled, hessian[b])
+            for i in range(size):
+                weights[i] = z[i] * z[i]
+            _times(weights[:size], counts[b, start : start + size])
+            _add_gram(columns, start, weights[:size], scaled, second[b])
+
+
+@njit(nogil=True, cache=True)
+def count_draws(raw: npt.NDArray[np.uint64], n_records: int, counts: Counts) -> int:
+    """Draw rows from random words, two each, until n_records are drawn; returns how many were.
+
+    A 32-bit number u gives row floor(u N / 2^32); the few u that would favour some rows are passed over [Lemire 2019].
+    """
+    n_rows = np.uint64(len(counts))
+    low_bits = np.uint64(0xFFFFFFFF)
+    first_fair = (np.uint64(2**32) - n_rows) % n_rows
+    n_drawn = 0
+    for word in raw:
+        for shift in (np.uint64(0), np.uint64(32)):
+            product = ((word >> shift) & low_bits) * n_rows
+            if (product & low_bits) >= first_fair and n_drawn < n_records:
+                counts[np.int64(product >> np.uint64(32))] += np.float32(1.0)
+                n_drawn += 1
+    return n_drawn
