@@ -38,15 +38,11 @@ def page() -> None:
     )
     _link_problem()
     with st.sidebar:
-        names = _data_controls()
-    settings = state.settings()
-    if settings.dataset == "upload" and state.upload() is None:
+        ready = sidebar()
+    if not ready:
         st.info("Bring your file in the panel at the left, or choose another data set there.")
         state.mirror_to_link()
         return
-    with st.sidebar:
-        _other_controls(settings, names)
-    settings = state.settings()
     started = time.perf_counter()
     try:
         with st.spinner("Fitting …", show_time=True, width="content"):
@@ -56,10 +52,28 @@ def page() -> None:
         return
     _warnings(view)
     _headline(view)
-    _charts(view, len(names))
+    _charts(view, len(feature_names()))
     pins.panel(view)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
     state.mirror_to_link()
+
+
+def sidebar() -> bool:
+    """All controls; False while an upload that should be explored is still missing."""
+    _data_controls()
+    settings = state.settings()
+    if settings.dataset == "upload" and state.upload() is None:
+        return False
+    _other_controls(settings, feature_names())
+    return True
+
+
+def feature_names() -> tuple[str, ...]:
+    """The features on offer in the chosen table."""
+    if state.settings().dataset == "upload":
+        kept = state.upload()
+        return kept.schema.feature_names if kept else ()
+    return datasets.feature_names(state.settings().dataset)
 
 
 def _link_problem() -> None:
@@ -68,8 +82,8 @@ def _link_problem() -> None:
         st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
 
 
-def _data_controls() -> tuple[str, ...]:
-    """Data set, encoding; returns the names of the features on offer."""
+def _data_controls() -> None:
+    """Data set and encoding."""
     settings = state.settings()
     left, right = st.columns(2)
     left.button("The paper's settings", on_click=state.paper_preset, key="preset_paper", width="stretch")
@@ -85,8 +99,7 @@ def _data_controls() -> tuple[str, ...]:
     )
     if settings.dataset == "upload":
         upload.panel()
-        kept = state.upload()
-        return kept.schema.feature_names if kept else ()
+        return
     info = infos[settings.dataset]
     st.caption(info.sentence)
     if missing := st.session_state.pop("missing_dataset", None):
@@ -103,7 +116,6 @@ def _data_controls() -> tuple[str, ...]:
             help="The paper scales columns by their largest value and rows by their length, which reads the data; "
             "a release may only use bounds that were declared beforehand. The difference in length is its cost.",
         )
-    return datasets.feature_names(settings.dataset)
 
 
 def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
@@ -247,19 +259,8 @@ def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_
     st.subheader("What one control does over its whole range")
     settings = view.settings
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
-    name = settings.sweep if settings.sweep in options else "total"
-    st.session_state["sweep"] = name
-    st.selectbox(
-        "Sweep",
-        options,
-        format_func=SWEEP_NAMES.__getitem__,
-        key="sweep",
-        on_change=lambda: state.update(sweep=st.session_state["sweep"]),
-    )
-    curves = state.memo().get(
-        ("sweep", view.records.digest, name, settings.to_query().__repr__()),
-        lambda: compute.sweep(settings, state.source(), name, max_features),
-    )
+    name = sweep_control(options)
+    curves = sweep_curves(view, name, max_features)
     note = ""
     if name in ("c", "h", "d"):
         note = f"Curves fitted on the first {min(compute.SUBSAMPLE, len(view.records.y)):,} rows of the table."
@@ -280,6 +281,29 @@ def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_
         st.caption(note)
     sentence = charts.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=current_value(settings, name))
     show("sweep", figure, sentence, charts.sweep_table(curves, x_label=SWEEP_NAMES[name]))
+
+
+def sweep_control(options: list[str]) -> str:
+    """Which control is swept."""
+    name = state.settings().sweep if state.settings().sweep in options else "total"
+    st.session_state["sweep"] = name
+    st.selectbox(
+        "Sweep",
+        options,
+        format_func=SWEEP_NAMES.__getitem__,
+        key="sweep",
+        on_change=lambda: state.update(sweep=st.session_state["sweep"]),
+    )
+    return name
+
+
+def sweep_curves(view: compute.View, name: str, max_features: int) -> list[charts.SweepCurve]:
+    """Forecast curves, remembered in the session."""
+    settings = view.settings
+    return state.memo().get(
+        ("sweep", view.records.digest, name, repr(settings.to_query())),
+        lambda: compute.sweep(settings, state.source(), name, max_features),
+    )
 
 
 def current_value(settings: Settings, name: str) -> float:

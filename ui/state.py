@@ -28,6 +28,7 @@ def settings() -> Settings:
             bad = (*bad, "dataset")
         st.session_state[_SETTINGS] = restored
         st.session_state["link_problem"] = bad
+        st.session_state["link_job"] = st.query_params.get("job")
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
 
 
@@ -47,6 +48,8 @@ def mirror_to_link() -> None:
     if now.dataset == "upload":
         now = replace(now, dataset="census", names=())
     query = now.to_query()
+    if (job := st.session_state.get("job")) and settings().dataset != "upload":
+        query["job"] = job  # a reload finds its simulation again
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
 

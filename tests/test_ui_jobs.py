@@ -1,0 +1,150 @@
+"""The queue of simulations: order, place, cancel, abandonment, failures, and what is kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from dpci_core import Design, Logistic, PureDP
+from ui import jobs
+from ui.palette import ALL_COMBINATIONS
+from ui.settings import Settings
+
+DESIGN = Design(
+    loss=Logistic(),
+    mechanism="output",
+    budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+    regularization=0.01,
+)
+
+
+def job(m: int = 40, k: int = 20, **changes: object) -> jobs.Job:
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.uniform(-0.5, 0.5, (400, 2)), np.full(400, 0.5)]
+    values = {
+        "settings": Settings(),
+        "assumptions": "",
+        "digest": "",
+        "combinations": ALL_COMBINATIONS[:1],
+        "designs": (DESIGN,),
+        "n_records": 400,
+        "m": m,
+        "k": k,
+        "seed": 1,
+        "is_private_to_session": False,
+        "X": X,
+        "y": np.where(rng.random(400) < 0.5, 1.0, -1.0),
+    }
+    return jobs.Job(**{**values, **changes})
+
+
+def wait_for(condition, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+LONG = 100_000_000
+
+
+def test_jobs_run_in_order_and_know_their_place():
+    queue = jobs.JobQueue()
+    first, second, third = job(m=LONG), job(), job()
+    for one in (first, second, third):
+        queue.submit(one)
+    wait_for(lambda: first.progress is not None)
+    assert (queue.place(first), queue.place(second), queue.place(third)) == (0, 1, 2)
+    queue.cancel(first)
+    wait_for(lambda: third.state == "done")
+    assert first.state == "cancelled"
+    assert 0 < first.result.n_done < LONG
+    assert second.result.n_done == 40
+    assert queue.find(second.key) is second
+    assert first.X is None
+    assert second.X is None
+
+
+def test_a_waiting_job_leaves_the_queue_at_once():
+    queue = jobs.JobQueue()
+    first, second = job(m=LONG), job()
+    queue.submit(first)
+    queue.submit(second)
+    queue.cancel(second)
+    assert second.state == "cancelled"
+    assert second.X is None
+    queue.cancel(first)
+    wait_for(lambda: not first.is_active)
+    assert second.result is None
+
+
+def test_a_job_nobody_looks_at_is_stopped(monkeypatch):
+    monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 0.3)
+    queue = jobs.JobQueue()
+    lonely = job(m=LONG)
+    queue.submit(lonely)
+    wait_for(lambda: lonely.state == "cancelled")
+
+
+def test_looking_keeps_a_job_alive(monkeypatch):
+    monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 1.0)
+    queue = jobs.JobQueue()
+    watched = job(m=LONG)
+    queue.submit(watched)
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        assert queue.find(watched.key).is_active
+        time.sleep(0.05)
+    queue.cancel(watched)
+
+
+def test_a_full_queue_refuses_in_words(monkeypatch):
+    monkeypatch.setattr(jobs, "MOST_WAITING", 1)
+    queue = jobs.JobQueue()
+    running, waiting = job(m=LONG), job()
+    queue.submit(running)
+    wait_for(lambda: running.state == "running")
+    queue.submit(waiting)
+    with pytest.raises(jobs.QueueFullError, match="waiting already"):
+        queue.submit(job())
+    for one in (running, waiting):
+        queue.cancel(one)
+
+
+def test_a_failure_is_a_sentence_and_the_next_job_runs(monkeypatch):
+    queue = jobs.JobQueue()
+    bad, ugly, good = job(n_records=0), job(designs=(None,)), job()
+    for one in (bad, ugly, good):
+        queue.submit(one)
+    wait_for(lambda: good.state == "done")
+    assert bad.state == ugly.state == "failed"
+    assert "n_records" in bad.problem
+    assert ugly.problem.startswith("The simulation stopped unexpectedly")
+    assert "None" not in ugly.problem
+
+
+def test_old_results_are_forgotten(monkeypatch):
+    monkeypatch.setattr(jobs, "KEPT_JOBS", 3)
+    queue = jobs.JobQueue()
+    many = [job(m=2, k=2) for _ in range(6)]
+    for one in many:
+        queue.submit(one)
+        wait_for(lambda one=one: not one.is_active)
+    assert queue.find(many[0].key) is None
+    assert queue.find(many[-1].key) is many[-1]
+
+
+def test_keys_cannot_be_guessed():
+    assert len({job().key for _ in range(50)}) == 50
+    assert all(len(job().key) >= 20 for _ in range(3))
+
+
+def test_one_thread_serves_all():
+    queue = jobs.JobQueue()
+    for _ in range(5):
+        queue.submit(job(m=2, k=2))
+    assert sum(t.name == "simulations" and t.is_alive() for t in threading.enumerate()) >= 1
+    assert queue._worker is not None

@@ -1,0 +1,170 @@
+"""Simulations in the background: one worker for all sessions, first come first served, one job a session.
+
+Knows no Streamlit. Pages ask a job how it stands; a job nobody has asked about for a while is stopped, because a closed
+browser tab says nothing. Finished jobs keep their small results, never the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core import Design, ExperimentResult, Progress
+from ui.palette import Combination
+from ui.settings import Settings
+
+Array = npt.NDArray[np.float64]
+State = Literal["queued", "running", "done", "cancelled", "failed"]
+
+ABANDONED_SECONDS = 900.0
+"""A job nobody has looked at for so long is stopped; browsers slow the polls of hidden tabs, so this is generous."""
+KEPT_JOBS = 40
+MOST_WAITING = 12
+LARGEST_M, LARGEST_K = 20_000, 5_000
+
+
+class QueueFullError(RuntimeError):
+    """Too many people are waiting already."""
+
+
+@dataclass(eq=False)
+class Job:
+    """One simulation as pages see it; `settings`, `assumptions` and the table's `digest` say what it is about."""
+
+    settings: Settings
+    assumptions: str
+    digest: str
+    combinations: tuple[Combination, ...]
+    designs: tuple[Design, ...]
+    n_records: int
+    m: int
+    k: int
+    seed: int
+    is_private_to_session: bool
+    X: Array | None
+    y: Array | None
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    state: State = "queued"
+    progress: Progress | None = None
+    result: ExperimentResult | None = None
+    problem: str = ""
+    looked_at: float = field(default_factory=time.monotonic)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state in ("queued", "running")
+
+    def cancel(self) -> None:
+        """Stop soon; what is done is kept."""
+        self.stop.set()
+
+    def _should_stop(self) -> bool:
+        return self.stop.is_set() or time.monotonic() - self.looked_at > ABANDONED_SECONDS
+
+    def run(self) -> None:
+        """Run to the end; never raises."""
+        from dpci_core.experiment import run_experiment  # compiles; see dpci_core.__getattr__
+
+        self.state = "running"
+        try:
+            assert self.X is not None
+            assert self.y is not None
+            self.result = run_experiment(
+                self.X,
+                self.y,
+                designs=self.designs,
+                n_variability=self.m,
+                n_coverage=self.k,
+                rng=np.random.default_rng(self.seed),
+                n_records=self.n_records,
+                n_jobs=max(1, (os.cpu_count() or 1) - 1),
+                progress=self._take,
+                should_stop=self._should_stop,
+            )
+            stopped = self.result.n_done < self.m or self.result.n_covered < self.k
+            self.state = "cancelled" if stopped else "done"
+        except ValueError as problem:
+            self.problem, self.state = str(problem), "failed"
+        except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
+            self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
+        finally:
+            self.X = self.y = None
+
+    def _take(self, progress: Progress) -> None:
+        self.progress = progress
+
+
+class JobQueue:
+    """Jobs in the order they came, run one at a time by a daemon thread that starts with the first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Condition()
+        self._waiting: list[Job] = []
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._worker: threading.Thread | None = None
+
+    def submit(self, job: Job) -> None:
+        """Put a job at the end of the queue; raises QueueFullError with a sentence."""
+        with self._lock:
+            if len(self._waiting) >= MOST_WAITING:
+                raise QueueFullError(f"{MOST_WAITING} simulations are waiting already. Try again in a few minutes.")
+            self._waiting.append(job)
+            self._jobs[job.key] = job
+            self._forget_old()
+            if self._worker is None or not self._worker.is_alive():
+                self._worker = threading.Thread(target=self._work, daemon=True, name="simulations")
+                self._worker.start()
+            self._lock.notify()
+
+    def find(self, key: str) -> Job | None:
+        """The job under a key, marked as looked at."""
+        with self._lock:
+            job = self._jobs.get(key)
+        if job is not None:
+            job.looked_at = time.monotonic()
+        return job
+
+    def place(self, job: Job) -> int:
+        """How many jobs run or wait before this one."""
+        with self._lock:
+            ahead = sum(other.state == "running" for other in self._jobs.values() if other is not job)
+            with contextlib.suppress(ValueError):
+                return self._waiting.index(job) + ahead
+            return 0
+
+    def cancel(self, job: Job) -> None:
+        """Stop a job; one that still waits leaves the queue at once."""
+        job.cancel()
+        with self._lock:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                job.state = "cancelled"
+                job.X = job.y = None
+
+    def _forget_old(self) -> None:
+        finished = [key for key, job in self._jobs.items() if not job.is_active]
+        for key in finished[: max(0, len(self._jobs) - KEPT_JOBS)]:
+            del self._jobs[key]
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                while not self._waiting:
+                    self._lock.wait()
+                job = self._waiting.pop(0)
+                job.state = "running"
+            job.run()
+
+
+QUEUE = JobQueue()

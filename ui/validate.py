@@ -1,0 +1,329 @@
+"""The Validate page: the settings on screen, checked by simulation in the background."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from dpci_core import Design, ExperimentResult, InfeasibleDesignError
+from dpci_core.errors import ConvergenceError, DataRejectedError
+from ui import charts, compute, explore, jobs, simulation_charts, state, text
+from ui.palette import Combination
+from ui.settings import SWEEPS, Settings, from_query
+from ui.simulation_charts import Comparison
+
+_JOB = "job"
+_OPENED = "opened_result"
+_EFFORT = {"Quick": (1_000, 200), "Usual": (4_000, 500), "As in the paper": (10_000, 1_000)}
+MAX_DOCUMENT = 5 * 2**20
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """A result to draw, with the settings it belongs to."""
+
+    settings: Settings
+    assumptions: str
+    digest: str
+    combinations: tuple[Combination, ...]
+    result: ExperimentResult
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Validate")
+    st.markdown(
+        "Explore shows a *forecast*, from theory, in milliseconds. Here the same settings are **simulated**: the table "
+        "is resampled again and again, every time the whole private procedure runs, and we count how often its "
+        "intervals contain the coefficient."
+    )
+    with st.sidebar:
+        ready = explore.sidebar()
+    if not ready:
+        st.info("Bring your file in the panel at the left, or choose another data set there.")
+        state.mirror_to_link()
+        return
+    view = _view()
+    if view is None:
+        return
+    st.caption(f"On screen: {text.assumptions(view.settings, view.records)}")
+    _start_controls(view)
+    _watch()
+    _results(view)
+    _open_again()
+    state.mirror_to_link()
+
+
+def _view() -> compute.View | None:
+    try:
+        return compute.compute(state.settings(), state.source())
+    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+        st.error(str(problem))
+        return None
+
+
+def current_job() -> jobs.Job | None:
+    """The job of this session; after a reload the link still knows its key."""
+    key = st.session_state.get(_JOB) or st.session_state.get("link_job")
+    job = jobs.QUEUE.find(str(key)) if key else None
+    if job is not None and (not job.is_private_to_session or _JOB in st.session_state):
+        st.session_state[_JOB] = job.key
+        return job
+    return None
+
+
+def _start_controls(view: compute.View) -> None:
+    job = current_job()
+    active = job is not None and job.is_active
+    left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
+    left.segmented_control(
+        "How thorough",
+        list(_EFFORT),
+        default="Quick",
+        key="effort",
+        persist_state="session",
+        help="Quick: 1,000 fits and 200 whole intervals. Usual: 4,000 and 500. The paper used 10,000 and 1,000.",
+        disabled=active,
+    )
+    middle.number_input("Seed", 0, 2**31 - 1, 1, key="seed", persist_state="session", disabled=active)
+    designs = _designs(view)
+    right.button(
+        "Start the simulation",
+        type="primary",
+        key="start",
+        on_click=_start,
+        args=(view,),
+        disabled=active or not designs,
+    )
+    for outcome in view.outcomes:
+        if outcome.forecast is None:
+            st.warning(f"**{outcome.combination.label}**: {outcome.refusal}")
+    if problem := st.session_state.pop("queue_problem", None):
+        st.warning(problem)
+
+
+def _designs(view: compute.View) -> dict[Combination, Design]:
+    return {o.combination: o.forecast.design for o in view.outcomes if o.forecast is not None}
+
+
+def _start(view: compute.View) -> None:
+    job = current_job()
+    if job is not None and job.is_active:
+        return  # a double click
+    m, k = _EFFORT[st.session_state.get("effort") or "Quick"]
+    designs = _designs(view)
+    new = jobs.Job(
+        settings=view.settings,
+        assumptions=text.assumptions(view.settings, view.records),
+        digest=view.records.digest,
+        combinations=tuple(designs),
+        designs=tuple(designs.values()),
+        n_records=view.settings.n,
+        m=m,
+        k=k,
+        seed=int(st.session_state.get("seed", 1)),
+        is_private_to_session=view.settings.dataset == "upload",
+        X=view.records.X,
+        y=view.records.y,
+    )
+    try:
+        jobs.QUEUE.submit(new)
+    except jobs.QueueFullError as problem:
+        st.session_state["queue_problem"] = str(problem)
+        return
+    st.session_state[_JOB] = new.key
+    st.session_state.pop(_OPENED, None)
+
+
+def _watch() -> None:
+    job = current_job()
+    if job is None:
+        return
+    # Only a live job is polled; the end of it redraws the page once.
+    st.fragment(_status, run_every=1.0 if job.is_active else None)(job.key, job.is_active)
+
+
+def _status(key: str, was_active: bool) -> None:
+    job = jobs.QUEUE.find(key)
+    if job is None:
+        return
+    if was_active and not job.is_active:
+        st.rerun()
+    if job.state == "queued":
+        st.info(f"Waiting: {jobs.QUEUE.place(job)} before this one. You can leave this page and come back.")
+    elif job.state == "running":
+        _live(job)
+    elif job.state == "failed":
+        st.error(job.problem)
+    elif job.state == "cancelled":
+        done = job.result.n_done if job.result is not None else 0
+        st.info(f"Cancelled after {done:,} of {max(job.m, job.k):,} replicates; what is done is shown below.")
+    if job.is_active:
+        st.button("Cancel", key="cancel", on_click=jobs.QUEUE.cancel, args=(job,))
+
+
+def _live(job: jobs.Job) -> None:
+    now = job.progress
+    if now is None:
+        st.progress(0.0, text="Preparing: fitting the table; the first time on a machine the engine is compiled …")
+        return
+    left = text.number(now.seconds_left, 2)
+    st.progress(now.done / now.total, text=f"{now.done:,} of {now.total:,} replicates, about {left} s left")
+    for combination, coverage, se in zip(job.combinations, now.coverage_so_far, now.se, strict=True):
+        error = f" ± {100 * se:.1f}" if np.isfinite(se) else ""
+        st.markdown(f"{combination.label}: coverage so far **{100 * coverage:.1f}{error} %**")
+
+
+def _finished() -> _Finished | None:
+    opened = st.session_state.get(_OPENED)
+    if opened is not None:
+        return opened  # type: ignore[no-any-return]
+    job = current_job()
+    if job is None or job.is_active or job.result is None or not job.result.n_covered:
+        return None
+    return _Finished(job.settings, job.assumptions, job.digest, job.combinations, job.result)
+
+
+def _results(view: compute.View) -> None:
+    found = _finished()
+    if found is None:
+        st.caption("No simulation yet for this session: choose how thorough and start.")
+        return
+    st.subheader("Result")
+    if _about(found.settings) != _about(view.settings) or found.digest != view.records.digest:
+        st.warning(f"**These results are of other settings**: {found.assumptions}.")
+        if found.settings.dataset != "upload" or state.upload() is not None:
+            st.button("Go back to those settings", key="restore", on_click=state.put, args=(found.settings,))
+        _document(found, view.records.title)
+        return
+    rows = _comparisons(found, view)
+    level, result = view.settings.level, found.result
+    caption = f"{found.assumptions}; simulated, seed {result.seed}"
+    meta: charts.Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": result.seed}
+    figure = simulation_charts.coverage_comparison(
+        rows, level=level, caption=caption, meta=meta, source=view.records.source
+    )
+    sentence = simulation_charts.comparison_sentence(rows, level=level, k=result.n_covered, m=result.n_done)
+    explore.show("simulation", figure, sentence, simulation_charts.comparison_table(rows))
+    _sweep_with_points(view, rows, caption, meta)
+    st.caption(f"{result.n_covered:,} intervals and {result.n_done:,} fits in {result.seconds:.1f} s.")
+    _document(found, view.records.title)
+
+
+def _about(settings: Settings) -> Settings:
+    """What a simulation depends on: not the way the page shows it."""
+    return replace(settings, sweep="total", units="scaled", currency="pure", epsilon="1")
+
+
+def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
+    forecasts = {o.combination: o.forecast for o in view.outcomes if o.forecast is not None}
+    rows = []
+    for combination, one in zip(found.combinations, found.result.designs, strict=True):
+        made = forecasts[combination]
+        share = one.vi_length_mean_se / one.vi_length_mean
+        rows.append(
+            Comparison(
+                combination=combination,
+                names=view.records.feature_names,
+                forecast_coverage=made.coverage,
+                coverage=one.coverage,
+                coverage_se=one.coverage_coefficient_se,
+                forecast_ci=made.ci_length,
+                ci=one.ci_length,
+                ci_sd=one.ci_length_sd,
+                ci_se=one.ci_length_sd / np.sqrt(max(1, found.result.n_covered)),
+                forecast_vi=made.vi_length,
+                vi=one.vi_length,
+                vi_se=one.vi_length * share,
+                coverage_mean_se=one.coverage_se,
+                n_failed=one.n_failed,
+            )
+        )
+    return rows
+
+
+def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: charts.Meta) -> None:
+    st.subheader("The simulation on the forecast's curves")
+    settings = view.settings
+    options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
+    name = explore.sweep_control(options)
+    features = len(explore.feature_names())
+    curves = explore.sweep_curves(view, name, features)
+    figure = charts.sweep_chart(
+        curves,
+        x_label=explore.SWEEP_NAMES[name],
+        x_log=name in ("total", "n", "c", "h"),
+        current=None,
+        caption=caption,
+        meta={**meta, "sweep": name},
+        y_label="Length for the first coefficient" if name == "d" else "Mean length over coefficients",
+        source=view.records.source,
+    )
+    here = explore.current_value(settings, name)
+    figure = simulation_charts.add_points(figure, rows, x=here, first_only=name == "d")
+    sentence = (
+        f"Curves are forecasts, the large marks at {text.number(here)} are simulated: intervals with one standard "
+        "deviation, crosses the variability intervals with two standard errors."
+    )
+    explore.show("simulated_sweep", figure, sentence, charts.sweep_table(curves, x_label=explore.SWEEP_NAMES[name]))
+
+
+def _document(found: _Finished, title: str) -> None:
+    document = {
+        "kind": "dpci simulation",
+        "settings": found.settings.to_query(),
+        "assumptions": found.assumptions,
+        "data": title,
+        "digest": found.digest,
+        "combinations": [[c.definition, c.mechanism, c.loss] for c in found.combinations],
+        "result": found.result.to_record(),
+    }
+    st.download_button(
+        "Download as JSON",
+        json.dumps(document, indent=1, allow_nan=False).encode(),
+        file_name="dpci_simulation.json",
+        mime="application/json",
+        on_click="ignore",
+        key="download_simulation",
+    )
+
+
+def _open_again() -> None:
+    with st.expander("Open a result you downloaded"):
+        file = st.file_uploader("Result file", type=["json"], key="open_result")
+        if file is None:
+            return
+        try:
+            found = read_document(file.getvalue())
+        except ValueError as problem:
+            st.error(f"This file is not a simulation result: {problem}")
+            return
+        st.button("Show it", key="show_opened", on_click=_show_opened, args=(found,))
+
+
+def _show_opened(found: _Finished) -> None:
+    st.session_state[_OPENED] = found
+    if found.settings.dataset != "upload":
+        state.put(found.settings)
+
+
+def read_document(content: bytes) -> _Finished:
+    """Read a downloaded result; raises ValueError with a sentence for anything else."""
+    if len(content) > MAX_DOCUMENT:
+        raise ValueError("it is larger than 5 MB.")
+    try:
+        document: Any = json.loads(content.decode())
+        assert document["kind"] == "dpci simulation"
+        settings, bad = from_query({str(k): str(v) for k, v in document["settings"].items()})
+        combinations = tuple(Combination(*map(str, c)) for c in document["combinations"])  # type: ignore[arg-type]
+        result = ExperimentResult.from_record(document["result"])
+        words, digest = str(document["assumptions"]), str(document["digest"])
+    except (KeyError, TypeError, AttributeError, AssertionError, UnicodeDecodeError, InfeasibleDesignError):
+        raise ValueError("it is not a document of this page.") from None
+    if bad or set(combinations) - set(settings.combinations) or len(combinations) != len(result.designs):
+        raise ValueError("its settings and its results do not belong together.")
+    return _Finished(settings, words, digest, combinations, result)
