@@ -22,7 +22,6 @@ from dpci_core.datasets import load
 from dpci_core.datasets.ipums import load_ipums
 from dpci_core.design import Design, Mechanism
 from dpci_core.errors import check_choice
-from dpci_core.experiment import run_experiment
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.privacy import PureDP, pair_budget
@@ -270,6 +269,8 @@ def run_cells(
 
     Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.
     """
+    from dpci_core.experiment import run_experiment  # compiles, which reading results does without
+
     groups: dict[tuple[str, int, int], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.dataset, cell.n, cell.d), []).append(cell)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import traceback
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 from dpci_core import (
     ZCDP,
+    ApproxDP,
     DataRejectedError,
     Design,
     HuberSVM,
@@ -20,6 +23,7 @@ from dpci_core import (
     forecast,
     private_intervals,
 )
+from dpci_core.validation import check_records
 
 BUDGET = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 N = 60
@@ -49,7 +53,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def working(*_: object, **__: object) -> None:
         raise AssertionError("work began before the input was refused")
 
-    for name in ("erm.solve", "perturbation.solve", "inference.train_private", "inference.release_moments"):
+    steps = ("erm.solve", "perturbation.solve", "inference.train_private", "inference.release_moments")
+    for name in (*steps, "forecast.error_variance", "forecast.floor_eigenvalues"):
         monkeypatch.setattr(f"dpci_core.{name}", working)
 
 
@@ -59,34 +64,46 @@ def changed(where: tuple[int, ...], value: float) -> tuple[np.ndarray, np.ndarra
     return X, y
 
 
-SECRET = 0.7351946
+SECRET, NAME = 0.7351946, "Ms Lovelace"
+FEATURES, LABELS = table()
+FEATURES[:, 0] = SECRET / np.arange(1, N + 1)
 BAD_TABLES = {
     "norm": (changed((7, 0), 1 + SECRET), "norm at most 1; row 7"),
     "norm just above 1": ((np.array([[1.0 + 1e-12, 0.0]]), np.ones(1)), "norm at most 1; row 0"),
-    "label 0": (changed((3,), 0.0), "-1 or \\+1; row 3"),
-    "label 2": (changed((3,), 2.0), "-1 or \\+1; row 3"),
-    "label nan": (changed((4,), math.nan), "-1 or \\+1; row 4"),
-    "nan": (changed((5, 1), math.nan), "finite .*; row 5"),
-    "infinity": (changed((5, 1), -math.inf), "finite .*; row 5"),
+    "norm that overflows": (changed((7, 0), SECRET * 1e300), "norm at most 1; row 7"),
+    "label 0": (changed((3,), 0.0), r"-1 or \+1; row 3"),
+    "label 2": (changed((3,), 2.0), r"-1 or \+1; row 3"),
+    "label between": (changed((3,), SECRET), r"-1 or \+1; row 3"),
+    "label nan": (changed((4,), math.nan), r"-1 or \+1; row 4"),
+    "labels of 0 and 1": ((FEATURES, (LABELS > 0).astype(int)), r"-1 or \+1; row \d+"),
+    "labels of true and false": ((FEATURES, LABELS > 0), r"-1 or \+1; row \d+"),
+    "nan": (changed((5, 1), math.nan), r"finite \(no NaN, no infinity\); row 5"),
+    "infinity": (changed((5, 1), -math.inf), r"finite \(no NaN, no infinity\); row 5"),
+    "missing": (([[SECRET, None]], [1]), "finite .*; row 0"),
     "no record": ((np.empty((0, 3)), np.empty(0)), "at least one record"),
     "no column": ((np.empty((4, 0)), np.ones(4)), "at least one record and one column"),
-    "one dimension": ((np.ones(4), np.ones(4)), "2 dimensions"),
-    "lengths": ((table()[0], np.ones(N - 1)), "y of shape"),
-    "column of labels": ((table()[0], np.ones((N, 1))), "y of shape"),
-    "words": (([["a", "b"]], ["yes"]), "numbers only"),
-    "word labels": ((table()[0], ["yes"] * N), "numbers only"),
-    "ragged": (([[0.1], [0.1, 0.2]], [1, -1]), "numbers only"),
+    "one dimension": ((FEATURES[:, 0], LABELS), "2 dimensions"),
+    "three dimensions": ((FEATURES[None], LABELS), "2 dimensions .*, got 3"),
+    "lengths": ((FEATURES, LABELS[1:]), r"y of shape \(60,\) like X, got \(59,\)"),
+    "column of labels": ((FEATURES, LABELS[:, None]), r"y of shape \(60,\) like X, got \(60, 1\)"),
+    "words": (([[SECRET, NAME]], [1]), "numbers only"),
+    "word labels": ((FEATURES, [NAME] * N), "numbers only"),
+    "ragged": (([[SECRET], [SECRET, 0.2]], [1, -1]), "numbers only"),
 }
 
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("entry", [intervals_of, moments_of])
 @pytest.mark.parametrize("name", BAD_TABLES)
-def test_bad_records_are_refused_before_work(name: str, entry: Callable[[object, object], object]) -> None:
+def test_bad_records_are_refused_before_work_and_without_a_value(
+    name: str, entry: Callable[[object, object], object]
+) -> None:
     (X, y), rule = BAD_TABLES[name]
     with pytest.raises(DataRejectedError, match=rule) as caught:
         entry(X, y)
-    assert "7351946" not in str(caught.value)
+    shown = "".join(traceback.format_exception(caught.value))
+    for private in (NAME, "Lovelace", "735194", "0.36"):
+        assert private not in shown
     assert "nan" not in str(caught.value).replace("NaN", "")
 
 
@@ -99,28 +116,50 @@ def test_a_rejection_counts_rows_and_names_the_first() -> None:
 
 
 BAD_DESIGNS = [
-    ({"loss": "logistic"}, "loss"),
-    ({"mechanism": "input"}, "mechanism='input'"),
-    ({"budget": 1.0}, "budget"),
+    ({"loss": "logistic"}, "loss to be a Loss such as Logistic(), got str"),
+    ({"mechanism": "input"}, "mechanism='input' to be one of 'objective', 'output'"),
+    ({"budget": 1.0}, "budget to be PureDP, ZCDP or ApproxDP, got float"),
     ({"regularization": 0.0}, "regularization=0.0 > 0"),
     ({"regularization": -1.0}, "regularization=-1.0 > 0"),
     ({"regularization": math.nan}, "regularization=nan"),
     ({"confidence_level": 0.0}, "confidence_level=0.0 < 1"),
     ({"confidence_level": 1.0}, "confidence_level=1.0 < 1"),
     ({"confidence_level": 95}, "confidence_level=95 < 1"),
-    ({"calibration": "best"}, "calibration='best'"),
+    ({"confidence_level": math.nan}, "confidence_level=nan < 1"),
+    ({"calibration": "best"}, "calibration='best' to be one of 'published'"),
 ]
 
 
 @pytest.mark.parametrize(("change", "message"), BAD_DESIGNS)
 def test_a_bad_design_cannot_be_made(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="Expected .*" + re.escape(message)):
         design(**change)
+
+
+def test_an_approximate_budget_is_stored_as_the_zcdp_it_becomes() -> None:
+    approximate = ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25"))
+    made = design(budget=approximate, mechanism="output")
+    assert made.budget == approximate.to_zcdp()
+    assert made.definition == "zcdp"
+
+
+@pytest.mark.parametrize("bad", ["0", -0.25])
+def test_a_part_of_the_budget_cannot_be_zero_or_less(bad: object) -> None:
+    for kind in (PureDP, ZCDP):
+        with pytest.raises(ValueError, match=f"Expected covariance={bad} > 0 and finite"):
+            kind(model=1, hessian=1, covariance=bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("bad", [0.0, -0.1, math.nan, math.inf])
+def test_a_fit_needs_a_penalty(bad: float) -> None:
+    with pytest.raises(ValueError, match=f"Expected regularization={bad} > 0 and finite"):
+        fit_moments(FEATURES, LABELS, loss=Logistic(), regularization=bad)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_a_bad_width_is_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="h="):
+    with pytest.raises(ValueError, match=f"Expected h={bad} > 0 and finite"):
         HuberSVM(h=bad)
 
 
@@ -150,20 +189,35 @@ def test_one_class_only_is_valid(label: float) -> None:
     assert np.isfinite(result.length).all()
 
 
-def test_whole_numbers_and_lists_are_taken_and_left_alone() -> None:
-    X, y = [[0, 1], [1, 0], [0, -1]], [1, -1, 1]
-    result = private_intervals(X, y, design=design(regularization=1.0), rng=np.random.default_rng(0))
-    assert result.estimate.shape == (2,)
-    features, labels = table()
-    before = features.copy(), labels.copy()
-    intervals_of(features, labels)
-    np.testing.assert_array_equal(features, before[0])
-    np.testing.assert_array_equal(labels, before[1])
+@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, np.asfortranarray, lambda v: v.astype(np.float32)])
+def test_whole_numbers_lists_and_other_layouts_are_taken(convert: Callable[[np.ndarray], object]) -> None:
+    X, y = np.array([[0, 1], [1, 0], [0, -1]]), np.array([1, -1, 1])
+    plain, other = (
+        private_intervals(a, b, design=design(regularization=1.0), rng=np.random.default_rng(0))  # type: ignore[arg-type]
+        for a, b in ((X.astype(float), y.astype(float)), (convert(X), convert(y)))
+    )
+    np.testing.assert_allclose(other.low, plain.low, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("entry", [intervals_of, moments_of])
+def test_the_table_is_left_alone(entry: Callable[[object, object], object]) -> None:
+    X, y = table()
+    X.flags.writeable = y.flags.writeable = False
+    before = X.copy(), y.copy()
+    entry(X, y)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
 
 
 def test_a_norm_of_exactly_one_is_allowed() -> None:
     X = np.array([[0.6, 0.8], [1.0, 0.0], [-0.8, 0.6]])
     moments_of(X, [1, -1, 1])
+
+
+def test_rows_scaled_just_below_one_are_allowed_whatever_their_rounding() -> None:
+    rows = np.random.default_rng(1).normal(size=(5000, 7))
+    rows *= (1 - 1e-12) / np.linalg.norm(rows, axis=1, keepdims=True)
+    check_records(rows, np.ones(5000))
 
 
 def test_a_seed_makes_a_result() -> None:
@@ -174,13 +228,19 @@ def test_a_seed_makes_a_result() -> None:
     assert not np.array_equal(one.low, other.low)
 
 
-def test_a_forecast_refuses_what_its_moments_are_not_for() -> None:
+def test_a_forecast_refuses_what_its_moments_are_not_for(request: pytest.FixtureRequest) -> None:
     moments = fit_moments(*table(), loss=Logistic(), regularization=0.05)
-    for change in ({"loss": HuberSVM(h=1.0)}, {"regularization": 0.06}):
-        with pytest.raises(ValueError, match="moments"):
+    request.getfixturevalue("no_work")
+    for change, message in (
+        ({"loss": HuberSVM(h=1.0)}, r"moments of loss HuberSVM\(h=1.0\), got Logistic\(\)"),
+        ({"regularization": 0.06}, "moments at regularization=0.06, got 0.05"),
+    ):
+        with pytest.raises(ValueError, match=message):
             forecast(moments, design=design(**change))
     for bad in (0, -5, 2.5, True):
-        with pytest.raises(ValueError, match="n_records"):
+        with pytest.raises(ValueError, match=f"n_records={bad} to be a whole number >= 1"):
             forecast(moments, design=design(), n_records=bad)  # type: ignore[arg-type]
-    with pytest.raises(InfeasibleDesignError, match="n_records=3"):
+    with pytest.raises(InfeasibleDesignError, match=r"n_records=3\. The smallest c that works is"):
         forecast(moments, design=design(), n_records=3)
+    with pytest.raises(AssertionError, match="work began"):
+        forecast(moments, design=design())

@@ -13,14 +13,18 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core import Design, ExperimentResult, Progress
+from dpci_core import Design
 from ui.palette import Combination
 from ui.settings import Settings
+
+if TYPE_CHECKING:
+    from dpci_core.experiment_result import ExperimentResult, Progress
+    from dpci_core.reproduce import Cell, Reproduced
 
 Array = npt.NDArray[np.float64]
 State = Literal["queued", "running", "done", "cancelled", "failed"]
@@ -36,8 +40,55 @@ class QueueFullError(RuntimeError):
     """Too many people are waiting already."""
 
 
-@dataclass(eq=False)
-class Job:
+@dataclass(eq=False, kw_only=True)
+class Task:
+    """Something slow that pages can watch and stop."""
+
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    state: State = "queued"
+    progress: Progress | None = None
+    problem: str = ""
+    looked_at: float = field(default_factory=time.monotonic)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state in ("queued", "running")
+
+    def run(self) -> None:
+        """Run to the end; never raises."""
+        self.state = "running"
+        try:
+            self.state = "done" if self._execute() else "cancelled"
+        except (ValueError, FileNotFoundError) as problem:
+            self.problem, self.state = str(problem), "failed"
+        except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
+            self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
+        finally:
+            self.release()
+
+    def _execute(self) -> bool:
+        """Do the work; False if it was stopped before the end."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of anything large."""
+
+    def _should_stop(self) -> bool:
+        return self.stop.is_set() or time.monotonic() - self.looked_at > ABANDONED_SECONDS
+
+    def _take(self, progress: Progress) -> None:
+        self.progress = progress
+
+
+def n_workers() -> int:
+    """Cores for a simulation: all but one, which answers the pages."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+@dataclass(eq=False, kw_only=True)
+class Job(Task):
     """One simulation as pages see it; `settings`, `assumptions` and the table's `digest` say what it is about."""
 
     settings: Settings
@@ -52,57 +103,58 @@ class Job:
     is_private_to_session: bool
     X: Array | None
     y: Array | None
-    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    state: State = "queued"
-    progress: Progress | None = None
     result: ExperimentResult | None = None
-    problem: str = ""
-    looked_at: float = field(default_factory=time.monotonic)
-    stop: threading.Event = field(default_factory=threading.Event)
 
-    @property
-    def is_active(self) -> bool:
-        """Whether it waits or runs."""
-        return self.state in ("queued", "running")
-
-    def cancel(self) -> None:
-        """Stop soon; what is done is kept."""
-        self.stop.set()
-
-    def _should_stop(self) -> bool:
-        return self.stop.is_set() or time.monotonic() - self.looked_at > ABANDONED_SECONDS
-
-    def run(self) -> None:
-        """Run to the end; never raises."""
+    def _execute(self) -> bool:
         from dpci_core.experiment import run_experiment  # compiles; see dpci_core.__getattr__
 
-        self.state = "running"
-        try:
-            assert self.X is not None
-            assert self.y is not None
-            self.result = run_experiment(
-                self.X,
-                self.y,
-                designs=self.designs,
-                n_variability=self.m,
-                n_coverage=self.k,
-                rng=np.random.default_rng(self.seed),
-                n_records=self.n_records,
-                n_jobs=max(1, (os.cpu_count() or 1) - 1),
-                progress=self._take,
-                should_stop=self._should_stop,
-            )
-            stopped = self.result.n_done < self.m or self.result.n_covered < self.k
-            self.state = "cancelled" if stopped else "done"
-        except ValueError as problem:
-            self.problem, self.state = str(problem), "failed"
-        except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
-            self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
-        finally:
-            self.X = self.y = None
+        assert self.X is not None
+        assert self.y is not None
+        self.result = run_experiment(
+            self.X,
+            self.y,
+            designs=self.designs,
+            n_variability=self.m,
+            n_coverage=self.k,
+            rng=np.random.default_rng(self.seed),
+            n_records=self.n_records,
+            n_jobs=n_workers(),
+            progress=self._take,
+            should_stop=self._should_stop,
+        )
+        return self.result.n_done == self.m and self.result.n_covered == self.k
 
-    def _take(self, progress: Progress) -> None:
-        self.progress = progress
+    def release(self) -> None:
+        """Forget the table."""
+        self.X = self.y = None
+
+
+@dataclass(eq=False, kw_only=True)
+class CellsJob(Task):
+    """Published cells, recomputed; what is done so far is in `found`."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    m: int
+    k: int
+    seed: int
+    found: dict[str, Reproduced] = field(default_factory=dict)
+
+    def _execute(self) -> bool:
+        from dpci_core.reproduce import run_cells  # compiles
+
+        run = run_cells(
+            self.cells,
+            k=self.k,
+            m=self.m,
+            seed=self.seed,
+            n_jobs=n_workers(),
+            progress=self._take,
+            should_stop=self._should_stop,
+        )
+        for cell, found in run:
+            self.found[cell.key] = found
+        return len(self.found) == len(self.cells)
 
 
 class JobQueue:
@@ -110,11 +162,11 @@ class JobQueue:
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
-        self._waiting: list[Job] = []
-        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: list[Task] = []
+        self._jobs: OrderedDict[str, Task] = OrderedDict()
         self._worker: threading.Thread | None = None
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Task) -> None:
         """Put a job at the end of the queue; raises QueueFullError with a sentence."""
         with self._lock:
             if len(self._waiting) >= MOST_WAITING:
@@ -127,7 +179,7 @@ class JobQueue:
                 self._worker.start()
             self._lock.notify()
 
-    def find(self, key: str) -> Job | None:
+    def find(self, key: str) -> Task | None:
         """The job under a key, marked as looked at."""
         with self._lock:
             job = self._jobs.get(key)
@@ -135,7 +187,7 @@ class JobQueue:
             job.looked_at = time.monotonic()
         return job
 
-    def place(self, job: Job) -> int:
+    def place(self, job: Task) -> int:
         """How many jobs run or wait before this one."""
         with self._lock:
             ahead = sum(other.state == "running" for other in self._jobs.values() if other is not job)
@@ -143,14 +195,14 @@ class JobQueue:
                 return self._waiting.index(job) + ahead
             return 0
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: Task) -> None:
         """Stop a job; one that still waits leaves the queue at once."""
-        job.cancel()
+        job.stop.set()
         with self._lock:
             if job in self._waiting:
                 self._waiting.remove(job)
                 job.state = "cancelled"
-                job.X = job.y = None
+                job.release()
 
     def _forget_old(self) -> None:
         finished = [key for key, job in self._jobs.items() if not job.is_active]

@@ -70,7 +70,7 @@ def current_job() -> jobs.Job | None:
     """The job of this session; after a reload the link still knows its key."""
     key = st.session_state.get(_JOB) or st.session_state.get("link_job")
     job = jobs.QUEUE.find(str(key)) if key else None
-    if job is not None and (not job.is_private_to_session or _JOB in st.session_state):
+    if isinstance(job, jobs.Job) and (not job.is_private_to_session or _JOB in st.session_state):
         st.session_state[_JOB] = job.key
         return job
     return None
@@ -149,7 +149,7 @@ def _watch() -> None:
 
 def _status(key: str, was_active: bool) -> None:
     job = jobs.QUEUE.find(key)
-    if job is None:
+    if not isinstance(job, jobs.Job):
         return
     if was_active and not job.is_active:
         st.rerun()

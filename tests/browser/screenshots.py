@@ -9,7 +9,12 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.driver import BROWSER_ARGS, ROOT, find_browser, running_server, wait_chart
 
-PAGES = {"start": ("/", "chart_home_intervals"), "explore": ("/explore", "chart_coverage")}
+PAGES = {
+    "start": ("/", "chart_home_intervals"),
+    "explore": ("/explore", "chart_coverage"),
+    "validate": ("/validate?d=5&n=5000", "chart_simulation"),
+    "reproduce": ("/reproduce", "chart_published_table2"),
+}
 
 
 def main() -> None:
@@ -27,6 +32,8 @@ def main() -> None:
                 for width, height in ((1280, 1000), (390, 844)):
                     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
                     page.goto(address + where)
+                    if name == "validate":
+                        page.get_by_role("button", name="Start the simulation").click()
                     wait_chart(page, key)
                     page.wait_for_timeout(800)
                     file = out / f"{name}-{theme}-{width}.png"
