@@ -58,7 +58,7 @@ def counts_of(n_rows: int, n_records: int, seeds: range) -> np.ndarray:
 @pytest.mark.parametrize("z", [np.linspace(-36, 36, 4001), np.array([-1e6, -37.0, 0.0, 37.0, 1e6])])
 def test_both_sigmoids(z):
     exact, double, single = expit(-z), z.copy(), z.astype(np.float32)
-    kernels._sigmoids(double)
+    kernels._sigmoids(double, np.ones(len(z), dtype=np.float32))
     kernels._single_sigmoids(single)
     np.testing.assert_allclose(double, exact, rtol=1e-13, atol=1e-16)
     np.testing.assert_allclose(single, exact, rtol=1e-5, atol=1e-7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,13 @@ def imported(source: str) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the floor they reach"
-            names |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
+
+
+def packages(source: str) -> set[str]:
+    """The first part of every imported name."""
+    return {name.split(".")[0] for name in imported(source)}
 
 
 def room_of(path: Path) -> str:
@@ -42,14 +48,27 @@ def room_of(path: Path) -> str:
 
 
 def broken_floors(room: str, source: str) -> list[str]:
-    """Rooms of the core that this one may not lean on but does."""
-    reached = {name.split(".")[1] for name in imported(source) if name.startswith("dpci_core.")}
-    rooms = (reached & HEIGHT.keys()) - {room}
-    return sorted(other for other in rooms if HEIGHT[other] >= HEIGHT[room])
+    """What this room of the core reaches but may not: rooms on its right or above, and the front door."""
+    reached = {name.partition(".")[2].split(".")[0] for name in imported(source) if name.split(".")[0] == "dpci_core"}
+    return sorted(r or "the front door" for r in reached - {room} if r not in HEIGHT or HEIGHT[r] >= HEIGHT[room])
+
+
+def cycle(sources: dict[str, str]) -> list[str]:
+    """Modules that import each other in a ring, or nothing."""
+    graph = {}
+    for module, source in sources.items():
+        reached = {name if name in sources else name.rpartition(".")[0] for name in imported(source)}
+        graph[module] = (reached & sources.keys()) - {module}
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 CORE = sorted((ROOT / "dpci_core").rglob("*.py"))
-PYTHON = [p for top in ("dpci_core", "ui", "pages") for p in sorted((ROOT / top).rglob("*.py"))] + [ROOT / "app.py"]
+PYTHON = [p for top in ("dpci_core", "ui", "pages") for p in sorted((ROOT / top).rglob("*.py"))] + [*ROOT.glob("*.py")]
+BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
@@ -63,12 +82,23 @@ def test_every_room_leans_on_lower_floors_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_core_knows_no_interface(path: Path) -> None:
-    assert not {name.split(".")[0] for name in imported(path.read_text())} & INTERFACE
+    assert not packages(path.read_text()) & INTERFACE
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
 def test_what_ships_needs_no_test_tool(path: Path) -> None:
-    assert not {name.split(".")[0] for name in imported(path.read_text())} & (ONLY_IN_TESTS | {"tests", "benchmarks"})
+    assert not packages(path.read_text()) & (ONLY_IN_TESTS | {"tests", "benchmarks"})
+
+
+@pytest.mark.parametrize("path", PYTHON + BENCHMARKS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_streamlit_stays_with_the_interface(path: Path) -> None:
+    place = path.relative_to(ROOT).parts[0]
+    assert place in {"app.py", "pages", "ui"} or "streamlit" not in packages(path.read_text())
+
+
+def test_no_module_leans_on_itself_in_a_ring() -> None:
+    sources = {".".join(p.relative_to(ROOT).with_suffix("").parts): p.read_text() for p in PYTHON}
+    assert cycle({name.removesuffix(".__init__"): source for name, source in sources.items()}) == []
 
 
 def test_the_front_door_does_not_wake_the_compiler() -> None:
@@ -78,7 +108,7 @@ def test_the_front_door_does_not_wake_the_compiler() -> None:
 
 def test_the_charts_are_pure() -> None:
     for name in ("charts", "palette", "budget", "settings"):
-        assert "streamlit" not in imported((ROOT / "ui" / f"{name}.py").read_text())
+        assert "streamlit" not in packages((ROOT / "ui" / f"{name}.py").read_text())
 
 
 def test_the_rule_sees_a_breach() -> None:
@@ -86,5 +116,15 @@ def test_the_rule_sees_a_breach() -> None:
     assert broken_floors("privacy", "def f():\n    import dpci_core.noise") == ["noise"]
     assert broken_floors("noise", "from dpci_core import privacy, inference") == ["inference"]
     assert broken_floors("schema", "from dpci_core.schema import declare") == []
+    assert broken_floors("forecast", "from dpci_core import erm, Design") == ["Design"]
+    assert broken_floors("forecast", "import dpci_core") == ["the front door"]
     with pytest.raises(AssertionError, match="relative"):
         imported("from . import forecast")
+
+
+def test_the_rules_of_packages_and_rings_see_a_breach() -> None:
+    assert packages("def f():\n    from streamlit.runtime import get_instance") & INTERFACE
+    assert packages("import numpy, hypothesis.strategies as st") & ONLY_IN_TESTS
+    ring = {"a.x": "from a import y", "a.y": "from a.z import f", "a.z": "def f():\n    import a.x", "a": "import a.x"}
+    assert set(cycle(ring)) == {"a.x", "a.y", "a.z"}
+    assert cycle(ring | {"a.z": ""}) == []

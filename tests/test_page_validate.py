@@ -31,7 +31,7 @@ def run_through(app, seconds: float = 90):
 def document_of(app) -> bytes:
     found = validate._Finished
     job = jobs.QUEUE.find(app.session_state["job"])
-    made = found(job.settings, job.assumptions, job.digest, job.combinations, job.result)
+    made = found(job.settings, job.assumptions, job.digest, job.combinations, job.seed, job.result)
     return json.dumps(
         {
             "kind": "dpci simulation",
@@ -39,6 +39,7 @@ def document_of(app) -> bytes:
             "assumptions": made.assumptions,
             "data": "x",
             "digest": made.digest,
+            "seed": made.seed,
             "combinations": [[c.definition, c.mechanism, c.loss] for c in made.combinations],
             "result": made.result.to_record(),
         }

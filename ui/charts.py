@@ -21,7 +21,8 @@ CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
 _QUIET = "#8A8F98"
 _GRID = "rgba(138,143,152,0.25)"
-_CAPTION_WIDTH = 95
+_CAPTION_WIDTH = 56
+"""Letters in a line under a chart: what a narrow screen shows."""
 
 
 @dataclass(frozen=True, eq=False)

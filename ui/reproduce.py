@@ -20,7 +20,7 @@ from dpci_core.reproduce import (
 )
 from ui import charts, explore, jobs, state
 from ui.palette import Combination
-from ui.reproduce_chart import coverage_chart
+from ui.reproduce_chart import DATASET_WORDS, coverage_chart
 
 COMMAND = (
     "python -m dpci_core reproduce table3 table4 table2 -k 1000 -m 1000 --seed 20261121 --out data/reproduction.csv"
@@ -36,8 +36,6 @@ _TITLES = {
 }
 _SWEPT = {"2": "n", "3": "d", "4": "epsilon_1", "5": "epsilon_2", "6": "epsilon_3"}
 _WORDS = {"n": "Records n", "d": "Features d", "epsilon_1": "ε₁", "epsilon_2": "ε₂", "epsilon_3": "ε₃"}
-_NAMES = {"kddcup99": "KDD Cup 99", "adult": "Adult", "banking": "Bank Marketing", "ipums_us": "IPUMS-US"}
-_NAMES["ipums_br"] = "IPUMS-BR"
 
 
 def page() -> None:
@@ -65,7 +63,9 @@ def _title(name: str) -> str:
     panel = next(p for p in PANELS if p.name == name)
     number, letters = name[6], name[7:].rstrip("2")
     losses = " and ".join("SVM" if loss == "huber_svm" else loss for loss in panel.losses)
-    return f"Figure {number} {', '.join(letters)}: {_NAMES[panel.dataset]}, {losses}, {_WORDS[panel.swept]} swept"
+    return (
+        f"Figure {number} {', '.join(letters)}: {DATASET_WORDS[panel.dataset]}, {losses}, {_WORDS[panel.swept]} swept"
+    )
 
 
 def combination_of(cell: Cell) -> Combination:
@@ -173,7 +173,10 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
     active = job is not None and job.is_active
     if not _has_data(cells[0].dataset):
         key = SETS[cells[0].dataset]
-        st.info(f"{_NAMES[cells[0].dataset]} is not on this machine. Get it with `python -m dpci_core data get {key}`.")
+        st.info(
+            f"{DATASET_WORDS[cells[0].dataset]} is not on this machine. "
+            f"Get it with `python -m dpci_core data get {key}`."
+        )
         return
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     values = list(dict.fromkeys(str(getattr(c, swept)) for c in cells))

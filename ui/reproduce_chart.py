@@ -11,6 +11,14 @@ from dpci_core.reproduce import Cell, Reproduced
 from ui.charts import _GRID, _QUIET, Meta, _finish
 from ui.palette import Combination
 
+DATASET_WORDS = {
+    "kddcup99": "KDD Cup 99",
+    "adult": "Adult",
+    "banking": "Bank Marketing",
+    "ipums_us": "IPUMS-US",
+    "ipums_br": "IPUMS-BR",
+}
+
 
 def _key(cell: Cell) -> tuple[str, str, str]:
     return cell.privacy, cell.mechanism, cell.loss
@@ -67,7 +75,7 @@ def coverage_chart(
     )
     first = cells[0]
     caption = (
-        f"{first.dataset}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, published calibration, "
+        f"{DATASET_WORDS[first.dataset]}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, published calibration, "
         "zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours"
     )
     return _finish(fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups))

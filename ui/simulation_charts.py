@@ -95,8 +95,8 @@ def add_points(fig: go.Figure, rows: Sequence[Comparison], *, x: float, first_on
                 x=[x],
                 y=[y],
                 mode="markers",
-                marker={"color": style.colour, "symbol": marker, "size": 14, "line": {"color": _QUIET, "width": 1.5}},
-                error_y={"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 8},
+                marker={"color": style.colour, "symbol": marker, "size": 10, "line": {"color": _QUIET, "width": 1.5}},
+                error_y={"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 9},
                 name=f"{row.combination.short}: {word}",
                 legendgroup=row.combination.key,
             )

@@ -30,6 +30,7 @@ class _Finished:
     assumptions: str
     digest: str
     combinations: tuple[Combination, ...]
+    seed: int
     result: ExperimentResult
 
 
@@ -185,7 +186,7 @@ def _finished() -> _Finished | None:
     job = current_job()
     if job is None or job.is_active or job.result is None or not job.result.n_covered:
         return None
-    return _Finished(job.settings, job.assumptions, job.digest, job.combinations, job.result)
+    return _Finished(job.settings, job.assumptions, job.digest, job.combinations, job.seed, job.result)
 
 
 def _results(view: compute.View) -> None:
@@ -202,8 +203,8 @@ def _results(view: compute.View) -> None:
         return
     rows = _comparisons(found, view)
     level, result = view.settings.level, found.result
-    caption = f"{found.assumptions}; simulated, seed {result.seed}"
-    meta: charts.Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": result.seed}
+    caption = f"{found.assumptions}; simulated, seed {found.seed}"
+    meta: charts.Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": found.seed}
     figure = simulation_charts.coverage_comparison(
         rows, level=level, caption=caption, meta=meta, source=view.records.source
     )
@@ -279,6 +280,7 @@ def _document(found: _Finished, title: str) -> None:
         "assumptions": found.assumptions,
         "data": title,
         "digest": found.digest,
+        "seed": found.seed,
         "combinations": [[c.definition, c.mechanism, c.loss] for c in found.combinations],
         "result": found.result.to_record(),
     }
@@ -321,9 +323,9 @@ def read_document(content: bytes) -> _Finished:
         settings, bad = from_query({str(k): str(v) for k, v in document["settings"].items()})
         combinations = tuple(Combination(*map(str, c)) for c in document["combinations"])  # type: ignore[arg-type]
         result = ExperimentResult.from_record(document["result"])
-        words, digest = str(document["assumptions"]), str(document["digest"])
+        words, digest, seed = str(document["assumptions"]), str(document["digest"]), int(document["seed"])
     except (KeyError, TypeError, AttributeError, AssertionError, UnicodeDecodeError, InfeasibleDesignError):
         raise ValueError("it is not a document of this page.") from None
     if bad or set(combinations) - set(settings.combinations) or len(combinations) != len(result.designs):
         raise ValueError("its settings and its results do not belong together.")
-    return _Finished(settings, words, digest, combinations, result)
+    return _Finished(settings, words, digest, combinations, seed, result)
