@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpci_core.errors import check_choice, check_positive, check_probability
-from dpci_core.losses import Loss
+from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_float_down, zcdp_to_pure_run
 
 Mechanism = Literal["objective", "output"]
@@ -39,8 +39,7 @@ class Design:
     calibration: CalibrationName = "published"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, Loss):
-            raise ValueError(f"Expected loss to be a Loss such as Logistic(), got {type(self.loss).__name__}.")
+        check_loss(self.loss)
         check_choice(self.mechanism, ("objective", "output"), name="mechanism")
         check_choice(self.calibration, ("published",), name="calibration")
         check_positive(regularization=self.regularization)
@@ -62,3 +61,9 @@ class Design:
         if isinstance(self.budget, PureDP):
             return to_float_down(self.budget.model)
         return zcdp_to_pure_run(self.budget.model)
+
+
+def check_design(design: object) -> None:
+    """Raise ValueError unless this is a design."""
+    if not isinstance(design, Design):
+        raise ValueError(f"Expected a Design, got {type(design).__name__}.")

@@ -16,7 +16,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from dpci_core.errors import ConvergenceError, check_positive
-from dpci_core.losses import Loss
+from dpci_core.losses import Loss, check_loss
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
@@ -128,7 +128,7 @@ def solve(
     Raises:  ConvergenceError with a remedy if the tolerance is out of reach; never a looser answer.
     """
     check_positive(regularization=regularization, tolerance=tolerance)
-    theta = np.zeros(A.shape[1]) if start is None else start.astype(np.float64)
+    theta = np.zeros(A.shape[1]) if start is None else np.array(start, dtype=np.float64)
     for iteration in range(max_iterations + 1):
         gradient, hessian = gradient_and_hessian(A, theta, loss=loss, regularization=regularization, tilt=tilt)
         norm = float(np.linalg.norm(gradient))
@@ -191,8 +191,11 @@ def fit_moments(
     Privacy: none. The result describes the table; use it for public, simulated or already released data.
     Raises:  DataRejectedError (ValueError) for records that break a rule, ConvergenceError.
     """
+    check_loss(loss)
     check_positive(regularization=regularization)
     features, labels = check_records(X, y)
+    if start is not None and (np.shape(start) != features.shape[1:] or not np.isfinite(start).all()):
+        raise ValueError(f"Expected start to hold {features.shape[1]} finite numbers.")
     A = labels[:, None] * features
     theta = solve(A, loss=loss, regularization=regularization, start=start).theta
     H, S = moments_at(A, theta, loss=loss, regularization=regularization)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
+from typing import TypeGuard
+
+import numpy as np
 
 
 class InfeasibleDesignError(ValueError):
@@ -26,25 +30,36 @@ class ConvergenceError(RuntimeError):
     """The solver could not reach its fixed tolerance; the message says what helps."""
 
 
-def check_positive(**values: float) -> None:
+def _is_real(value: object) -> TypeGuard[float]:
+    """A real number of Python or NumPy; truth values are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_positive(**values: object) -> None:
     """Raise ValueError unless every value is a finite number above 0."""
     for name, value in values.items():
-        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+        if not (_is_real(value) and math.isfinite(value) and value > 0):
             raise ValueError(f"Expected {name}={value!r} > 0 and finite.")
 
 
-def check_probability(**values: float) -> None:
+def check_probability(**values: object) -> None:
     """Raise ValueError unless every value lies strictly between 0 and 1."""
     for name, value in values.items():
-        if not (isinstance(value, int | float) and 0 < value < 1):
+        if not (_is_real(value) and 0 < value < 1):
             raise ValueError(f"Expected 0 < {name}={value!r} < 1.")
 
 
-def check_count(**values: int) -> None:
+def check_count(**values: object) -> None:
     """Raise ValueError unless every value is a whole number of at least 1."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= 1):
             raise ValueError(f"Expected {name}={value!r} to be a whole number >= 1.")
+
+
+def check_generator(rng: object) -> None:
+    """Raise ValueError unless `rng` is a NumPy generator."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"Expected rng to be a numpy.random.Generator, got {type(rng).__name__}.")
 
 
 def check_choice(value: object, allowed: tuple[object, ...], *, name: str) -> None:

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from dpci_core.batched import TOLERANCE, Replicates, Table, draw_counts, fit_replicates, replicate_moments
-from dpci_core.design import Definition, Design
-from dpci_core.errors import check_count
+from dpci_core.design import Definition, Design, check_design
+from dpci_core.errors import check_count, check_generator, check_positive
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, summarise, versions
 from dpci_core.intervals import error_variance
 from dpci_core.kernels import Counts
@@ -115,10 +115,14 @@ def run_experiment(
     Raises:  DataRejectedError, InfeasibleDesignError, ValueError, all before any work.
     Source:  WKL section 7.1; coverage is of the full table's penalised minimiser.
     """
-    features, labels = check_records(X, y)
+    check_generator(rng)
     if not designs:
         raise ValueError("Expected designs to hold at least one design.")
+    for design in designs:
+        check_design(design)
+    features, labels = check_records(X, y)
     n = len(features) if n_records is None else n_records
+    check_positive(tolerance=tolerance)
     check_count(n_records=n, n_variability=n_variability, n_coverage=n_coverage)
     laws = [model_noise(design, n) for design in designs]
     tables = _tables(labels[:, None] * features, tuple(designs))

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.design import Definition, Design
+from dpci_core.design import Definition, Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
 from dpci_core.intervals import ErrorVariance, error_variance
@@ -108,7 +108,12 @@ def forecast(
     Raises:  ValueError if the moments belong to another loss or regularization; InfeasibleDesignError.
     """
     n = moments.n_records if n_records is None else n_records
-    check_count(n_records=n)
+    check_count(n_records=n, n_draws=n_draws)
+    if n_draws % 2:
+        raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
+    check_design(design)
+    if contrasts is not None and (np.ndim(contrasts) != 2 or np.shape(contrasts)[1] != len(moments.theta_hat)):
+        raise ValueError(f"Expected contrasts of shape (k, {len(moments.theta_hat)}), got {np.shape(contrasts)}.")
     _check_match(moments, design)
     noise = model_noise(design, n)
     H, S = moments.hessian, moments.covariance

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.design import Design
+from dpci_core.design import Design, check_design
+from dpci_core.errors import check_generator
 from dpci_core.intervals import error_variance
 from dpci_core.perturbation import model_noise, train_private
 from dpci_core.private_moments import release_moments
@@ -95,6 +96,8 @@ def private_intervals(
     >>> np.round(private_intervals(X, y, design=design, rng=rng).length, 2).tolist()
     [0.33, 0.29]
     """
+    check_design(design)
+    check_generator(rng)
     features, labels = check_records(X, y)
     n, p = features.shape
     model_noise(design, n)  # refuses an infeasible design before any work

@@ -108,3 +108,9 @@ class HuberSVM(Loss):
     def max_squared_slope(self, radius: float) -> float:
         """1 whatever the radius [WKL Lemma 4]."""
         return 1.0
+
+
+def check_loss(loss: object) -> None:
+    """Raise ValueError unless this is a loss."""
+    if not isinstance(loss, Loss):
+        raise ValueError(f"Expected loss to be a Loss such as Logistic(), got {type(loss).__name__}.")

@@ -296,7 +296,8 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """Return the budget in the other definition that a comparison sets beside this one.
 
     Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the same
-             (epsilon, delta) at `delta`, with the same shares of the parts.  Every rounding is down.
+             (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are rounded down; the epsilon
+             that a rho total stands for is `zcdp_to_epsilon`, the one shown beside it.
     Raises:  ValueError naming the rule.
 
     >>> pair_budget(PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6").total

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dpci_core.design import Definition, Design
 from dpci_core.erm import moments_at
+from dpci_core.errors import check_choice
 from dpci_core.linalg import Floored, floor_eigenvalues, symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import to_float_down
@@ -39,6 +40,7 @@ def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float
 
     Privacy: a matrix of this Frobenius sensitivity plus the scaled noise is amount-DP or amount-zCDP.
     """
+    check_choice(kind, ("pure", "zcdp"), name="kind")
     if kind == "pure":
         return 1.0 / laplace_rate(sensitivity=sensitivity, epsilon=amount)
     return gaussian_sd(sensitivity=sensitivity, rho=amount)
@@ -46,6 +48,7 @@ def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float
 
 def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator) -> Array:
     """Return (p, p) noise of scale 1, spherical Laplace in R^(p^2) or Gaussian, not symmetric."""
+    check_choice(kind, ("pure", "zcdp"), name="kind")
     if kind == "pure":
         return sample_spherical_laplace(p * p, rate=1.0, rng=rng).reshape(p, p)
     return sample_gaussian(p * p, sd=1.0, rng=rng).reshape(p, p)

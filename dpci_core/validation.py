@@ -17,10 +17,7 @@ def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     most 1. One class only is valid: the algorithms see y * x.
     Raises:  DataRejectedError (a ValueError) with the row; the message holds no value of a record.
     """
-    try:
-        features, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataRejectedError("Expected X and y to hold numbers only.") from None
+    features, labels = _numbers(X, name="X"), _numbers(y, name="y")
     if features.ndim != 2:
         raise DataRejectedError(f"Expected X to have 2 dimensions (n, p), got {features.ndim}.")
     if labels.shape != features.shape[:1]:
@@ -32,6 +29,19 @@ def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
     _reject_first(np.asarray(norms > 1.0), "Expected every row of X to have Euclidean norm at most 1")
     return features, labels
+
+
+def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
+    """The values as float64, if they are real numbers: no text, no masked entries, no truth values for labels."""
+    if np.ma.isMaskedArray(values):
+        raise DataRejectedError(f"Expected {name} to be a plain array: masked entries would count as records.")
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in ("iuf" if name == "y" else "iufb"):
+            return given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise DataRejectedError(f"Expected {name} to hold real numbers only.") from None
 
 
 def _reject_first(is_bad: npt.NDArray[np.bool_], rule: str) -> None:

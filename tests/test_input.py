@@ -83,19 +83,19 @@ BAD_TABLES = {
     "label between": (changed((3,), SECRET), r"-1 or \+1; row 3"),
     "label nan": (changed((4,), math.nan), r"-1 or \+1; row 4"),
     "labels of 0 and 1": ((FEATURES, (LABELS > 0).astype(int)), r"-1 or \+1; row \d+"),
-    "labels of true and false": ((FEATURES, LABELS > 0), r"-1 or \+1; row \d+"),
+    "labels of true and false": ((FEATURES, LABELS > 0), "real numbers only"),
     "nan": (changed((5, 1), math.nan), r"finite \(no NaN, no infinity\); row 5"),
     "infinity": (changed((5, 1), -math.inf), r"finite \(no NaN, no infinity\); row 5"),
-    "missing": (([[SECRET, None]], [1]), "finite .*; row 0"),
+    "missing": (([[SECRET, None]], [1]), "real numbers only"),
     "no record": ((np.empty((0, 3)), np.empty(0)), "at least one record"),
     "no column": ((np.empty((4, 0)), np.ones(4)), "at least one record and one column"),
     "one dimension": ((FEATURES[:, 0], LABELS), "2 dimensions"),
     "three dimensions": ((FEATURES[None], LABELS), "2 dimensions .*, got 3"),
     "lengths": ((FEATURES, LABELS[1:]), r"y of shape \(60,\) like X, got \(59,\)"),
     "column of labels": ((FEATURES, LABELS[:, None]), r"y of shape \(60,\) like X, got \(60, 1\)"),
-    "words": (([[SECRET, NAME]], [1]), "numbers only"),
-    "word labels": ((FEATURES, [NAME] * N), "numbers only"),
-    "ragged": (([[SECRET], [SECRET, 0.2]], [1, -1]), "numbers only"),
+    "words": (([[SECRET, NAME]], [1]), "real numbers only"),
+    "word labels": ((FEATURES, [NAME] * N), "real numbers only"),
+    "ragged": (([[SECRET], [SECRET, 0.2]], [1, -1]), "real numbers only"),
 }
 
 
@@ -252,3 +252,57 @@ def test_a_forecast_refuses_what_its_moments_are_not_for(request: pytest.Fixture
         forecast(moments, design=design(), n_records=3)
     with pytest.raises(AssertionError, match="work began"):
         forecast(moments, design=design())
+
+
+MORE_BAD_TABLES = {
+    "masked": (np.ma.masked_array(np.zeros((3, 2)), mask=np.eye(3, 2)), np.ones(3), "plain array"),
+    "complex": (np.zeros((3, 2), dtype=complex), np.ones(3), "X to hold real numbers"),
+    "numeric text": ([["0.1", "0.2"]], [1], "X to hold real numbers"),
+    "truth values": (np.zeros((2, 2)), np.array([True, True]), "y to hold real numbers"),
+    "huge": ([[10**400, 0]], [1], "X to hold real numbers"),
+}
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize("name", MORE_BAD_TABLES)
+def test_what_is_no_number_is_refused(name: str) -> None:
+    X, y, rule = MORE_BAD_TABLES[name]
+    with pytest.raises(DataRejectedError, match=rule):
+        fit_moments(X, y, loss=Logistic(), regularization=0.1)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_wrong_kinds_of_argument_are_named() -> None:
+    X, y = np.zeros((4, 2)), np.ones(4)
+    good = Design(
+        loss=Logistic(),
+        mechanism="output",
+        budget=PureDP(model=1, hessian=1, covariance=1),
+        regularization=0.1,
+    )
+    for rng in (None, 42, np.random.RandomState(0)):
+        with pytest.raises(ValueError, match="Generator"):
+            private_intervals(X, y, design=good, rng=rng)
+    with pytest.raises(ValueError, match="Expected a Design"):
+        private_intervals(X, y, design=None, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match="Expected loss"):
+        fit_moments(X, y, loss="logistic", regularization=0.1)
+    for start in ([0.0], np.array([np.nan, 0.0])):
+        with pytest.raises(ValueError, match="Expected start to hold 2"):
+            fit_moments(X, y, loss=Logistic(), regularization=0.1, start=start)
+
+
+def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-0.5, 0.5, (300, 2)), np.where(rng.random(300) < 0.5, 1, -1)
+    moments = fit_moments(X, y, loss=Logistic(), regularization=0.1)
+    good = Design(
+        loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1), regularization=0.1
+    )
+    for n_draws in (0, -4, 3, 2.5):
+        with pytest.raises(ValueError, match="n_draws"):
+            forecast(moments, design=good, n_draws=n_draws)
+    for contrasts in (np.ones(2), np.ones((1, 3))):
+        with pytest.raises(ValueError, match="contrasts"):
+            forecast(moments, design=good, contrasts=contrasts)
+    assert forecast(moments, design=good, n_records=np.int64(500)).n_records == 500

@@ -179,7 +179,7 @@ def pairing_words(settings: Settings) -> str:
     if not settings.is_compared:
         return ""
     if settings.pairing == "paper":
-        return ", paired by ρ_k = ε_k²/2"
+        return ", paired by ρ_k\u00a0=\u00a0ε_k²/2"
     return f", paired by equal (ε, δ = {settings.delta})"
 
 
