@@ -150,3 +150,10 @@ def test_what_cannot_run_is_said_and_not_started():
     app = start("validate", c="1e-06", n="100", d="3", mechanisms="objective")
     assert app.button(key="start").disabled
     assert any("smallest c that works" in w.value for w in app.warning)
+
+
+def test_a_table_too_large_to_resample_is_refused_in_words(monkeypatch):
+    monkeypatch.setattr(jobs, "LARGEST_TABLE", 1000)
+    app = open_validate()
+    assert app.button(key="start").disabled
+    assert any("take fewer features" in w.value for w in app.warning)

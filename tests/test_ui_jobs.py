@@ -114,6 +114,19 @@ def test_a_full_queue_refuses_in_words(monkeypatch):
         queue.cancel(one)
 
 
+def test_waiting_tables_are_bounded(monkeypatch):
+    monkeypatch.setattr(jobs, "MOST_HELD", 15_000)
+    queue = jobs.JobQueue()
+    running, first, second = job(m=LONG), job(), job()
+    queue.submit(running)
+    wait_for(lambda: running.state == "running")
+    queue.submit(first)
+    with pytest.raises(jobs.QueueFullError, match="1 simulations are waiting"):
+        queue.submit(second)
+    for one in (running, first):
+        queue.cancel(one)
+
+
 def test_a_failure_is_a_sentence_and_the_next_job_runs(monkeypatch):
     queue = jobs.JobQueue()
     bad, ugly, good = job(n_records=0), job(designs=(None,)), job()

@@ -34,6 +34,10 @@ ABANDONED_SECONDS = 900.0
 KEPT_JOBS = 40
 MOST_WAITING = 12
 LARGEST_M, LARGEST_K = 20_000, 5_000
+LARGEST_TABLE = 20_000_000
+"""Numbers in a table to simulate on: working copies take about 50 bytes each."""
+MOST_HELD = 500 * 2**20
+"""Bytes of tables that waiting simulations may hold together."""
 
 
 class QueueFullError(RuntimeError):
@@ -74,6 +78,11 @@ class Task:
 
     def release(self) -> None:
         """Let go of anything large."""
+
+    @property
+    def n_bytes(self) -> int:
+        """What it holds while it waits."""
+        return 0
 
     def _should_stop(self) -> bool:
         return self.stop.is_set() or time.monotonic() - self.looked_at > ABANDONED_SECONDS
@@ -124,6 +133,11 @@ class Job(Task):
         )
         return self.result.n_done == self.m and self.result.n_covered == self.k
 
+    @property
+    def n_bytes(self) -> int:
+        """The table."""
+        return 0 if self.X is None else int(self.X.nbytes)
+
     def release(self) -> None:
         """Forget the table."""
         self.X = self.y = None
@@ -169,8 +183,11 @@ class JobQueue:
     def submit(self, job: Task) -> None:
         """Put a job at the end of the queue; raises QueueFullError with a sentence."""
         with self._lock:
-            if len(self._waiting) >= MOST_WAITING:
-                raise QueueFullError(f"{MOST_WAITING} simulations are waiting already. Try again in a few minutes.")
+            held = sum(other.n_bytes for other in self._waiting)
+            if len(self._waiting) >= MOST_WAITING or (self._waiting and held + job.n_bytes > MOST_HELD):
+                raise QueueFullError(
+                    f"{len(self._waiting)} simulations are waiting already. Try again in a few minutes."
+                )
             self._waiting.append(job)
             self._jobs[job.key] = job
             self._forget_old()
