@@ -127,16 +127,26 @@ def test_waiting_tables_are_bounded(monkeypatch):
         queue.cancel(one)
 
 
-def test_a_failure_is_a_sentence_and_the_next_job_runs(monkeypatch):
+def test_a_refusal_is_a_sentence_and_the_next_job_runs():
     queue = jobs.JobQueue()
-    bad, ugly, good = job(n_records=0), job(designs=(None,)), job()
-    for one in (bad, ugly, good):
-        queue.submit(one)
+    bad, good = job(n_records=0), job()
+    queue.submit(bad)
+    queue.submit(good)
     wait_for(lambda: good.state == "done")
-    assert bad.state == ugly.state == "failed"
+    assert bad.state == "failed"
     assert "n_records" in bad.problem
-    assert ugly.problem.startswith("The simulation stopped unexpectedly")
-    assert "None" not in ugly.problem
+
+
+def test_an_unexpected_end_quotes_nothing(monkeypatch):
+    def break_down(*_, **__):
+        raise RuntimeError("the value 0.7351946 of row 3")
+
+    monkeypatch.setattr("dpci_core.experiment.run_experiment", break_down)
+    queue, ugly = jobs.JobQueue(), job()
+    queue.submit(ugly)
+    wait_for(lambda: not ugly.is_active)
+    assert ugly.problem == "The simulation stopped unexpectedly (RuntimeError)."
+    assert ugly.X is None
 
 
 def test_old_results_are_forgotten(monkeypatch):
