@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from dpci_core import HuberSVM, Logistic, kernels
+from dpci_core import HuberSVM, Logistic, batched, kernels
 from dpci_core.batched import Table, draw_counts, fit_replicates, replicate_moments
 from dpci_core.erm import moments_at, solve
 from dpci_core.errors import ConvergenceError
@@ -144,16 +144,11 @@ def test_counts_are_uniform_and_complete(n_rows, n_records):
     assert np.var(counts[:, 0]) < 3 * n_records / n_rows + 0.2
 
 
-def test_rejection_keeps_the_draws_fair():
-    # With 3 * 2^30 rows a plain multiplication of 32 bits would give every third row twice the chance.
-    raw = np.random.SFC64(0).random_raw(40_000)
-    rows_hit = np.zeros(3, dtype=np.float32)
-    n_drawn = kernels.count_draws(raw, 60_000, rows_hit)
-    assert n_drawn == 60_000
-    assert rows_hit.sum() == 60_000
-    first_fair = 2**32 % 3
-    low = (raw & np.uint64(0xFFFFFFFF)) * np.uint64(3) & np.uint64(0xFFFFFFFF)
-    assert (low < first_fair).mean() < 1e-4
+def test_numbers_that_would_favour_a_row_are_passed_over():
+    # 2^32 = 1 (mod 3): one of the 2^32 numbers must go, the one whose product with 3 starts a row at 0.
+    hit = np.zeros(3, dtype=np.float32)
+    assert kernels.count_draws(np.array([0, 1], dtype=np.uint64), 10, hit) == 1
+    np.testing.assert_array_equal(hit, [1, 0, 0])
 
 
 def test_too_many_records_for_single_precision_counts():
@@ -177,3 +172,18 @@ def test_the_start_does_not_decide_the_answer():
     right = fit_replicates(table, counts, n_records=1300, tolerance=1e-11)
     found = fit_replicates(crooked, counts, n_records=1300, tolerance=1e-11)
     np.testing.assert_allclose(found.theta, right.theta, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_what_single_precision_says_is_nearly_the_truth(loss):
+    A, n = rows(), 1300
+    table, counts = Table.of(A, loss=loss, regularization=1e-3), counts_of(1300, n, range(4))
+    theta = table.theta_hat + 0.1 * np.random.default_rng(0).normal(size=(4, A.shape[1])).astype(np.float32)
+    every = np.arange(4)
+    rough = batched._first_slopes(table, counts, n) + batched._slope_changes(table, theta, counts, every) / n
+    exact = batched._slope_sums(table, theta, counts, every) / n
+    np.testing.assert_allclose(rough, exact, atol=1e-7)
+    start = np.tile(table.theta_hat, (4, 1))
+    np.testing.assert_allclose(
+        batched._first_slopes(table, counts, n), batched._slope_sums(table, start, counts, every) / n, atol=1e-8
+    )

@@ -14,7 +14,7 @@ import pytest
 from dpci_core import ZCDP, Design, HuberSVM, InfeasibleDesignError, Logistic, PureDP, datasets, fit_moments, forecast
 from dpci_core import experiment as engine
 from dpci_core.experiment import run_experiment
-from dpci_core.experiment_result import ExperimentResult
+from dpci_core.experiment_result import ExperimentResult, summarise
 from tests.oracle import paper
 from tests.oracle.replicate import replicate
 from tests.test_against_oracle import COMBINATIONS, make_pair, simulated_table
@@ -211,6 +211,25 @@ def test_standard_errors_describe_the_spread_over_seeds():
         claimed = np.mean([getattr(r, error) for r in results])
         # The error of the mean VI length takes coefficients as moving together, so it may be up to sqrt(p) too large.
         assert 0.6 * claimed / (np.sqrt(3) if value == "vi_length_mean" else 1) < spread < 1.5 * claimed
+
+
+def test_the_error_of_a_variability_length_is_that_of_normal_quantiles():
+    design, _ = make_pair("pure", "output", "logistic")
+    rng, m = np.random.default_rng(0), 800
+    nothing = np.zeros((1, 1), dtype=bool)
+    found = [
+        summarise(
+            design,
+            theta_hat=np.zeros(1),
+            theta=rng.normal(size=(m, 1)),
+            inside=nothing,
+            length=np.ones((1, 1)),
+            n_failed=0,
+        )
+        for _ in range(400)
+    ]
+    spread = np.std([f.vi_length_mean for f in found], ddof=1)
+    assert spread == pytest.approx(np.mean([f.vi_length_mean_se for f in found]), rel=0.15)
 
 
 def test_a_failed_fit_is_a_miss(monkeypatch):

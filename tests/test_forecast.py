@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, Moments, PureDP, fit_moments, forecast, private_intervals
-from dpci_core.forecast import _CUTS
+from dpci_core.forecast import _CUTS, _matrix_noise_sd, _unit_draws
 from dpci_core.intervals import error_variance
-from dpci_core.perturbation import model_noise
+from dpci_core.perturbation import ModelNoise, model_noise
+from dpci_core.private_moments import noise_scale, unit_noise
+from dpci_core.sensitivity import hessian_sensitivity
 
 N_RECORDS = 4000
 REGULARIZATION = 0.005
@@ -261,3 +263,47 @@ def test_validity_on_both_sides_of_each_cut(cut: str, side: str, moments: dict[s
     for reason in validity.reasons:
         assert words[cut.split()[0]] in reason.lower()
         assert f"{valid:g}" in reason
+
+
+# --- constants, one by one ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("definition", ["pure", "zcdp"])
+def test_matrix_noise_has_the_size_of_the_real_one(definition: str, moments: dict[str, Moments]) -> None:
+    design = make_design(definition, "output", "logistic", ("0.5", "0.3", "0.2"))
+    fit, n = moments["logistic"], 4000
+    sd_h, _ = _matrix_noise_sd(fit, design, model_noise(design, n), n)
+    rng, p = np.random.default_rng(0), len(fit.theta_hat)
+    bound = hessian_sensitivity(loss=design.loss, n_records=n)
+    scale = noise_scale(sensitivity=bound, amount=0.3, kind=definition)
+    diagonal = np.array([scale * np.diag(unit_noise(p, kind=definition, rng=rng)) for _ in range(8000)])
+    assert diagonal.std() == pytest.approx(sd_h, rel=0.02)
+
+
+def test_unit_draws_have_the_spread_of_spherical_laplace_noise() -> None:
+    p = 2
+    draws, _ = _unit_draws(p, 400_000, "pure")
+    entries = draws[:, 0, 0]
+    assert entries.var() == pytest.approx(1.0, rel=0.03)
+    # E W^2 / (E W)^2 = 1 + 1/shape with shape (p^2 + 1)/2, so the kurtosis is 3 (1 + 2/(p^2 + 1)).
+    assert np.mean(entries**4) == pytest.approx(3.0 * (1.0 + 2.0 / (p * p + 1.0)), rel=0.05)
+    assert draws[:, 0, 1].var() == pytest.approx(0.5, rel=0.03)
+
+
+def test_r1_is_the_noise_over_the_smallest_eigenvalue(moments: dict[str, Moments]) -> None:
+    design = make_design("zcdp", "output", "logistic", ("0.5", "0.02", "0.2"))
+    fit, n = moments["logistic"], 4000
+    p = len(fit.theta_hat)
+    sd = 0.25 * 2 / n / np.sqrt(2 * 0.02)
+    expected = sd * np.sqrt(2 * p) / np.linalg.eigvalsh(fit.hessian)[0]
+    assert forecast(fit, design=design, n_records=n).validity.r1 == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("dim", [1, 4, 11])
+def test_the_variance_of_model_noise_is_that_of_its_draws(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    for noise in (ModelNoise(rate=2.0), ModelNoise(sd=0.3)):
+        draws = np.array([noise.sample(dim, rng) for _ in range(30_000)])
+        assert draws.var() == pytest.approx(noise.variance(dim), rel=0.05)
+        unit = ModelNoise(rate=1.0) if noise.rate else ModelNoise(sd=1.0)
+        assert noise.variance(dim) == pytest.approx(noise.scale**2 * unit.variance(dim))

@@ -209,6 +209,30 @@ def test_a_broken_link_is_said_in_words():
     assert any("cannot be used" in w.value for w in app.warning)
 
 
+@pytest.mark.parametrize("page", ["explore", "validate"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"names": "<script>alert(1)</script>"},
+        {"names": "age~age"},
+        {"d": "1000"},
+        {"dataset": "breast_cancer", "d": "36"},
+        {"dataset": "nope", "names": "age"},
+        {"dataset": "upload"},
+        {"split": "NaN~1~1"},
+        {"n": "9" * 400},
+        {"c": "inf"},
+    ],
+    ids=str,
+)
+def test_no_link_breaks_a_page(query, page):
+    app = start(page, **query)
+    assert now(app).d <= 36
+    if page == "explore":
+        assert any("cannot be used" in w.value for w in app.warning)
+        assert "script" not in " ".join(w.value for w in app.warning)
+
+
 def test_the_link_restores_the_settings():
     app = start(n="5000", c="0.01")
     assert from_query({k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()})[0] == now(app)

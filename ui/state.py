@@ -21,15 +21,30 @@ MAX_PINS = 3
 def settings() -> Settings:
     """The settings of this session; a first visit takes them from the link."""
     if _SETTINGS not in st.session_state:
-        restored, bad = from_query({k: str(v) for k, v in st.query_params.items()})
-        known = {info.key for info in datasets.list_datasets() if info.available}
-        if restored.dataset not in known:
-            restored = replace(restored, dataset="census", names=())
-            bad = (*bad, "dataset")
+        read, unreadable = from_query({k: str(v) for k, v in st.query_params.items()})
+        restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
-        st.session_state["link_problem"] = bad
+        st.session_state["link_problem"] = (*unreadable, *unfit)
         st.session_state["link_job"] = st.query_params.get("job")
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
+
+
+def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Settings that fit the tables on this machine, and the names of those that had to give way."""
+    infos = {info.key: info for info in datasets.list_datasets() if info.available}
+    if wanted.dataset not in infos:
+        fitting, _ = admissible(replace(wanted, dataset="census", names=()))
+        return fitting, ("dataset",)
+    info = infos[wanted.dataset]
+    bad: list[str] = []
+    if wanted.encoding not in info.encodings:
+        wanted, bad = replace(wanted, encoding=info.encodings[0]), [*bad, "encoding"]
+    known = set(datasets.feature_names(wanted.dataset))
+    if len(set(wanted.names)) < len(wanted.names) or not known.issuperset(wanted.names):
+        wanted, bad = replace(wanted, names=()), [*bad, "names"]
+    if wanted.d > info.max_features:
+        wanted, bad = replace(wanted, d=info.max_features), [*bad, "d"]
+    return wanted, tuple(bad)
 
 
 def put(new: Settings) -> None:

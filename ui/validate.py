@@ -91,15 +91,17 @@ def _start_controls(view: compute.View) -> None:
         disabled=active,
     )
     middle.number_input("Seed", 0, 2**31 - 1, 1, key="seed", persist_state="session", disabled=active)
-    designs = _designs(view)
+    too_large = view.records.X.size > jobs.LARGEST_TABLE
     right.button(
         "Start the simulation",
         type="primary",
         key="start",
         on_click=_start,
         args=(view,),
-        disabled=active or not designs,
+        disabled=active or too_large or not _designs(view),
     )
+    if too_large:
+        st.warning("This table is too large to be resampled here: take fewer features.")
     for outcome in view.outcomes:
         if outcome.forecast is None:
             st.warning(f"**{outcome.combination.label}**: {outcome.refusal}")
@@ -197,7 +199,7 @@ def _results(view: compute.View) -> None:
     st.subheader("Result")
     if _about(found.settings) != _about(view.settings) or found.digest != view.records.digest:
         st.warning(f"**These results are of other settings**: {found.assumptions}.")
-        if found.settings.dataset != "upload" or state.upload() is not None:
+        if not state.admissible(found.settings)[1]:
             st.button("Go back to those settings", key="restore", on_click=state.put, args=(found.settings,))
         _document(found, view.records.title)
         return
@@ -309,8 +311,9 @@ def _open_again() -> None:
 
 def _show_opened(found: _Finished) -> None:
     st.session_state[_OPENED] = found
-    if found.settings.dataset != "upload":
-        state.put(found.settings)
+    fitting, unfit = state.admissible(found.settings)
+    if not unfit:
+        state.put(fitting)
 
 
 def read_document(content: bytes) -> _Finished:
