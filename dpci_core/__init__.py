@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dpci_core.design import Design
+from dpci_core.design import Calibration, Design
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.errors import ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.forecast import Forecast, Validity, forecast
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "Calibration",
     "ConvergenceError",
     "DataRejectedError",
     "Design",

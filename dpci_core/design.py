@@ -11,7 +11,37 @@ from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_float_down, zcd
 
 Mechanism = Literal["objective", "output"]
 Definition = Literal["pure", "zcdp"]
-CalibrationName = Literal["published"]
+CovarianceFloor = Literal["2c", "zero"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calibration:
+    """Switches that change the two private matrices; every combination has the same guarantee at the same budget.
+
+    Args:    covariance_floor: smallest eigenvalue the released gradient covariance is raised to; "2c" as published, or
+             "zero", which only asks that it is a covariance.  Post-processing.
+             tight_sensitivity: use the exact sensitivities, sqrt 2 below the published ones (`sensitivity`).
+             symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2 (`private_moments.unit_noise`).
+             huber_corner: bound the Huber slope by its true maximum over the released norm (`losses`).
+
+    >>> Calibration() == Calibration.published()
+    True
+    """
+
+    covariance_floor: CovarianceFloor = "2c"
+    tight_sensitivity: bool = False
+    symmetric_noise: bool = False
+    huber_corner: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice(self.covariance_floor, ("2c", "zero"), name="covariance_floor")
+        for name in ("tight_sensitivity", "symmetric_noise", "huber_corner"):
+            check_choice(getattr(self, name), (False, True), name=name)
+
+    @classmethod
+    def published(cls) -> Calibration:
+        """The paper to the letter: every switch off."""
+        return cls()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +50,7 @@ class Design:
 
     Args:    loss: a `Loss`.  mechanism: "objective" or "output" perturbation.  budget: PureDP, ZCDP, or ApproxDP,
              which is stored as the ZCDP it becomes.  regularization: c > 0 in c |theta|^2.
-             confidence_level: in (0, 1).  calibration: "published", the paper to the letter.
+             confidence_level: in (0, 1).  calibration: "published", the paper to the letter, or a `Calibration`.
     Raises:  ValueError naming the argument, the rule and the value.
 
     The intervals cover the *penalised* population coefficient at this c, not the unpenalised one.
@@ -36,12 +66,14 @@ class Design:
     budget: Budget
     regularization: float
     confidence_level: float = 0.95
-    calibration: CalibrationName = "published"
+    calibration: Calibration | Literal["published"] = "published"
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
         check_choice(self.mechanism, ("objective", "output"), name="mechanism")
-        check_choice(self.calibration, ("published",), name="calibration")
+        if not isinstance(self.calibration, Calibration):
+            check_choice(self.calibration, ("published",), name="calibration")
+            object.__setattr__(self, "calibration", Calibration.published())
         check_positive(regularization=self.regularization)
         check_probability(confidence_level=self.confidence_level)
         given: object = self.budget  # what callers pass; the field holds what it becomes
@@ -49,6 +81,12 @@ class Design:
             object.__setattr__(self, "budget", given.to_zcdp())
         elif not isinstance(given, PureDP | ZCDP):
             raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}.")
+
+    @property
+    def switches(self) -> Calibration:
+        """The calibration as its switches."""
+        assert isinstance(self.calibration, Calibration)
+        return self.calibration
 
     @property
     def definition(self) -> Definition:

@@ -26,9 +26,7 @@ from dpci_core.intervals import error_variance
 from dpci_core.kernels import Counts
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.perturbation import ModelNoise, model_noise
-from dpci_core.privacy import to_float_down
-from dpci_core.private_moments import add_noise, noise_scale, unit_noise
-from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.private_moments import add_noise, covariance_noise, hessian_noise, unit_noise
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
@@ -37,6 +35,9 @@ Flags = npt.NDArray[np.bool_]
 _BATCH_NUMBERS = 2**21
 """Counts held by one batch of replicates; decides how many replicates that is, which changes no result."""
 _KINDS: tuple[Definition, ...] = ("pure", "zcdp")
+MatrixKind = tuple[Definition, bool]
+"""Definition of the noise on a matrix and whether it is drawn symmetric."""
+_MATRIX_KINDS: tuple[MatrixKind, ...] = (("pure", False), ("zcdp", False), ("pure", True), ("zcdp", True))
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Draws:
 
     counts: Counts
     model: dict[Definition, Array]
-    hessian: dict[Definition, Array]
-    covariance: dict[Definition, Array]
+    hessian: dict[MatrixKind, Array]
+    covariance: dict[MatrixKind, Array]
 
 
 @dataclass(frozen=True)
@@ -178,16 +179,19 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
     counts = np.empty((last - first, n_rows), dtype=np.float32)
     model: dict[Definition, list[Array]] = {kind: [] for kind in _KINDS}
-    matrices: list[dict[Definition, list[Array]]] = [{kind: [] for kind in _KINDS} for _ in range(2)]
+    matrices: list[dict[MatrixKind, list[Array]]] = [{kind: [] for kind in _MATRIX_KINDS} for _ in range(2)]
     for i in range(first, last):
         bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(i,)))
         draw_counts(counts[i - first], plan.n_records, bits)
         rng = np.random.Generator(bits)
         model["pure"].append(sample_spherical_laplace(p, rate=1.0, rng=rng))
         model["zcdp"].append(sample_gaussian(p, sd=1.0, rng=rng))
-        for of_one in matrices if i < plan.n_coverage else ():
-            for kind in _KINDS:
-                of_one[kind].append(unit_noise(p, kind=kind, rng=rng))
+        # The order is part of the results on file: new kinds of noise go to the end.
+        for symmetric in (False, True) if i < plan.n_coverage else ():
+            for of_one in matrices:
+                for definition in _KINDS:
+                    noise = unit_noise(p, kind=definition, rng=rng, symmetric=symmetric)
+                    of_one[definition, symmetric].append(noise)
     hessian, covariance = ({k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices)
     return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
 
@@ -230,18 +234,12 @@ def _intervals(
     if moments is None or not len(theta):
         return np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
     design, n = job.design, plan.n_records
-    kind, floor = design.definition, 2.0 * design.regularization
-    scale = noise_scale(
-        sensitivity=hessian_sensitivity(loss=design.loss, n_records=n),
-        amount=to_float_down(design.budget.hessian),
-        kind=kind,
-    )
-    amount = to_float_down(design.budget.covariance)
-    radii = np.linalg.norm(theta, axis=1)
-    bounds = [covariance_sensitivity(loss=design.loss, n_records=n, radius=float(r)) for r in radii]
-    scales = np.array([noise_scale(sensitivity=b, amount=amount, kind=kind) for b in bounds])
-    H = add_noise(moments[0], scale * draws.hessian[kind], floor=floor).matrix
-    S = add_noise(moments[1], scales[:, None, None] * draws.covariance[kind], floor=floor).matrix
+    key = design.definition, design.switches.symmetric_noise
+    laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
+    scales = np.array([law.scale for law in laws])[:, None, None]
+    on_hessian = hessian_noise(design, n)
+    H = add_noise(moments[0], on_hessian.scale * draws.hessian[key], floor=on_hessian.floor).matrix
+    S = add_noise(moments[1], scales * draws.covariance[key], floor=laws[0].floor).matrix
     law = error_variance(H, S, mechanism=design.mechanism, noise=job.noise, n_records=n)
     q = law.half_width(dim=theta.shape[1], confidence_level=design.confidence_level)
     return np.abs(theta - job.table.theta_hat) <= q, 2.0 * q

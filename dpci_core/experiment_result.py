@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from dpci_core.design import Design
+from dpci_core.design import Calibration, Design
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.privacy import ZCDP, PureDP
 
@@ -132,7 +132,7 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
         "budget": [str(part) for part in design.budget.parts],
         "regularization": design.regularization,
         "confidence_level": design.confidence_level,
-        "calibration": design.calibration,
+        "calibration": asdict(design.switches),
         "n_failed": result.n_failed,
         **{name: [_plain(x) for x in getattr(result, name)] for name in _ARRAYS},
         **{name: _plain(getattr(result, name)) for name in _NUMBERS},
@@ -149,7 +149,7 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
         budget=kind(model=model, hessian=hessian, covariance=covariance),
         regularization=float(record["regularization"]),
         confidence_level=float(record["confidence_level"]),
-        calibration=record["calibration"],
+        calibration=Calibration(**record["calibration"]),
     )
 
     def number(x: float | None) -> float:

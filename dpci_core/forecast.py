@@ -24,8 +24,8 @@ from dpci_core.intervals import ErrorVariance, error_variance
 from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
-from dpci_core.privacy import ZCDP, to_float_down, zcdp_to_epsilon
-from dpci_core.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
+from dpci_core.privacy import ZCDP, zcdp_to_epsilon
+from dpci_core.private_moments import covariance_noise, hessian_noise
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
@@ -166,19 +166,7 @@ def _matrix_noise_sd(moments: Moments, design: Design, noise: ModelNoise, n: int
     typical_norm = float(
         np.sqrt(moments.theta_hat @ moments.theta_hat + _model_noise_size(moments, noise, design, n) ** 2)
     )
-    sensitivities = (
-        hessian_sensitivity(loss=design.loss, n_records=n),
-        covariance_sensitivity(loss=design.loss, n_records=n, radius=typical_norm),
-    )
-    amounts = (to_float_down(design.budget.hessian), to_float_down(design.budget.covariance))
-    if design.definition == "pure":
-        sds = [
-            np.sqrt(p * p + 1.0) / laplace_rate(sensitivity=s, epsilon=a)
-            for s, a in zip(sensitivities, amounts, strict=True)
-        ]
-    else:
-        sds = [gaussian_sd(sensitivity=s, rho=a) for s, a in zip(sensitivities, amounts, strict=True)]
-    return float(sds[0]), float(sds[1])
+    return hessian_noise(design, n).diagonal_sd(p), covariance_noise(design, n, typical_norm).diagonal_sd(p)
 
 
 def _model_noise_size(moments: Moments, noise: ModelNoise, design: Design, n: int) -> float:
@@ -191,11 +179,11 @@ def _model_noise_size(moments: Moments, noise: ModelNoise, design: Design, n: in
 
 
 @lru_cache(maxsize=64)
-def _unit_draws(p: int, n_draws: int, kind: Definition) -> tuple[Array, Array]:
+def _unit_draws(p: int, n_draws: int, kind: Definition, symmetric: bool = False) -> tuple[Array, Array]:
     """Symmetric noise matrices for H and S with diagonal entries of variance 1, two arrays (n_draws, p, p).
 
-    A fixed constant of this module, antithetic in pairs. Spherical Laplace noise in R^(p^2) has the random scale
-    W ~ Gamma((p^2+1)/2, 1); W/mean(W) keeps the variance at 1.
+    A fixed constant of this module, antithetic in pairs. Spherical Laplace noise in R^m, m = p^2 or p(p+1)/2, has the
+    random scale W ~ Gamma((m+1)/2, 1); W/mean(W) keeps the variance at 1.
     """
     rng = np.random.default_rng([_SEED, p])
     half = max(1, n_draws // 2)
@@ -203,7 +191,7 @@ def _unit_draws(p: int, n_draws: int, kind: Definition) -> tuple[Array, Array]:
     for _ in range(2):
         draws = symmetrise(rng.standard_normal((half, p, p)))
         if kind == "pure":
-            shape = (p * p + 1) / 2.0
+            shape = ((p * (p + 1) // 2 if symmetric else p * p) + 1) / 2.0
             draws = draws * np.sqrt(rng.gamma(shape, size=half) / shape)[:, None, None]
         stacks.append(np.concatenate([draws, -draws]))
     return stacks[0], stacks[1]
@@ -211,11 +199,14 @@ def _unit_draws(p: int, n_draws: int, kind: Definition) -> tuple[Array, Array]:
 
 def _noisy_moments(moments: Moments, design: Design, sd_h: float, sd_s: float, n_draws: int) -> tuple[Array, Array]:
     """H and S as Algorithm 2 would release them, stacks (n_draws, p, p)."""
-    unit_h, unit_s = _unit_draws(len(moments.hessian), n_draws, design.definition)
-    floor = 2.0 * design.regularization
+    switches = design.switches
+    unit_h, unit_s = _unit_draws(len(moments.hessian), n_draws, design.definition, switches.symmetric_noise)
+    two_c = 2.0 * design.regularization
     return (
-        floor_eigenvalues(moments.hessian + sd_h * unit_h, floor).matrix,
-        floor_eigenvalues(moments.covariance + sd_s * unit_s, floor).matrix,
+        floor_eigenvalues(moments.hessian + sd_h * unit_h, two_c).matrix,
+        floor_eigenvalues(
+            moments.covariance + sd_s * unit_s, two_c if switches.covariance_floor == "2c" else 0.0
+        ).matrix,
     )
 
 

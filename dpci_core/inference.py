@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ class IntervalResult:
             "definition": self.design.definition,
             "budget_total": str(self.design.budget.total),
             "regularization": self.design.regularization,
-            "calibration": self.design.calibration,
+            "calibration": asdict(self.design.switches),
             "confidence_level": self.confidence_level,
             "n_records": self.n_records,
             "estimate": self.estimate.tolist(),

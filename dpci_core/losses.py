@@ -46,6 +46,10 @@ class Loss(ABC):
     def max_squared_slope(self, radius: float) -> float:
         """A bound on f'(z)^2 over |z| <= radius, as the published sensitivities use it."""
 
+    def exact_squared_slope(self, radius: float) -> float:
+        """The maximum of f'(z)^2 over |z| <= radius, where it is smaller than the published bound."""
+        return self.max_squared_slope(radius)
+
 
 @dataclass(frozen=True)
 class Logistic(Loss):
@@ -108,6 +112,10 @@ class HuberSVM(Loss):
     def max_squared_slope(self, radius: float) -> float:
         """1 whatever the radius [WKL Lemma 4]."""
         return 1.0
+
+    def exact_squared_slope(self, radius: float) -> float:
+        """The maximum itself: at z = -radius the slope is (1 + h + radius)/(2h) until that reaches 1 (only h > 1)."""
+        return min(1.0, (1.0 + self.h + radius) / (2.0 * self.h)) ** 2
 
 
 def check_loss(loss: object) -> None:

@@ -1,7 +1,8 @@
-"""Private matrices [WKL Algorithm 2], published calibration."""
+"""Private matrices [WKL Algorithm 2], as published or with the switches of a `Calibration`."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,60 @@ class PrivateMoments:
     covariance: PrivateMatrix
 
 
+@dataclass(frozen=True, slots=True)
+class MatrixNoise:
+    """The public law of the noise on one matrix, and the floor under its eigenvalues afterwards.
+
+    sensitivity: Frobenius.  amount: epsilon or rho.  symmetric: whether the noise has p(p+1)/2 free entries, or p^2
+    before it is symmetrised.
+    """
+
+    sensitivity: float
+    amount: float
+    kind: Definition
+    symmetric: bool
+    floor: float
+
+    @property
+    def scale(self) -> float:
+        """What `unit_noise` is multiplied by."""
+        return noise_scale(sensitivity=self.sensitivity, amount=self.amount, kind=self.kind)
+
+    def diagonal_sd(self, p: int) -> float:
+        """Standard deviation of a diagonal entry; off the diagonal it is smaller by sqrt 2."""
+        if self.kind == "zcdp":
+            return self.scale
+        dim = p * (p + 1) // 2 if self.symmetric else p * p
+        return self.scale * math.sqrt(dim + 1.0)
+
+
+def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
+    """Return the noise on the Hessian; its floor 2c is a true lower bound of the Hessian's eigenvalues."""
+    bound = hessian_sensitivity(loss=design.loss, n_records=n_records, tight=design.switches.tight_sensitivity)
+    return _law(design, bound, to_float_down(design.budget.hessian), 2.0 * design.regularization)
+
+
+def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoise:
+    """Return the noise on the gradient covariance at a released theta of norm `radius`.
+
+    Nothing bounds the eigenvalues of S from below by 2c: with the floor "zero" it is projected on the covariances.
+    """
+    switches = design.switches
+    bound = covariance_sensitivity(
+        loss=design.loss,
+        n_records=n_records,
+        radius=radius,
+        tight=switches.tight_sensitivity,
+        exact_slope=switches.huber_corner,
+    )
+    floor = 2.0 * design.regularization if switches.covariance_floor == "2c" else 0.0
+    return _law(design, bound, to_float_down(design.budget.covariance), floor)
+
+
+def _law(design: Design, sensitivity: float, amount: float, floor: float) -> MatrixNoise:
+    return MatrixNoise(sensitivity, amount, design.definition, design.switches.symmetric_noise, floor)
+
+
 def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
     """Return what `unit_noise` is multiplied by: 1/rate ("pure") or the standard deviation ("zcdp").
 
@@ -46,12 +101,31 @@ def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float
     return gaussian_sd(sensitivity=sensitivity, rho=amount)
 
 
-def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator) -> Array:
-    """Return (p, p) noise of scale 1, spherical Laplace in R^(p^2) or Gaussian, not symmetric."""
+def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric: bool = False) -> Array:
+    """Return (p, p) noise of scale 1, spherical Laplace or Gaussian.
+
+    Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
+
+    Symmetric: the map from a symmetric matrix to its diagonal and sqrt(2) times its part above the diagonal keeps the
+             Frobenius norm, so a matrix of sensitivity s becomes a vector of L2 sensitivity s in R^(p(p+1)/2). Noise of
+             the same rate or deviation there gives the same guarantee; mapped back, entries above the diagonal are
+             divided by sqrt(2). Spherical Laplace noise grows with the dimension, so its entries shrink by
+             sqrt((p(p+1)/2 + 1) / (p^2 + 1)) against the published noise after symmetrising; Gaussian noise has the law
+             it had.  Source: own.
+    """
     check_choice(kind, ("pure", "zcdp"), name="kind")
+    dim = p * (p + 1) // 2 if symmetric else p * p
     if kind == "pure":
-        return sample_spherical_laplace(p * p, rate=1.0, rng=rng).reshape(p, p)
-    return sample_gaussian(p * p, sd=1.0, rng=rng).reshape(p, p)
+        noise = sample_spherical_laplace(dim, rate=1.0, rng=rng)
+    else:
+        noise = sample_gaussian(dim, sd=1.0, rng=rng)
+    if not symmetric:
+        return noise.reshape(p, p)
+    matrix = np.zeros((p, p))
+    above = np.triu_indices(p, 1)
+    matrix[np.diag_indices(p)] = noise[:p]
+    matrix[above] = noise[p:] / math.sqrt(2.0)
+    return np.asarray(matrix + np.triu(matrix, 1).T)
 
 
 def add_noise(matrix: Array, noise: Array, *, floor: float) -> Floored:
@@ -67,16 +141,18 @@ def private_matrix(
     kind: Definition,
     floor: float,
     rng: np.random.Generator,
+    symmetric: bool = False,
 ) -> PrivateMatrix:
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
-    Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).
+    Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).  symmetric: as for `unit_noise`.
     Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
     """
     scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
-    floored = add_noise(matrix, scale * unit_noise(len(matrix), kind=kind, rng=rng), floor=floor)
+    noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
+    floored = add_noise(matrix, noise, floor=floor)
     return PrivateMatrix(floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
 
 
@@ -84,26 +160,22 @@ def release_moments(A: Array, theta_priv: Array, *, design: Design, rng: np.rand
     """Release H and S at the already released theta_priv.
 
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of theta_priv, on which
-    the matrices and the sensitivity of S depend. Both are floored at 2c, as published.
+    the matrices and the sensitivity of S depend.
     """
     H, S = moments_at(A, theta_priv, loss=design.loss, regularization=design.regularization)
     n = len(A)
     radius = float(np.linalg.norm(theta_priv))
-    floor = 2.0 * design.regularization
-    hessian = private_matrix(
-        H,
-        sensitivity=hessian_sensitivity(loss=design.loss, n_records=n),
-        amount=to_float_down(design.budget.hessian),
-        kind=design.definition,
-        floor=floor,
-        rng=rng,
-    )
-    covariance = private_matrix(
-        S,
-        sensitivity=covariance_sensitivity(loss=design.loss, n_records=n, radius=radius),
-        amount=to_float_down(design.budget.covariance),
-        kind=design.definition,
-        floor=floor,
-        rng=rng,
+    laws = hessian_noise(design, n), covariance_noise(design, n, radius)
+    hessian, covariance = (
+        private_matrix(
+            matrix,
+            sensitivity=law.sensitivity,
+            amount=law.amount,
+            kind=law.kind,
+            floor=law.floor,
+            rng=rng,
+            symmetric=law.symmetric,
+        )
+        for matrix, law in zip((H, S), laws, strict=True)
     )
     return PrivateMoments(hessian, covariance)

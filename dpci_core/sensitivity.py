@@ -90,25 +90,39 @@ def output_noise_sd(*, rho: float, n_records: int, regularization: float) -> flo
     return _up(1.0 / (n_records * regularization * math.sqrt(2.0 * rho)))
 
 
-def hessian_sensitivity(*, loss: Loss, n_records: int) -> float:
-    """Return the published Frobenius sensitivity 2t/n of the Hessian at a released theta.
+def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> float:
+    """Return the Frobenius sensitivity of the Hessian at a released theta: 2t/n published, sqrt(2) t/n if `tight`.
 
-    1/(2n) for the logistic loss, 1/(nh) for the Huber SVM [WKL Lemmas 3 and 5].
+    1/(2n) for the logistic loss, 1/(nh) for the Huber SVM [WKL Lemmas 3 and 5], which add the two norms.
+
+    Tight:   one record's part of H is a u u' with 0 <= a <= t and |u| <= 1, and so is its replacement's, b v v'. Then
+             |a u u' - b v v'|^2 = a^2 |u|^4 + b^2 |v|^4 - 2 a b (u.v)^2 <= a^2 + b^2 <= 2 t^2: the cross term only
+             subtracts, because both parts are positive semidefinite. Attained by orthogonal u, v of norm 1 with
+             a = b = t.  Source: own.
     """
     check_count(n_records=n_records)
-    return _up(2.0 * loss.max_curvature / n_records)
+    factor = math.sqrt(2.0) if tight else 2.0
+    return _up(factor * loss.max_curvature / n_records)
 
 
-def covariance_sensitivity(*, loss: Loss, n_records: int, radius: float) -> float:
-    """Return the published Frobenius sensitivity 2 M/n of the gradient covariance at a released theta.
+def covariance_sensitivity(
+    *, loss: Loss, n_records: int, radius: float, tight: bool = False, exact_slope: bool = False
+) -> float:
+    """Return the Frobenius sensitivity of the gradient covariance: 2 M/n published, sqrt(2) M/n if `tight`.
 
     M bounds f'^2 over |z| <= radius = |theta_priv|, the released norm: sigmoid(radius)^2 for the logistic loss, 1 for
     the Huber SVM [WKL Lemmas 2 and 4]. The term -4 c^2 theta theta' is public once theta is, and costs nothing.
+
+    Tight:   as for `hessian_sensitivity`, with f'^2 in the place of f''.
+    Exact:   `exact_slope` takes M itself (`Loss.exact_squared_slope`): a margin is at most |theta_priv| in size, and
+             the Huber SVM with h > 1 does not reach slope 1 before z = 1 - h.  Source: own.
     """
     check_count(n_records=n_records)
     if not radius >= 0.0:
         raise ValueError(f"Expected radius={radius!r} >= 0.")
-    return _up(2.0 * loss.max_squared_slope(radius) / n_records)
+    largest = loss.exact_squared_slope(radius) if exact_slope else loss.max_squared_slope(radius)
+    factor = math.sqrt(2.0) if tight else 2.0
+    return _up(factor * largest / n_records)
 
 
 def gaussian_sd(*, sensitivity: float, rho: float) -> float:

@@ -67,8 +67,8 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
             result.designs[0].theta_hat,
             setting,
             unit_model=draws.model[kind][i],
-            unit_hessian=draws.hessian[definition][i],
-            unit_covariance=draws.covariance[definition][i],
+            unit_hessian=draws.hessian[definition, False][i],
+            unit_covariance=draws.covariance[definition, False][i],
         )
         np.testing.assert_allclose(outcomes.theta[i], theta, atol=1e-8)
         np.testing.assert_allclose(outcomes.length[i], length, atol=1e-8, rtol=1e-7)
@@ -84,9 +84,12 @@ def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
     assert abs(norms.mean() - p) < 4 * np.sqrt(p / 400)
     assert abs(draws.model["zcdp"].std() - 1) < 0.08
     for part in (draws.hessian, draws.covariance):
-        assert abs(np.linalg.norm(part["pure"], axis=(1, 2)).mean() - p * p) < 4 * p / 20
-        assert abs(part["zcdp"].std() - 1) < 0.05
-    assert abs(np.corrcoef(draws.hessian["zcdp"].ravel(), draws.covariance["zcdp"].ravel())[0, 1]) < 0.07
+        for symmetric, dim in ((False, p * p), (True, p * (p + 1) // 2)):
+            norms = np.linalg.norm(part["pure", symmetric], axis=(1, 2))
+            assert abs(norms.mean() - dim) < 4 * np.sqrt(dim / 400)
+            assert abs((part["zcdp", symmetric] ** 2).sum(axis=(1, 2)).mean() - dim) < 4 * np.sqrt(2 * dim / 400)
+    hessian, covariance = (part["zcdp", False].ravel() for part in (draws.hessian, draws.covariance))
+    assert abs(np.corrcoef(hessian, covariance)[0, 1]) < 0.07
 
 
 def _job():
