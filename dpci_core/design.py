@@ -11,18 +11,28 @@ from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_float_down, zcd
 
 Mechanism = Literal["objective", "output"]
 Definition = Literal["pure", "zcdp"]
+CalibrationName = Literal["published", "sharp"]
 CovarianceFloor = Literal["2c", "zero"]
+
+NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
+"""Stands wherever Gaussian objective perturbation is used."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calibration:
-    """Switches that change the two private matrices; every combination has the same guarantee at the same budget.
+    """Switches that shorten the intervals; every combination has the same guarantee at the same budget.
 
     Args:    covariance_floor: smallest eigenvalue the released gradient covariance is raised to; "2c" as published, or
-             "zero", which only asks that it is a covariance.  Post-processing.
+             "zero", which only asks that it is a covariance.  Post-processing (`private_moments.covariance_noise`).
              tight_sensitivity: use the exact sensitivities, sqrt 2 below the published ones (`sensitivity`).
              symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2 (`private_moments.unit_noise`).
+             gaussian_objective: under zCDP, tilt the objective by Gaussian instead of spherical Laplace noise
+             (`sensitivity.gaussian_objective_sd`); it acts only there.  A new result, not peer-reviewed.
+             noise_aware: take the known law of the matrix noise into account in the half-widths (`half_widths`).
+             Post-processing.
              huber_corner: bound the Huber slope by its true maximum over the released norm (`losses`).
+
+    The split of the budget is not a switch: `best_split` moves it.
 
     >>> Calibration() == Calibration.published()
     True
@@ -31,17 +41,31 @@ class Calibration:
     covariance_floor: CovarianceFloor = "2c"
     tight_sensitivity: bool = False
     symmetric_noise: bool = False
+    gaussian_objective: bool = False
+    noise_aware: bool = False
     huber_corner: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self.covariance_floor, ("2c", "zero"), name="covariance_floor")
-        for name in ("tight_sensitivity", "symmetric_noise", "huber_corner"):
-            check_choice(getattr(self, name), (False, True), name=name)
+        for name in _FLAGS:
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ValueError(f"Expected {name}={value!r} to be True or False.")
 
     @classmethod
     def published(cls) -> Calibration:
         """The paper to the letter: every switch off."""
         return cls()
+
+    @classmethod
+    def sharp(cls, *, gaussian_objective: bool = True) -> Calibration:
+        """Every switch on, or all but the one result that no journal has reviewed yet."""
+        flags = dict.fromkeys(_FLAGS, True) | {"gaussian_objective": gaussian_objective}
+        return cls(covariance_floor="zero", **flags)
+
+
+_FLAGS = ("tight_sensitivity", "symmetric_noise", "gaussian_objective", "noise_aware", "huber_corner")
+_NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +74,8 @@ class Design:
 
     Args:    loss: a `Loss`.  mechanism: "objective" or "output" perturbation.  budget: PureDP, ZCDP, or ApproxDP,
              which is stored as the ZCDP it becomes.  regularization: c > 0 in c |theta|^2.
-             confidence_level: in (0, 1).  calibration: "published", the paper to the letter, or a `Calibration`.
+             confidence_level: in (0, 1).  calibration: "published", the paper to the letter; "sharp", this
+             project's shorter intervals; or a `Calibration`.
     Raises:  ValueError naming the argument, the rule and the value.
 
     The intervals cover the *penalised* population coefficient at this c, not the unpenalised one.
@@ -66,14 +91,14 @@ class Design:
     budget: Budget
     regularization: float
     confidence_level: float = 0.95
-    calibration: Calibration | Literal["published"] = "published"
+    calibration: Calibration | CalibrationName = "published"
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
         check_choice(self.mechanism, ("objective", "output"), name="mechanism")
         if not isinstance(self.calibration, Calibration):
-            check_choice(self.calibration, ("published",), name="calibration")
-            object.__setattr__(self, "calibration", Calibration.published())
+            check_choice(self.calibration, tuple(_NAMED), name="calibration")
+            object.__setattr__(self, "calibration", _NAMED[self.calibration])
         check_positive(regularization=self.regularization)
         check_probability(confidence_level=self.confidence_level)
         given: object = self.budget  # what callers pass; the field holds what it becomes
@@ -92,6 +117,16 @@ class Design:
     def definition(self) -> Definition:
         """ "pure" or "zcdp"."""
         return "pure" if isinstance(self.budget, PureDP) else "zcdp"
+
+    @property
+    def is_gaussian_objective(self) -> bool:
+        """Whether the objective is tilted by Gaussian noise."""
+        return self.mechanism == "objective" and self.definition == "zcdp" and self.switches.gaussian_objective
+
+    @property
+    def status(self) -> str:
+        """What a reader must be told about the results this design rests on; empty if all are published."""
+        return NOT_REVIEWED if self.is_gaussian_objective else ""
 
     @property
     def objective_epsilon(self) -> float:

@@ -22,11 +22,12 @@ from dpci_core.batched import TOLERANCE, Replicates, Table, draw_counts, fit_rep
 from dpci_core.design import Definition, Design, check_design
 from dpci_core.errors import check_count, check_generator, check_positive
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, summarise, versions
-from dpci_core.intervals import error_variance
+from dpci_core.half_widths import private_half_widths
 from dpci_core.kernels import Counts
+from dpci_core.linalg import symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.perturbation import ModelNoise, model_noise
-from dpci_core.private_moments import add_noise, covariance_noise, hessian_noise, unit_noise
+from dpci_core.private_moments import covariance_noise, hessian_noise, unit_noise
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
@@ -49,9 +50,9 @@ class _Job:
     noise: ModelNoise
 
     @property
-    def fit_key(self) -> tuple[int, float | None]:
+    def fit_key(self) -> tuple[int, ModelNoise | None]:
         """Designs with equal keys have the same fits."""
-        return id(self.table), self.noise.rate if self.design.mechanism == "objective" else None
+        return id(self.table), self.noise if self.design.mechanism == "objective" else None
 
     @property
     def theta_key(self) -> tuple[object, ...]:
@@ -235,13 +236,18 @@ def _intervals(
         return np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
     design, n = job.design, plan.n_records
     key = design.definition, design.switches.symmetric_noise
+    p = theta.shape[1]
     laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]
-    on_hessian = hessian_noise(design, n)
-    H = add_noise(moments[0], on_hessian.scale * draws.hessian[key], floor=on_hessian.floor).matrix
-    S = add_noise(moments[1], scales * draws.covariance[key], floor=laws[0].floor).matrix
-    law = error_variance(H, S, mechanism=design.mechanism, noise=job.noise, n_records=n)
-    q = law.half_width(dim=theta.shape[1], confidence_level=design.confidence_level)
+    q = private_half_widths(
+        symmetrise(moments[0] + hessian_noise(design, n).scale * draws.hessian[key]),
+        symmetrise(moments[1] + scales * draws.covariance[key]),
+        design=design,
+        noise=job.noise,
+        n_records=n,
+        covariance_noise=laws[0],
+        covariance_sd=np.array([law.diagonal_sd(p) for law in laws]),
+    ).half_width
     return np.abs(theta - job.table.theta_hat) <= q, 2.0 * q
 
 

@@ -20,12 +20,13 @@ import numpy.typing as npt
 from dpci_core.design import Definition, Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
+from dpci_core.half_widths import private_half_widths
 from dpci_core.intervals import ErrorVariance, error_variance
-from dpci_core.linalg import floor_eigenvalues, symmetrise
+from dpci_core.linalg import symmetrise
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.privacy import ZCDP, zcdp_to_epsilon
-from dpci_core.private_moments import covariance_noise, hessian_noise
+from dpci_core.private_moments import MatrixNoise, covariance_noise, hessian_noise
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
@@ -35,6 +36,8 @@ N_DRAWS = 64
 HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
 _SEED = 20_111_201
+_N_FACTORS = 8
+"""Draws at which a noise-aware factor is computed; it varies little between draws, and its mean serves all."""
 _CUTS: dict[str, tuple[float, float]] = {
     "r1": (300.0, 1000.0),
     "r2": (4.0, 8.0),
@@ -119,11 +122,19 @@ def forecast(
     H, S = moments.hessian, moments.covariance
     p = len(H)
     truth = error_variance(H, S, mechanism=design.mechanism, noise=noise, n_records=n, contrasts=contrasts)
-    sd_h, sd_s = _matrix_noise_sd(moments, design, noise, n)
-    noisy_h, noisy_s = _noisy_moments(moments, design, sd_h, sd_s, n_draws)
-    drawn = error_variance(noisy_h, noisy_s, mechanism=design.mechanism, noise=noise, n_records=n, contrasts=contrasts)
-    level = design.confidence_level
-    q = drawn.half_width(dim=p, confidence_level=level)
+    on_h, on_s = _matrix_noise(moments, design, noise, n)
+    unit_h, unit_s = _unit_draws(p, n_draws, design.definition, design.switches.symmetric_noise)
+    widths = private_half_widths(
+        H + on_h.diagonal_sd(p) * unit_h,
+        S + on_s.diagonal_sd(p) * unit_s,
+        design=design,
+        noise=noise,
+        n_records=n,
+        covariance_noise=on_s,
+        contrasts=contrasts,
+        n_factors=_N_FACTORS,
+    )
+    q, level = widths.half_width, design.confidence_level
     coverage = coverage_probability(q, truth.normal, truth.laplace, dim=p).mean(axis=0)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level)
@@ -139,7 +150,7 @@ def forecast(
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
         epsilon_delta=_headline(design),
-        validity=_validity(moments, noise, design, n, sd_h, sd_s),
+        validity=_validity(moments, noise, design, n, on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
         n_records=n,
         design=design,
     )
@@ -160,13 +171,12 @@ def _headline(design: Design) -> tuple[float, float]:
     return float(design.budget.total), 0.0
 
 
-def _matrix_noise_sd(moments: Moments, design: Design, noise: ModelNoise, n: int) -> tuple[float, float]:
-    """Standard deviation of one diagonal entry of the noise on H and on S (tau_H, tau_S)."""
-    p = len(moments.hessian)
+def _matrix_noise(moments: Moments, design: Design, noise: ModelNoise, n: int) -> tuple[MatrixNoise, MatrixNoise]:
+    """The laws of the noise on H and on S, the second at a released theta of typical norm."""
     typical_norm = float(
         np.sqrt(moments.theta_hat @ moments.theta_hat + _model_noise_size(moments, noise, design, n) ** 2)
     )
-    return hessian_noise(design, n).diagonal_sd(p), covariance_noise(design, n, typical_norm).diagonal_sd(p)
+    return hessian_noise(design, n), covariance_noise(design, n, typical_norm)
 
 
 def _model_noise_size(moments: Moments, noise: ModelNoise, design: Design, n: int) -> float:
@@ -195,19 +205,6 @@ def _unit_draws(p: int, n_draws: int, kind: Definition, symmetric: bool = False)
             draws = draws * np.sqrt(rng.gamma(shape, size=half) / shape)[:, None, None]
         stacks.append(np.concatenate([draws, -draws]))
     return stacks[0], stacks[1]
-
-
-def _noisy_moments(moments: Moments, design: Design, sd_h: float, sd_s: float, n_draws: int) -> tuple[Array, Array]:
-    """H and S as Algorithm 2 would release them, stacks (n_draws, p, p)."""
-    switches = design.switches
-    unit_h, unit_s = _unit_draws(len(moments.hessian), n_draws, design.definition, switches.symmetric_noise)
-    two_c = 2.0 * design.regularization
-    return (
-        floor_eigenvalues(moments.hessian + sd_h * unit_h, two_c).matrix,
-        floor_eigenvalues(
-            moments.covariance + sd_s * unit_s, two_c if switches.covariance_floor == "2c" else 0.0
-        ).matrix,
-    )
 
 
 def _validity(moments: Moments, noise: ModelNoise, design: Design, n: int, sd_h: float, sd_s: float) -> Validity:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from dpci_core.design import Design, check_design
 from dpci_core.errors import check_generator
-from dpci_core.intervals import error_variance
+from dpci_core.half_widths import private_half_widths
 from dpci_core.perturbation import model_noise, train_private
-from dpci_core.private_moments import release_moments
+from dpci_core.private_moments import covariance_noise, release_moments
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
@@ -24,8 +24,9 @@ RESULTS_VERSION = 1
 class IntervalResult:
     """A simulated private release: estimates and intervals, arrays of shape (p,), the constant last.
 
-    sampling_se and privacy_se are the two parts of the standard error; lifted counts say how many eigenvalues of the
-    noisy matrices the floor raised.
+    sampling_se and privacy_se are the two parts of the standard error. noise_factor is what the noise-aware correction
+    multiplied the half-widths by, 1 without it; hessian and covariance are the matrices behind them. Lifted counts
+    say how many eigenvalues of the noisy matrices the published floor raises.
     """
 
     estimate: Array
@@ -38,6 +39,8 @@ class IntervalResult:
     design: Design
     hessian: Array
     covariance: Array
+    noise_factor: Array
+    is_noise_aware: bool
     n_lifted_hessian: int
     n_lifted_covariance: int
     smallest_hessian_eigenvalue: float
@@ -66,6 +69,9 @@ class IntervalResult:
             "high": self.high.tolist(),
             "sampling_se": self.sampling_se.tolist(),
             "privacy_se": self.privacy_se.tolist(),
+            "noise_factor": self.noise_factor.tolist(),
+            "is_noise_aware": self.is_noise_aware,
+            "status": self.design.status,
             "n_lifted_hessian": self.n_lifted_hessian,
             "n_lifted_covariance": self.n_lifted_covariance,
             "smallest_hessian_eigenvalue": self.smallest_hessian_eigenvalue,
@@ -104,9 +110,15 @@ def private_intervals(
     A = labels[:, None] * features
     model = train_private(A, design=design, rng=rng)
     released = release_moments(A, model.theta_priv, design=design, rng=rng)
-    H, S = released.hessian.matrix, released.covariance.matrix
-    law = error_variance(H, S, mechanism=design.mechanism, noise=model.noise, n_records=n)
-    q = law.half_width(dim=p, confidence_level=design.confidence_level)
+    widths = private_half_widths(
+        released.hessian.noisy,
+        released.covariance.noisy,
+        design=design,
+        noise=model.noise,
+        n_records=n,
+        covariance_noise=covariance_noise(design, n, float(np.linalg.norm(model.theta_priv))),
+    )
+    q, law = widths.half_width, widths.law
     return IntervalResult(
         estimate=model.theta_priv,
         low=model.theta_priv - q,
@@ -116,8 +128,10 @@ def private_intervals(
         confidence_level=design.confidence_level,
         n_records=n,
         design=design,
-        hessian=H,
-        covariance=S,
+        hessian=widths.hessian,
+        covariance=widths.covariance,
+        noise_factor=widths.factor,
+        is_noise_aware=bool(widths.is_noise_aware),
         n_lifted_hessian=released.hessian.n_lifted,
         n_lifted_covariance=released.covariance.n_lifted,
         smallest_hessian_eigenvalue=released.hessian.smallest_before,

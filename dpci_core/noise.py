@@ -84,6 +84,9 @@ def half_width(gaussian_var: Array, mixture_var: Array, *, dim: int, confidence_
     """
     check_count(dim=dim)
     check_probability(confidence_level=confidence_level)
+    if not np.any(mixture_var):
+        z = float(ndtri(0.5 + confidence_level / 2.0))
+        return np.asarray(z * np.sqrt(np.asarray(gaussian_var + mixture_var, dtype=np.float64)))
     mean_w = (dim + 1) / 2.0
     total = np.asarray(gaussian_var + mixture_var * mean_w, dtype=np.float64)
     share = np.divide(mixture_var * mean_w, total, out=np.zeros_like(total), where=total > 0)

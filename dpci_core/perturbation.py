@@ -14,7 +14,12 @@ from dpci_core.design import Definition, Design
 from dpci_core.erm import Fit, solve
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import PureDP, to_float_down
-from dpci_core.sensitivity import objective_noise_rate, output_noise_rate, output_noise_sd
+from dpci_core.sensitivity import (
+    gaussian_objective_sd,
+    objective_noise_rate,
+    output_noise_rate,
+    output_noise_sd,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -71,9 +76,14 @@ def model_noise(design: Design, n_records: int) -> ModelNoise:
     """Return the law of the noise of a design on n records.
 
     Raises:  InfeasibleDesignError if c is too small for objective perturbation.
-    Source:  WKL Algorithm 1 (objective; a rho budget runs it at epsilon = sqrt(2 rho)) and Algorithm 4 (output).
+    Source:  WKL Algorithm 1 (objective; a rho budget runs it at epsilon = sqrt(2 rho)) and Algorithm 4 (output);
+             own for a Gaussian tilt.
     """
     c = design.regularization
+    if design.is_gaussian_objective:
+        rho = to_float_down(design.budget.model)
+        sd = gaussian_objective_sd(rho=rho, n_records=n_records, regularization=c, loss=design.loss)
+        return ModelNoise(sd=sd)
     if design.mechanism == "objective":
         epsilon = design.objective_epsilon
         rate = objective_noise_rate(epsilon=epsilon, n_records=n_records, regularization=c, loss=design.loss)
@@ -85,9 +95,10 @@ def model_noise(design: Design, n_records: int) -> ModelNoise:
 
 
 def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
-    """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1].
+    """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1] or Gaussian (own).
 
-    Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP.
+    Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP; rho-zCDP
+             with a Gaussian tilt (`sensitivity.gaussian_objective_sd`).
     """
     noise = model_noise(design, len(A))
     tilt = noise.sample(A.shape[1], rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from dpci_core.design import Definition, Design
 from dpci_core.erm import moments_at
 from dpci_core.errors import check_choice
-from dpci_core.linalg import Floored, floor_eigenvalues, symmetrise
+from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import to_float_down
 from dpci_core.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
@@ -21,8 +22,9 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PrivateMatrix:
-    """A released symmetric matrix (p, p), and how many eigenvalues the floor lifted."""
+    """A released symmetric matrix (p, p): with its noise, with its floor, and how many eigenvalues that lifted."""
 
+    noisy: Array
     matrix: Array
     n_lifted: int
     smallest_before: float
@@ -55,12 +57,16 @@ class MatrixNoise:
         """What `unit_noise` is multiplied by."""
         return noise_scale(sensitivity=self.sensitivity, amount=self.amount, kind=self.kind)
 
+    def dim(self, p: int) -> int | None:
+        """Dimension of spherical Laplace noise for a (p, p) matrix; None for Gaussian noise."""
+        if self.kind == "zcdp":
+            return None
+        return p * (p + 1) // 2 if self.symmetric else p * p
+
     def diagonal_sd(self, p: int) -> float:
         """Standard deviation of a diagonal entry; off the diagonal it is smaller by sqrt 2."""
-        if self.kind == "zcdp":
-            return self.scale
-        dim = p * (p + 1) // 2 if self.symmetric else p * p
-        return self.scale * math.sqrt(dim + 1.0)
+        dim = self.dim(p)
+        return self.scale if dim is None else self.scale * math.sqrt(dim + 1.0)
 
 
 def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
@@ -128,9 +134,21 @@ def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric:
     return np.asarray(matrix + np.triu(matrix, 1).T)
 
 
-def add_noise(matrix: Array, noise: Array, *, floor: float) -> Floored:
-    """Add noise to all p^2 entries, symmetrise, raise eigenvalues to `floor`; matrices (..., p, p)."""
-    return floor_eigenvalues(symmetrise(matrix + noise), floor)
+@lru_cache(maxsize=128)
+def fixed_draws(p: int, *, n_draws: int, kind: Definition, symmetric: bool, seed: int) -> Array:
+    """Return symmetric noise (n_draws, p, p) with diagonal entries of variance 1: constants, antithetic in pairs.
+
+    Spherical Laplace noise in R^m is sqrt(W) times a normal vector, W ~ Gamma((m+1)/2, 1) (`noise`), so the same
+    draws serve every budget. For post-processing and forecasts only.
+    """
+    rng = np.random.default_rng([seed, p])
+    draws = symmetrise(rng.standard_normal((n_draws // 2, p, p)))
+    if kind == "pure":
+        shape = ((p * (p + 1) // 2 if symmetric else p * p) + 1) / 2.0
+        draws = draws * np.sqrt(rng.gamma(shape, size=n_draws // 2) / shape)[:, None, None]
+    draws = np.concatenate([draws, -draws])
+    draws.setflags(write=False)
+    return draws
 
 
 def private_matrix(
@@ -152,8 +170,9 @@ def private_matrix(
     """
     scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
     noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
-    floored = add_noise(matrix, noise, floor=floor)
-    return PrivateMatrix(floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
+    noisy = symmetrise(matrix + noise)
+    floored = floor_eigenvalues(noisy, floor)
+    return PrivateMatrix(noisy, floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
 
 
 def release_moments(A: Array, theta_priv: Array, *, design: Design, rng: np.random.Generator) -> PrivateMoments:

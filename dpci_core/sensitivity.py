@@ -14,6 +14,9 @@ from dpci_core.losses import Loss
 _ROUNDING = 16.0 * 2.0**-52
 """Relative margin for the few floating-point operations of a formula."""
 
+CURVATURE_COST = 1.53
+"""What curvature adds to the rho of Gaussian objective perturbation, in units of kappa^2; its theorem has the proof."""
+
 
 def _down(x: float) -> float:
     return x * (1.0 - _ROUNDING)
@@ -63,6 +66,34 @@ def _round_up_3_digits(x: float) -> float:
     """A number above x with three significant digits, the next or the one after it."""
     unit = 10.0 ** (math.floor(math.log10(x)) - 2)
     return (math.floor(x / unit * (1.0 + 1e-9)) + 1) * unit
+
+
+def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, loss: Loss) -> float:
+    """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of a Gaussian tilt.
+
+    Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
+    Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP, replace-one neighbours,
+             for a loss whose slope keeps one sign. New result, not peer-reviewed (`design.NOT_REVIEWED`).
+    Raises:  InfeasibleDesignError if rho <= 1.53 kappa^2, naming the smallest c that works.
+    Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
+
+    >>> from dpci_core.losses import Logistic
+    >>> round(gaussian_objective_sd(rho=0.125, n_records=30_000, regularization=0.001, loss=Logistic()), 3)
+    4.0
+    """
+    check_positive(rho=rho, regularization=regularization)
+    check_count(n_records=n_records)
+    kappa = loss.max_curvature / (2.0 * n_records * regularization)
+    # The difference loses digits near the boundary: allow for the rounding of its larger term.
+    left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho
+    if left <= 0.0:
+        smallest = loss.max_curvature / (2.0 * n_records) * math.sqrt(CURVATURE_COST / rho)
+        raise InfeasibleDesignError(
+            f"Expected regularization={regularization!r} > {smallest:.6g} for Gaussian objective perturbation with "
+            f"this budget and n_records={n_records}.",
+            f"The smallest c that works is {_round_up_3_digits(smallest):.3g}.",
+        )
+    return _up(2.0 / math.sqrt(2.0 * left))
 
 
 def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) -> float:

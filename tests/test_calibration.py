@@ -1,4 +1,4 @@
-"""The switches of a calibration: each keeps the guarantee, each is attained or attacked, and what it buys is measured."""
+"""The switches of a calibration: each keeps the guarantee, each is attained or attacked, what it buys is measured."""
 
 from __future__ import annotations
 

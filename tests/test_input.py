@@ -58,7 +58,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "erm": ("solve",),
         "perturbation": ("solve",),
         "inference": ("train_private", "release_moments"),
-        "forecast": ("error_variance", "floor_eigenvalues"),
+        "forecast": ("error_variance", "private_half_widths"),
     }
     for room, names in steps.items():
         for name in names:
