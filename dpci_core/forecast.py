@@ -11,22 +11,20 @@ simulated, or the moments come from a release already paid for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.design import Definition, Design, check_design
+from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
 from dpci_core.half_widths import private_half_widths
 from dpci_core.intervals import ErrorVariance, error_variance
-from dpci_core.linalg import symmetrise
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.privacy import ZCDP, zcdp_to_epsilon
-from dpci_core.private_moments import MatrixNoise, covariance_noise, hessian_noise
+from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
@@ -123,10 +121,9 @@ def forecast(
     p = len(H)
     truth = error_variance(H, S, mechanism=design.mechanism, noise=noise, n_records=n, contrasts=contrasts)
     on_h, on_s = _matrix_noise(moments, design, noise, n)
-    unit_h, unit_s = _unit_draws(p, n_draws, design.definition, design.switches.symmetric_noise)
     widths = private_half_widths(
-        H + on_h.diagonal_sd(p) * unit_h,
-        S + on_s.diagonal_sd(p) * unit_s,
+        H + _fixed_noise(on_h, p, n_draws, _SEED),
+        S + _fixed_noise(on_s, p, n_draws, _SEED + 1),
         design=design,
         noise=noise,
         n_records=n,
@@ -179,6 +176,12 @@ def _matrix_noise(moments: Moments, design: Design, noise: ModelNoise, n: int) -
     return hessian_noise(design, n), covariance_noise(design, n, typical_norm)
 
 
+def _fixed_noise(law: MatrixNoise, p: int, n_draws: int, seed: int) -> Array:
+    """Noise matrices (n_draws, p, p) of this law, constants of the module."""
+    unit = fixed_draws(p, n_draws=n_draws, kind=law.kind, symmetric=law.symmetric, seed=seed)
+    return law.diagonal_sd(p) * unit
+
+
 def _model_noise_size(moments: Moments, noise: ModelNoise, design: Design, n: int) -> float:
     """Root-mean-square length of the shift that the model noise alone causes in theta."""
     p = len(moments.hessian)
@@ -186,25 +189,6 @@ def _model_noise_size(moments: Moments, noise: ModelNoise, design: Design, n: in
     if design.mechanism == "output":
         return float(np.sqrt(variance * p))
     return float(np.sqrt(variance) * np.linalg.norm(np.linalg.inv(moments.hessian)) / n)
-
-
-@lru_cache(maxsize=64)
-def _unit_draws(p: int, n_draws: int, kind: Definition, symmetric: bool = False) -> tuple[Array, Array]:
-    """Symmetric noise matrices for H and S with diagonal entries of variance 1, two arrays (n_draws, p, p).
-
-    A fixed constant of this module, antithetic in pairs. Spherical Laplace noise in R^m, m = p^2 or p(p+1)/2, has the
-    random scale W ~ Gamma((m+1)/2, 1); W/mean(W) keeps the variance at 1.
-    """
-    rng = np.random.default_rng([_SEED, p])
-    half = max(1, n_draws // 2)
-    stacks = []
-    for _ in range(2):
-        draws = symmetrise(rng.standard_normal((half, p, p)))
-        if kind == "pure":
-            shape = ((p * (p + 1) // 2 if symmetric else p * p) + 1) / 2.0
-            draws = draws * np.sqrt(rng.gamma(shape, size=half) / shape)[:, None, None]
-        stacks.append(np.concatenate([draws, -draws]))
-    return stacks[0], stacks[1]
 
 
 def _validity(moments: Moments, noise: ModelNoise, design: Design, n: int, sd_h: float, sd_s: float) -> Validity:

@@ -25,22 +25,22 @@ import numpy.typing as npt
 from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
 from dpci_core.design import Design
-from dpci_core.intervals import ErrorVariance, error_variance
-from dpci_core.linalg import floor_eigenvalues
+from dpci_core.intervals import ErrorVariance, error_variance, variance_of_rows
+from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise, fixed_draws, hessian_noise
 
 Array = npt.NDArray[np.float64]
 
-NOISE_DOMINATES = 6.0
+NOISE_DOMINATES = 12.0
 """Noise on the Hessian against its smallest eigenvalue, both released, above which the plain half-widths are used:
 there the factor of step 3 lengthens intervals by a quarter (`python -m benchmarks.half_widths`)."""
 _N_DRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
-_N_NODES = 5
+_N_NODES = 3
 """Nodes for the noise on S."""
 _SEED = 19_870_901
-_NEWTON_STEPS = 6
+_NEWTON_STEPS = 5
 _LARGEST_FACTOR = 3.0
 
 
@@ -48,6 +48,7 @@ _LARGEST_FACTOR = 3.0
 class HalfWidths:
     """Half-widths (..., k) with the law and the matrices behind them.
 
+    hessian, covariance: the matrices used; the covariance of a noise-aware interval is the noisy one, without floor.
     factor: what the noise-aware correction multiplied each half-width by, 1 without it.
     is_noise_aware: (...,), False where it is switched off or the noise dominates.
     """
@@ -93,10 +94,9 @@ def private_half_widths(
     )
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
-    plain = _plain(H_stack, S_stack, known)
-    if design.switches.noise_aware:
-        plain = _noise_aware(H_stack, S_stack, known, sd_s, plain, n_factors)
-    return _reshape(plain, lead)
+    if not design.switches.noise_aware:
+        return _reshape(_plain(H_stack, S_stack, known), lead)
+    return _reshape(_noise_aware(H_stack, S_stack, known, sd_s, n_factors), lead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,20 @@ class _Known:
     on_covariance: MatrixNoise
 
     def law(self, H: Array, S: Array) -> ErrorVariance:
-        """The error law at these matrices; a negative v'Sv counts as 0."""
-        law = error_variance(
+        """The error law at these matrices."""
+        return error_variance(
             H,
             S,
             mechanism=self.design.mechanism,
             noise=self.noise,
             n_records=self.n_records,
             contrasts=self.contrasts,
+        )
+
+    def law_of_rows(self, rows: Array, S: Array) -> ErrorVariance:
+        """The same from the rows of L H^-1; a negative v'Sv counts as 0."""
+        law = variance_of_rows(
+            rows, S, self.contrasts, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n_records
         )
         return law._replace(sampling=np.maximum(law.sampling, 0.0))
 
@@ -148,11 +154,30 @@ def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
     return values - sd * sd * pull.sum(axis=-1), vectors
 
 
-def _shrunken(matrix: Array, sd: float, floor: float) -> tuple[Array, Array]:
-    """The matrix with shrunken, floored eigenvalues, and the smallest of them."""
-    values, vectors = shrink_eigenvalues(matrix, sd)
-    lifted = np.maximum(values, floor)
-    return (vectors * lifted[..., None, :]) @ np.swapaxes(vectors, -1, -2), lifted.min(axis=-1)
+@dataclass(frozen=True, slots=True)
+class _Shrunken:
+    """A noisy Hessian after step 1: eigenvalues (..., p), at least the floor, and eigenvectors."""
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def of(cls, noisy: Array, law: MatrixNoise) -> _Shrunken:
+        values, vectors = shrink_eigenvalues(noisy, law.diagonal_sd(noisy.shape[-1]))
+        return cls(np.maximum(values, law.floor), vectors)
+
+    @property
+    def matrix(self) -> Array:
+        return symmetrise((self.vectors * self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
+
+    def rows(self, contrasts: Array) -> Array:
+        """L H^-1, (..., k, p)."""
+        turned = contrasts @ self.vectors
+        return np.asarray((turned / self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
+
+    def take(self, chosen: npt.NDArray[np.intp]) -> _Shrunken:
+        """Those of a stack."""
+        return _Shrunken(self.values[chosen], self.vectors[chosen])
 
 
 def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
@@ -160,55 +185,60 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
     return np.asarray(sd_h * np.sqrt(2.0 * p) / smallest_eigenvalue)
 
 
-def _noise_aware(
-    H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, plain: HalfWidths, n_factors: int | None
-) -> HalfWidths:
+def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None) -> HalfWidths:
     """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
+    shrunken = _Shrunken.of(H_noisy, known.on_hessian)
     p = H_noisy.shape[-1]
-    sd_h = known.on_hessian.diagonal_sd(p)
-    H, smallest = _shrunken(H_noisy, sd_h, known.on_hessian.floor)
-    used = noise_ratio(sd_h, p, smallest) <= NOISE_DOMINATES
-    if not used.any():
-        return plain
-    law = known.law(H, S_noisy)
-    S = floor_eigenvalues(S_noisy, 0.0).matrix
-    factor = np.ones_like(plain.factor)
+    ratio = noise_ratio(known.on_hessian.diagonal_sd(p), p, shrunken.values.min(axis=-1))
+    used = ratio <= NOISE_DOMINATES
+    law = known.law_of_rows(shrunken.rows(known.contrasts), S_noisy)
+    factor = np.ones_like(law.sampling)
     chosen = np.flatnonzero(used)
-    if n_factors is not None and n_factors < len(chosen):
-        some = chosen[:: -(-len(chosen) // n_factors)]
-        factor[chosen] = _factors(H[some], S[some], sd_s[some], known).mean(axis=0)
-    else:
-        factor[chosen] = _factors(H[chosen], S[chosen], sd_s[chosen], known)
+    some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
+    if len(some):
+        found = _factors(shrunken.take(some), floor_eigenvalues(S_noisy[some], 0.0).matrix, sd_s[some], known)
+        factor[chosen] = found if n_factors is None else found.mean(axis=0)
+    S = np.where(used[:, None, None], S_noisy, 0.0)
+    aware = HalfWidths(factor * known.half_width(law), law, shrunken.matrix, S, factor, used)
+    return aware if used.all() else _merge(aware, _plain(H_noisy, S_noisy, known))
+
+
+def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
+    """The noise-aware results where they are used, the plain ones elsewhere."""
+    used = aware.is_noise_aware
+
+    def choose(new: Array, old: Array) -> Array:
+        return np.where(used.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
     return HalfWidths(
-        np.where(used[:, None], factor * known.half_width(law), plain.half_width),
-        ErrorVariance(*(np.where(used[:, None], new, old) for new, old in zip(law, plain.law, strict=True))),
-        np.where(used[:, None, None], H, plain.hessian),
-        np.where(used[:, None, None], S, plain.covariance),
-        factor,
+        choose(aware.half_width, plain.half_width),
+        ErrorVariance(*map(choose, aware.law, plain.law)),
+        choose(aware.hessian, plain.hessian),
+        choose(aware.covariance, plain.covariance),
+        aware.factor,
         used,
     )
 
 
-def _factors(H: Array, S: Array, sd_s: Array, known: _Known) -> Array:
+def _factors(truth: _Shrunken, S: Array, sd_s: Array, known: _Known) -> Array:
     """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence level.
 
-    H, S (K, p, p) count as the truth. The error has the law at the truth, a mixture of normals close to one normal;
-    its distribution function at m q_b is taken as that of the normal with the same quantile at the level.
+    H and S (K, p, p) count as the truth. The error has the law at the truth, a mixture of normals close to one
+    normal; its distribution function at m q_b is taken as that of the normal with the same quantile at the level.
     """
-    p, design = H.shape[-1], known.design
-    on_h, on_s = known.on_hessian, known.on_covariance
+    on_h, on_s, p = known.on_hessian, known.on_covariance, S.shape[-1]
     unit = fixed_draws(p, n_draws=_N_DRAWS, kind=on_h.kind, symmetric=on_h.symmetric, seed=_SEED)
-    redrawn, _ = _shrunken(H[:, None] + on_h.diagonal_sd(p) * unit, on_h.diagonal_sd(p), on_h.floor)
-    law = known.law(redrawn, S[:, None])
-    rows = np.linalg.solve(redrawn, np.broadcast_to(known.contrasts.T, (*redrawn.shape[:-1], len(known.contrasts))))
-    size = np.einsum("...ij,...ij->...j", rows, rows)
+    redrawn = _Shrunken.of(truth.matrix[:, None] + on_h.diagonal_sd(p) * unit, on_h)
+    rows = redrawn.rows(known.contrasts)
+    law = known.law_of_rows(rows, S[:, None])
     nodes, weights = _covariance_rule(on_s.dim(p))
-    shift = sd_s[:, None, None, None] * size[..., None, :] * nodes[:, :, None] / known.n_records
+    size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]
+    shift = sd_s[:, None, None, None] * size * nodes[:, :, None] / known.n_records
     sampling = np.maximum(law.sampling[..., None, :] + shift, 0.0)
     other = [np.broadcast_to(part[..., None, :], sampling.shape) for part in (law.gaussian, law.laplace)]
     q = known.half_width(ErrorVariance(sampling, *other))
-    ratio = q / known.half_width(known.law(H, S))[:, None, None, :]
-    return _solve_factor(ratio, weights, design.confidence_level)
+    at_truth = known.half_width(known.law_of_rows(truth.rows(known.contrasts), S))
+    return _solve_factor(q / at_truth[:, None, None, :], weights, known.design.confidence_level)
 
 
 def _solve_factor(ratio: Array, weights: Array, level: float) -> Array:

@@ -54,15 +54,21 @@ def error_variance(
     Returns: arrays (..., p), or (..., k).
     Source:  WKL Algorithm 3 (objective), Algorithm 5 (output; line 17 for zCDP).
     """
-    p = H.shape[-1]
-    L = np.eye(p) if contrasts is None else contrasts
+    L = np.eye(H.shape[-1]) if contrasts is None else contrasts
     rows = np.swapaxes(np.linalg.solve(H, np.broadcast_to(L.T, (*H.shape[:-1], len(L)))), -1, -2)
-    sampling = np.einsum("...ij,...jk,...ik->...i", rows, S, rows, optimize=True) / n_records
+    return variance_of_rows(rows, S, L, mechanism=mechanism, noise=noise, n_records=n_records)
+
+
+def variance_of_rows(
+    rows: Array, S: Array, contrasts: Array, *, mechanism: Mechanism, noise: ModelNoise, n_records: int
+) -> ErrorVariance:
+    """The same from the rows (..., k, p) of L H^-1, for callers that have them."""
+    sampling = np.einsum("...ij,...ij->...i", rows @ S, rows) / n_records
     if mechanism == "objective":
         size = np.einsum("...ij,...ij->...i", rows, rows) / n_records**2
     else:
-        size = np.broadcast_to(np.einsum("ij,ij->i", L, L), sampling.shape)
+        size = np.broadcast_to(np.einsum("ij,ij->i", contrasts, contrasts), sampling.shape)
     zero = np.zeros_like(sampling)
     if noise.rate is not None:
         return ErrorVariance(sampling, zero, size * (2.0 / noise.rate**2))
-    return ErrorVariance(sampling, size * noise.variance(p), zero)
+    return ErrorVariance(sampling, size * noise.variance(rows.shape[-1]), zero)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, Moments, PureDP, fit_moments, forecast, private_intervals
-from dpci_core.forecast import _CUTS, _matrix_noise_sd, _unit_draws
+from dpci_core.forecast import _CUTS
 from dpci_core.intervals import error_variance
 from dpci_core.perturbation import ModelNoise, model_noise
-from dpci_core.private_moments import noise_scale, unit_noise
+from dpci_core.private_moments import fixed_draws, hessian_noise, noise_scale, unit_noise
 from dpci_core.sensitivity import hessian_sensitivity
 
 N_RECORDS = 4000
@@ -272,7 +272,7 @@ def test_validity_on_both_sides_of_each_cut(cut: str, side: str, moments: dict[s
 def test_matrix_noise_has_the_size_of_the_real_one(definition: str, moments: dict[str, Moments]) -> None:
     design = make_design(definition, "output", "logistic", ("0.5", "0.3", "0.2"))
     fit, n = moments["logistic"], 4000
-    sd_h, _ = _matrix_noise_sd(fit, design, model_noise(design, n), n)
+    sd_h = hessian_noise(design, n).diagonal_sd(len(fit.theta_hat))
     rng, p = np.random.default_rng(0), len(fit.theta_hat)
     bound = hessian_sensitivity(loss=design.loss, n_records=n)
     scale = noise_scale(sensitivity=bound, amount=0.3, kind=definition)
@@ -282,7 +282,7 @@ def test_matrix_noise_has_the_size_of_the_real_one(definition: str, moments: dic
 
 def test_unit_draws_have_the_spread_of_spherical_laplace_noise() -> None:
     p = 2
-    draws, _ = _unit_draws(p, 400_000, "pure")
+    draws = fixed_draws(p, n_draws=400_000, kind="pure", symmetric=False, seed=1)
     entries = draws[:, 0, 0]
     assert entries.var() == pytest.approx(1.0, rel=0.03)
     # E W^2 / (E W)^2 = 1 + 1/shape with shape (p^2 + 1)/2, so the kurtosis is 3 (1 + 2/(p^2 + 1)).
