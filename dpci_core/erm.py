@@ -56,6 +56,8 @@ class HessianDrift:
 class Moments:
     """Non-private fit of one table: theta_hat (p,), Hessian and gradient covariance (p, p), and how they were made.
 
+    drift is None where no records were at hand, as for moments that are themselves a release.
+
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a release.
     """
 
@@ -65,7 +67,7 @@ class Moments:
     n_records: int
     loss: Loss
     regularization: float
-    drift: HessianDrift
+    drift: HessianDrift | None = None
 
 
 def _chunks(A: Array) -> Iterator[Array]:

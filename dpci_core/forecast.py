@@ -20,7 +20,7 @@ from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
 from dpci_core.half_widths import private_half_widths
-from dpci_core.intervals import ErrorVariance, error_variance
+from dpci_core.intervals import ErrorVariance, Usefulness, error_variance, judge_usefulness
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.privacy import ZCDP, zcdp_to_epsilon
@@ -34,8 +34,8 @@ N_DRAWS = 64
 HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
 _SEED = 20_111_201
-_N_FACTORS = 8
-"""Draws at which a noise-aware factor is computed; it varies little between draws, and its mean serves all."""
+_FACTOR_EVERY = 8
+"""A noise-aware factor is computed at one draw in so many; it varies little between draws, and the mean serves all."""
 _CUTS: dict[str, tuple[float, float]] = {
     "r1": (300.0, 1000.0),
     "r2": (4.0, 8.0),
@@ -73,7 +73,8 @@ class Forecast:
     """Expected lengths and coverage of a design; arrays (p,), or (k,) where k contrasts were asked for.
 
     ci_length and its standard deviation over the matrix noise; vi_length, the variability interval of the private
-    estimates; nonprivate_length, without any noise; coverage of the interval under the true law of the estimate.
+    estimates; nonprivate_length, without any noise; coverage of the interval under the true law of the estimate;
+    usefulness, whether a release of this design could say anything (`planner.remedies` says what would help).
     """
 
     ci_length: Array
@@ -88,6 +89,7 @@ class Forecast:
     coverage_mean: float
     epsilon_delta: tuple[float, float]
     validity: Validity
+    usefulness: Usefulness
     n_records: int
     design: Design
 
@@ -129,7 +131,7 @@ def forecast(
         n_records=n,
         covariance_noise=on_s,
         contrasts=contrasts,
-        n_factors=_N_FACTORS,
+        n_factors=max(2, n_draws // _FACTOR_EVERY),
     )
     q, level = widths.half_width, design.confidence_level
     coverage = coverage_probability(q, truth.normal, truth.laplace, dim=p).mean(axis=0)
@@ -148,9 +150,20 @@ def forecast(
         coverage_mean=float(coverage.mean()),
         epsilon_delta=_headline(design),
         validity=_validity(moments, noise, design, n, on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
+        usefulness=_usefulness(moments, q, truth, contrasts),
         n_records=n,
         design=design,
     )
+
+
+def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, contrasts: Array | None) -> Usefulness:
+    """The verdict a release of this design can expect; rows of contrasts count at length 1, whatever their units."""
+    p = len(moments.theta_hat)
+    L = np.eye(p) if contrasts is None else contrasts
+    size = np.linalg.norm(L, axis=1)
+    law = ErrorVariance(*(part / size**2 for part in truth))
+    expected = (L @ moments.theta_hat / size) ** 2 + law.normal + law.laplace * (p + 1) / 2.0
+    return judge_usefulness(q.mean(axis=0) / size, expected, law, dim=p)
 
 
 def _check_match(moments: Moments, design: Design) -> None:
@@ -200,8 +213,10 @@ def _validity(moments: Moments, noise: ModelNoise, design: Design, n: int, sd_h:
     r1 = sd_h * np.sqrt(2.0 * p) / float(np.linalg.eigvalsh(H)[0])
     r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * _total_variance(law, p))))
     size = _model_noise_size(moments, noise, design, n)
-    drift = moments.drift.objective if design.mechanism == "objective" else moments.drift.output
-    r3 = float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
+    r3 = 0.0
+    if moments.drift is not None:
+        drift = moments.drift.objective if design.mechanism == "objective" else moments.drift.output
+        r3 = float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
     return _grade({"r1": float(r1), "r2": r2, "r3": r3}, design.mechanism)
 
 

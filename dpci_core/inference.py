@@ -8,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.design import Design, check_design
+from dpci_core.erm import Moments
 from dpci_core.errors import check_generator
 from dpci_core.half_widths import private_half_widths
+from dpci_core.intervals import Usefulness, judge_usefulness
+from dpci_core.linalg import floor_eigenvalues
 from dpci_core.perturbation import model_noise, train_private
 from dpci_core.private_moments import covariance_noise, release_moments
 from dpci_core.validation import check_records
@@ -46,12 +49,24 @@ class IntervalResult:
     smallest_hessian_eigenvalue: float
     gradient_norm: float
     n_iterations: int
+    usefulness: Usefulness
     results_version: int = RESULTS_VERSION
 
     @property
     def length(self) -> Array:
         """Length of each interval, (p,)."""
         return self.high - self.low
+
+    def released_moments(self) -> Moments:
+        """The release as moments, for a forecast that costs no budget: post-processing."""
+        return Moments(
+            self.estimate,
+            self.hessian,
+            floor_eigenvalues(self.covariance, 0.0).matrix,
+            self.n_records,
+            self.design.loss,
+            self.design.regularization,
+        )
 
     def to_record(self) -> dict[str, object]:
         """One tidy row of plain values: the design, the diagnostics and the arrays as lists."""
@@ -72,6 +87,7 @@ class IntervalResult:
             "noise_factor": self.noise_factor.tolist(),
             "is_noise_aware": self.is_noise_aware,
             "status": self.design.status,
+            "warning": self.usefulness.sentence,
             "n_lifted_hessian": self.n_lifted_hessian,
             "n_lifted_covariance": self.n_lifted_covariance,
             "smallest_hessian_eigenvalue": self.smallest_hessian_eigenvalue,
@@ -137,4 +153,5 @@ def private_intervals(
         smallest_hessian_eigenvalue=released.hessian.smallest_before,
         gradient_norm=model.fit.gradient_norm,
         n_iterations=model.fit.n_iterations,
+        usefulness=judge_usefulness(q, model.theta_priv**2, law, dim=p),
     )

@@ -10,6 +10,7 @@ noise with its random variance W ~ Gamma((p+1)/2, 1) (`noise`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,45 @@ class ErrorVariance(NamedTuple):
     def half_width(self, *, dim: int, confidence_level: float) -> Array:
         """Half-length of the central interval of this law."""
         return half_width(self.normal, self.laplace, dim=dim, confidence_level=confidence_level)
+
+
+@dataclass(frozen=True, slots=True)
+class Usefulness:
+    """Whether intervals say anything about the coefficients, judged from released or public quantities.
+
+    half_width: mean.  coefficient: root-mean-square size of the estimates.  privacy_share: part of the error variance
+    that is privacy noise.  Useless means that the noise dominates and a typical coefficient cannot be told from zero.
+    """
+
+    half_width: float
+    coefficient: float
+    privacy_share: float
+
+    @property
+    def is_useless(self) -> bool:
+        """Noise makes up most of the variance, and the mean half-width exceeds the typical estimate."""
+        return self.privacy_share > 0.5 and self.half_width > self.coefficient
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words; empty unless useless."""
+        if not self.is_useless:
+            return ""
+        return (
+            f"These intervals are too long to be of use: ±{self.half_width:.2g} on average around coefficients of "
+            f"typical size {self.coefficient:.2g}, and {self.privacy_share:.0%} of the variance is privacy noise."
+        )
+
+
+def judge_usefulness(half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int) -> Usefulness:
+    """Judge intervals (p,) around estimates whose squares (or expected squares) are given."""
+    noise = float(np.mean(law.gaussian + law.laplace * (dim + 1) / 2.0))
+    total = float(np.mean(law.sampling)) + noise
+    return Usefulness(
+        half_width=float(np.mean(half_width)),
+        coefficient=float(np.sqrt(np.mean(squared_estimate))),
+        privacy_share=noise / total if total > 0 else 0.0,
+    )
 
 
 def error_variance(

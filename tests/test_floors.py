@@ -16,7 +16,7 @@ FLOORS = (
     ("design", "erm", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
     ("intervals", "half_widths", "inference"),
-    ("forecast", "experiment_result", "experiment"),
+    ("forecast", "planner", "experiment_result", "experiment"),
     ("schema", "datasets", "reproduce"),
     ("__main__",),
 )

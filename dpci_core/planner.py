@@ -1,0 +1,314 @@
+"""Inverse questions over the forecast: which split of a budget is best, and what makes useless intervals useful.
+
+Every answer is found by calling `forecast`, so it is as private as the moments it is given: on a sensitive table an
+answer may steer a release only when the moments are public, simulated, or a release already paid for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design, check_design
+from dpci_core.erm import Moments
+from dpci_core.errors import InfeasibleDesignError
+from dpci_core.forecast import Forecast, forecast
+from dpci_core.linalg import floor_eigenvalues
+from dpci_core.privacy import Amount, Budget, to_decimal
+
+Array = npt.NDArray[np.float64]
+
+PARTS = ("model", "hessian", "covariance")
+COVERAGE_SLACK = 0.005
+"""A split may cost any coefficient so much forecast coverage; below that it counts as worse."""
+_MATRIX_SHARES = (0.01, 0.025, 0.06, 0.12, 0.2, 0.3)
+"""First grid of the shares of the two matrices; the coefficients get the rest."""
+_STEPS = (1.6, 1.25, 1.1, 1.04)
+"""Factors by which a pattern search moves a share."""
+_DRAWS_TO_SEARCH = 16
+_CONFIRMED = 3
+"""How many candidates are forecast again with all draws."""
+_SHARE_DIGITS = Decimal("0.0001")
+_SMALLEST_SHARE = 0.002
+_FLAT = 0.01
+"""A split counts as equally good while its intervals are at most so much longer."""
+_LARGEST_FACTOR = 1e6
+"""Remedies are looked for up to this multiple of n, of the budget and of c."""
+
+Shares = tuple[float, float, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SplitAnswer:
+    """The best split of a total with its forecast, next to the design it was asked for.
+
+    flat: for each part the smallest and largest share among the splits tried whose score is within 1 % of the best.
+    """
+
+    design: Design
+    forecast: Forecast
+    asked: Forecast
+    flat: dict[str, tuple[float, float]]
+    n_tried: int
+
+    @property
+    def shares(self) -> Shares:
+        """The best shares of the total (model, hessian, covariance)."""
+        return shares_of(self.design.budget)
+
+    @property
+    def gain(self) -> float:
+        """Share of the asked design's mean length that the best split saves."""
+        return 1.0 - self.forecast.ci_length_mean / self.asked.ci_length_mean
+
+    @property
+    def reason(self) -> str:
+        """Why, in a sentence."""
+        model, hessian, covariance = (f"{100 * share:.3g} %" for share in self.shares)
+        low, high = self.flat["model"]
+        return (
+            f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the gradient covariance "
+            f"shorten the mean interval by {self.gain:.1%}. Between {low:.0%} and {high:.0%} for the coefficients the "
+            "length changes by less than 1 %."
+        )
+
+
+def shares_of(budget: Budget) -> Shares:
+    """The three parts as shares of the total."""
+    model, hessian, covariance = (float(part / budget.total) for part in budget.parts)
+    return model, hessian, covariance
+
+
+def with_shares(budget: Budget, shares: tuple[Decimal, Decimal, Decimal]) -> Budget:
+    """The same total in other shares, exactly: the coefficients get what the matrices leave."""
+    total = budget.total
+    hessian, covariance = total * shares[1], total * shares[2]
+    return type(budget)(model=total - hessian - covariance, hessian=hessian, covariance=covariance)
+
+
+def best_split(
+    moments: Moments,
+    *,
+    design: Design,
+    n_records: int | None = None,
+    locked: Mapping[str, Amount] | None = None,
+) -> SplitAnswer:
+    """Return the split of `design.budget.total` with the shortest mean interval, by forecast.
+
+    Subject to a forecast coverage of every coefficient of at least the level less half a point; where no split
+    reaches that, the score lengthens by 1 % for every tenth of a point that is missing. Equal lengths go to the
+    larger covariance share. The split of the design itself is among the candidates, so the answer is never worse.
+
+    Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
+    Privacy: the total does not move, so neither does the guarantee; see the module docstring for what it may steer.
+    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible.
+    """
+    check_design(design)
+    held = _locks(design, locked or {})
+    search = _Search(moments, design, n_records, held)
+    if len(held) < len(PARTS) - 1:
+        search.run()
+    confirmed = search.confirm()
+    if confirmed is None:
+        raise InfeasibleDesignError(
+            f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.",
+            "Raise the total budget, the number of records or c.",
+        )
+    best, found = confirmed
+    try:
+        asked = forecast(moments, design=design, n_records=n_records)
+    except InfeasibleDesignError:
+        asked = found
+    return SplitAnswer(design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=len(search.scores))
+
+
+def _locks(design: Design, locked: Mapping[str, Amount]) -> dict[str, Decimal]:
+    """Locked parts as shares of the total."""
+    total, held = design.budget.total, {}
+    for name, amount in locked.items():
+        if name not in PARTS:
+            raise ValueError(f"Expected locked part {name!r} to be one of {', '.join(PARTS)}.")
+        held[name] = to_decimal(amount, name=f"locked {name}") / total
+    left = 1 - sum(held.values())
+    if left < 0 or (left == 0) != (len(held) == len(PARTS)):
+        raise InfeasibleDesignError(
+            f"The locked parts take {1 - left:.4g} of the total {total}.", "Unlock a part or raise the total."
+        )
+    return held
+
+
+class _Search:
+    """Pattern search over the two matrix shares, on cheap forecasts."""
+
+    def __init__(self, moments: Moments, design: Design, n: int | None, held: dict[str, Decimal]) -> None:
+        self.moments, self.design, self.n, self.held = moments, design, n, held
+        self.scores: dict[tuple[Decimal, Decimal, Decimal], float] = {}
+        own = shares_of(design.budget)
+        self.start = self._shares(own[1], own[2])
+        if self.start is not None:
+            self._score(self.start)
+
+    def _shares(self, hessian: float, covariance: float) -> tuple[Decimal, Decimal, Decimal] | None:
+        """Exact shares for wished matrix shares, locks kept; None outside the simplex."""
+        h = self.held.get("hessian", _rounded(hessian))
+        s = self.held.get("covariance", _rounded(covariance))
+        if "model" in self.held:
+            left = 1 - self.held["model"]
+            if "covariance" in self.held:
+                h = left - s
+            elif "hessian" in self.held:
+                s = left - h
+            else:
+                h = min(h, left * Decimal("0.99"))
+                s = left - h
+        model = 1 - h - s
+        return (model, h, s) if min(model, h, s) > 0 else None
+
+    def _score(self, shares: tuple[Decimal, Decimal, Decimal] | None) -> float:
+        if shares is None:
+            return math.inf
+        if shares not in self.scores:
+            self.scores[shares] = score(self._forecast(shares, _DRAWS_TO_SEARCH), self.design.confidence_level)
+        return self.scores[shares]
+
+    def _forecast(self, shares: tuple[Decimal, Decimal, Decimal], n_draws: int) -> Forecast | None:
+        try:
+            return forecast(self.moments, design=self._design(shares), n_records=self.n, n_draws=n_draws)
+        except InfeasibleDesignError:
+            return None
+
+    def _design(self, shares: tuple[Decimal, Decimal, Decimal]) -> Design:
+        if self.start == shares:
+            return self.design
+        return replace(self.design, budget=with_shares(self.design.budget, shares))
+
+    def run(self) -> None:
+        """A grid, then steps of shrinking size from its best point."""
+        grid = [(h, s) for h in _MATRIX_SHARES for s in _MATRIX_SHARES]
+        h, s = min(grid, key=lambda point: self._score(self._shares(*point)))
+        for factor in _STEPS:
+            moved = True
+            while moved:
+                around = [(h * a, s * b) for a in (1 / factor, 1.0, factor) for b in (1 / factor, 1.0, factor)]
+                best = min(around, key=lambda point: self._score(self._shares(*point)))
+                moved = self._score(self._shares(*best)) < self._score(self._shares(h, s)) * (1 - 1e-5)
+                h, s = best if moved else (h, s)
+
+    def confirm(self) -> tuple[Design, Forecast] | None:
+        """The best few again with all draws, and the design's own split; ties go to the larger covariance share."""
+        ranked = sorted(self.scores, key=lambda shares: (round(self.scores[shares], 6), -shares[2]))[:_CONFIRMED]
+        if self.start is not None and self.start not in ranked:
+            ranked.append(self.start)
+        found = [(self._design(shares), result) for shares in ranked if (result := self._forecast(shares, 64))]
+        if not found:
+            return None
+        return min(found, key=lambda pair: score(pair[1], self.design.confidence_level))
+
+    def flat(self) -> dict[str, tuple[float, float]]:
+        """Ranges of the shares of splits that are nearly as good."""
+        limit = min(self.scores.values()) * (1.0 + _FLAT)
+        good = [shares for shares, value in self.scores.items() if value <= limit]
+        return {name: (float(min(s[i] for s in good)), float(max(s[i] for s in good))) for i, name in enumerate(PARTS)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remedies:
+    """The smallest single change that makes a useless design useful; None where none up to a millionfold does.
+
+    n_records and budget_factor (of all three parts) are exact to 1 % by forecast. regularization is from moments
+    carried to the other c by one Newton step, so it is a first guess; a larger c also moves what is estimated.
+    """
+
+    n_records: int | None
+    budget_factor: float | None
+    regularization: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The changes in words."""
+        ways = []
+        if self.n_records is not None:
+            ways.append(f"{self.n_records:,} records")
+        if self.budget_factor is not None:
+            ways.append(f"{self.budget_factor:.3g} times the budget")
+        if self.regularization is not None:
+            ways.append(f"about c = {self.regularization:.2g}, which also pulls the coefficients towards zero")
+        if not ways:
+            return "No single change of n, budget or c helps."
+        return "The smallest change that helps: " + ", or ".join(ways) + "."
+
+
+def remedies(moments: Moments, *, design: Design, n_records: int | None = None) -> Remedies:
+    """Return the smallest n, budget or c at which the forecast of a useless design is no longer useless.
+
+    Args:    as for `forecast`.
+    Privacy: as for every plan, see the module docstring.
+    """
+    n = moments.n_records if n_records is None else n_records
+
+    def is_useful(moments: Moments, design: Design, n: int) -> bool:
+        try:
+            return not forecast(moments, design=design, n_records=n, n_draws=_DRAWS_TO_SEARCH).usefulness.is_useless
+        except InfeasibleDesignError:
+            return False
+
+    def with_budget(factor: float) -> Design:
+        times = Decimal(repr(factor))
+        model, hessian, covariance = (part * times for part in design.budget.parts)
+        budget = type(design.budget)(model=model, hessian=hessian, covariance=covariance)
+        return replace(design, budget=budget)
+
+    def at_c(factor: float) -> bool:
+        c = design.regularization * factor
+        return is_useful(moments_near(moments, c), replace(design, regularization=c), n)
+
+    of_n = _smallest_factor(lambda factor: is_useful(moments, design, math.ceil(n * factor)))
+    of_c = _smallest_factor(at_c)
+    return Remedies(
+        n_records=None if of_n is None else math.ceil(n * of_n),
+        budget_factor=_smallest_factor(lambda factor: is_useful(moments, with_budget(factor), n)),
+        regularization=None if of_c is None else design.regularization * of_c,
+    )
+
+
+def moments_near(moments: Moments, regularization: float) -> Moments:
+    """Moments at another c by one Newton step from theta_hat, S with the new penalty term; a first guess."""
+    extra = 2.0 * (regularization - moments.regularization)
+    H = moments.hessian + extra * np.eye(len(moments.hessian))
+    theta = moments.theta_hat - np.linalg.solve(H, extra * moments.theta_hat)
+    outer = 4.0 * moments.regularization**2 * np.outer(moments.theta_hat, moments.theta_hat)
+    S = moments.covariance + outer - 4.0 * regularization**2 * np.outer(theta, theta)
+    S = floor_eigenvalues(S, 0.0).matrix
+    return replace(moments, theta_hat=theta, hessian=H, covariance=S, regularization=regularization)
+
+
+def _smallest_factor(works: Callable[[float], bool]) -> float | None:
+    """The smallest factor >= 1 that works, to 1 %; None if the largest does not."""
+    high = 1.0
+    while not works(high):
+        high *= 4.0
+        if high > _LARGEST_FACTOR:
+            return None
+    low = max(1.0, high / 4.0)
+    while high > low * 1.01:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if works(middle) else (middle, high)
+    return high
+
+
+def _rounded(share: float) -> Decimal:
+    """A share to four places, at least the smallest one worth trying."""
+    return Decimal(repr(max(_SMALLEST_SHARE, min(share, 0.9)))).quantize(_SHARE_DIGITS)
+
+
+def score(found: Forecast | None, level: float) -> float:
+    """Mean length, made longer by 1 % for every tenth of a point of coverage that a coefficient lacks."""
+    if found is None:
+        return math.inf
+    missing = max(0.0, level - COVERAGE_SLACK - float(found.coverage.min()))
+    return found.ci_length_mean * (1.0 + 10.0 * missing)
