@@ -8,6 +8,7 @@ from dpci_core.errors import ConvergenceError, DataRejectedError, InfeasibleDesi
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.inference import IntervalResult, private_intervals
 from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.planner import Remedies, SplitAnswer, best_split, remedies
 from dpci_core.privacy import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
@@ -32,10 +33,14 @@ __all__ = [
     "Moments",
     "Progress",
     "PureDP",
+    "Remedies",
+    "SplitAnswer",
     "Validity",
+    "best_split",
     "fit_moments",
     "forecast",
     "private_intervals",
+    "remedies",
     "run_experiment",
 ]
 

@@ -12,6 +12,7 @@ from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_float_down, zcd
 Mechanism = Literal["objective", "output"]
 Definition = Literal["pure", "zcdp"]
 CalibrationName = Literal["published", "sharp"]
+Target = Literal["penalised", "unpenalised"]
 CovarianceFloor = Literal["2c", "zero"]
 
 NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
@@ -78,7 +79,8 @@ class Design:
              project's shorter intervals; or a `Calibration`.
     Raises:  ValueError naming the argument, the rule and the value.
 
-    The intervals cover the *penalised* population coefficient at this c, not the unpenalised one.
+             target: "penalised", the population coefficient at this c, which every published interval covers; or
+             "unpenalised", the coefficient without penalty, by one Newton step from the release (`target`).
 
     >>> from dpci_core.losses import Logistic
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -92,6 +94,7 @@ class Design:
     regularization: float
     confidence_level: float = 0.95
     calibration: Calibration | CalibrationName = "published"
+    target: Target = "penalised"
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
@@ -99,6 +102,7 @@ class Design:
         if not isinstance(self.calibration, Calibration):
             check_choice(self.calibration, tuple(_NAMED), name="calibration")
             object.__setattr__(self, "calibration", _NAMED[self.calibration])
+        check_choice(self.target, ("penalised", "unpenalised"), name="target")
         check_positive(regularization=self.regularization)
         check_probability(confidence_level=self.confidence_level)
         given: object = self.budget  # what callers pass; the field holds what it becomes

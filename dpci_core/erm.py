@@ -233,3 +233,19 @@ def _hessian_drift(A: Array, theta: Array, H: Array, *, loss: Loss) -> HessianDr
         size = np.sqrt(np.maximum(0.0, np.einsum("ij,ij->j", change, squared_gram @ change))) / len(sample)
         families.append(size.reshape(_DRIFT_DRAWS, -1).mean(axis=0) / np.linalg.norm(H))
     return HessianDrift(step=_DRIFT_STEPS, output=families[0], objective=families[1])
+
+
+_TINY_PENALTY = 1e-9
+"""Stands for no penalty at all; it moves an unpenalised minimiser by far less than its gradient check allows."""
+_FLAT_GRADIENT = 1e-6
+
+
+def unpenalised_minimiser(A: Array, *, loss: Loss) -> Array:
+    """Return the theta (p,) that minimises the risk without a penalty; not private.
+
+    Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
+    """
+    fit = solve(A, loss=loss, regularization=_TINY_PENALTY)
+    if 2.0 * _TINY_PENALTY * float(np.linalg.norm(fit.theta)) > _FLAT_GRADIENT:
+        raise ConvergenceError("The unpenalised objective has no minimiser here: the classes can be separated.")
+    return fit.theta

@@ -20,11 +20,13 @@ from joblib import Parallel, delayed
 
 from dpci_core.batched import TOLERANCE, Replicates, Table, draw_counts, fit_replicates, replicate_moments
 from dpci_core.design import Definition, Design, check_design
+from dpci_core.erm import unpenalised_minimiser
 from dpci_core.errors import check_count, check_generator, check_positive
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, summarise, versions
 from dpci_core.half_widths import private_half_widths
 from dpci_core.kernels import Counts
 from dpci_core.linalg import symmetrise
+from dpci_core.losses import Loss
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.private_moments import covariance_noise, hessian_noise, unit_noise
@@ -48,6 +50,7 @@ class _Job:
     design: Design
     table: Table
     noise: ModelNoise
+    goal: Array
 
     @property
     def fit_key(self) -> tuple[int, ModelNoise | None]:
@@ -115,7 +118,8 @@ def run_experiment(
     Returns: results in the order of the designs.
     Privacy: none (module docstring).
     Raises:  DataRejectedError, InfeasibleDesignError, ValueError, all before any work.
-    Source:  WKL section 7.1; coverage is of the full table's penalised minimiser.
+    Source:  WKL section 7.1; coverage is of the full table's minimiser, penalised or not as the design's
+             target says.
     """
     check_generator(rng)
     if not designs:
@@ -127,8 +131,16 @@ def run_experiment(
     check_positive(tolerance=tolerance)
     check_count(n_records=n, n_variability=n_variability, n_coverage=n_coverage)
     laws = [model_noise(design, n) for design in designs]
-    tables = _tables(labels[:, None] * features, tuple(designs))
-    jobs = tuple(_Job(d, tables[d.loss, d.regularization], law) for d, law in zip(designs, laws, strict=True))
+    unpenalised = {design.loss for design in designs if design.target == "unpenalised"}
+    if unpenalised and n_variability > n_coverage:
+        raise ValueError(
+            f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an unpenalised target, whose "
+            "estimate needs the released matrices."
+        )
+    A = labels[:, None] * features
+    tables = _tables(A, tuple(designs))
+    goals = {loss: unpenalised_minimiser(A, loss=loss) for loss in unpenalised}
+    jobs = tuple(_job(d, tables[d.loss, d.regularization], law, goals) for d, law in zip(designs, laws, strict=True))
     plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance)
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
@@ -150,6 +162,11 @@ def run_experiment(
         n_rows=len(features),
         seconds=time.monotonic() - started,
     )
+
+
+def _job(design: Design, table: Table, noise: ModelNoise, goals: dict[Loss, Array]) -> _Job:
+    """A design on its table; the goal is the coefficient its intervals are for."""
+    return _Job(design, table, noise, goals[design.loss] if design.target == "unpenalised" else table.theta_hat)
 
 
 def _tables(A: Array, designs: tuple[Design, ...]) -> dict[tuple[object, float], Table]:
@@ -214,8 +231,11 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
             moments[job.theta_key] = replicate_moments(
                 job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
             )
-        inside, length = _intervals(plan, job, draws, theta[:n_covered], moments.get(job.theta_key))
+        estimate, inside, length = _intervals(plan, job, draws, theta[:n_covered], moments.get(job.theta_key))
         failed = ~fit.converged
+        if job.design.target == "unpenalised":
+            theta = np.full_like(theta, np.nan)
+            theta[:n_covered] = estimate
         inside[failed[:n_covered]] = False
         length[failed[:n_covered]] = np.nan
         results.append(Outcomes(np.where(failed[:, None], np.nan, theta), inside, length))
@@ -230,25 +250,27 @@ def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
 
 def _intervals(
     plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array, Array] | None
-) -> tuple[Flags, Array]:
-    """Whether each interval holds the full table's coefficient, and its length, arrays (B, p)."""
+) -> tuple[Array, Flags, Array]:
+    """Estimates, whether each interval holds the full table's coefficient, and its length, arrays (B, p)."""
     if moments is None or not len(theta):
-        return np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
+        return theta, np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
     design, n = job.design, plan.n_records
     key = design.definition, design.switches.symmetric_noise
     p = theta.shape[1]
     laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]
-    q = private_half_widths(
+    widths = private_half_widths(
         symmetrise(moments[0] + hessian_noise(design, n).scale * draws.hessian[key]),
         symmetrise(moments[1] + scales * draws.covariance[key]),
         design=design,
         noise=job.noise,
         n_records=n,
         covariance_noise=laws[0],
+        theta_priv=theta,
         covariance_sd=np.array([law.diagonal_sd(p) for law in laws]),
-    ).half_width
-    return np.abs(theta - job.table.theta_hat) <= q, 2.0 * q
+    )
+    estimate, q = widths.estimate(theta), widths.half_width
+    return estimate, np.abs(estimate - job.goal) <= q, 2.0 * q
 
 
 def _progress(kept: list[list[Outcomes]], n_done: int, total: int, seconds: float) -> Progress:
@@ -270,7 +292,7 @@ def _result(job: _Job, outcomes: list[Outcomes], n_variability: int) -> DesignRe
     length = np.concatenate([o.length for o in outcomes] or [np.empty((0, p))])
     return summarise(
         job.design,
-        theta_hat=job.table.theta_hat,
+        theta_hat=job.goal,
         theta=theta[:n_variability],
         inside=inside,
         length=length,

@@ -11,6 +11,7 @@ simulated, or the moments come from a release already paid for.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -25,6 +26,7 @@ from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.privacy import ZCDP, zcdp_to_epsilon
 from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
+from dpci_core.target import correction
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
@@ -74,6 +76,7 @@ class Forecast:
 
     ci_length and its standard deviation over the matrix noise; vi_length, the variability interval of the private
     estimates; nonprivate_length, without any noise; coverage of the interval under the true law of the estimate;
+    flat_share, in which share of releases a coefficient is marked because an unpenalised target is out of reach;
     usefulness, whether a release of this design could say anything (`planner.remedies` says what would help).
     """
 
@@ -88,6 +91,7 @@ class Forecast:
     nonprivate_length_mean: float
     coverage_mean: float
     epsilon_delta: tuple[float, float]
+    flat_share: Array
     validity: Validity
     usefulness: Usefulness
     n_records: int
@@ -121,7 +125,6 @@ def forecast(
     noise = model_noise(design, n)
     H, S = moments.hessian, moments.covariance
     p = len(H)
-    truth = error_variance(H, S, mechanism=design.mechanism, noise=noise, n_records=n, contrasts=contrasts)
     on_h, on_s = _matrix_noise(moments, design, noise, n)
     widths = private_half_widths(
         H + _fixed_noise(on_h, p, n_draws, _SEED),
@@ -130,11 +133,18 @@ def forecast(
         noise=noise,
         n_records=n,
         covariance_noise=on_s,
+        theta_priv=moments.theta_hat,
         contrasts=contrasts,
         n_factors=max(2, n_draws // _FACTOR_EVERY),
     )
     q, level = widths.half_width, design.confidence_level
-    coverage = coverage_probability(q, truth.normal, truth.laplace, dim=p).mean(axis=0)
+    goal = _goal(moments, design, on_h.diagonal_sd(p), np.eye(p) if contrasts is None else contrasts)
+    law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
+    truth = law(contrasts=goal.contrasts)
+    error = truth if goal.is_identity else law(contrasts=widths.contrasts)
+    shift = 0.0 if goal.is_identity else widths.estimate(moments.theta_hat) - goal.value
+    coverage = coverage_probability(q, error.normal, error.laplace, dim=p, shift=shift).mean(axis=0)
+    truth = truth._replace(gaussian=truth.gaussian + goal.extra)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level)
     return Forecast(
@@ -149,17 +159,40 @@ def forecast(
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
         epsilon_delta=_headline(design),
+        flat_share=widths.is_flat.mean(axis=0),
         validity=_validity(moments, noise, design, n, on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
-        usefulness=_usefulness(moments, q, truth, contrasts),
+        usefulness=_usefulness(moments, q, truth, goal.contrasts),
         n_records=n,
         design=design,
     )
 
 
-def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, contrasts: Array | None) -> Usefulness:
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they should have, and the
+    variance that the noise on H adds to an estimate of them."""
+
+    contrasts: Array
+    value: Array
+    extra: Array | float
+    is_identity: bool
+
+
+def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> _Goal:
+    """The goal of the design's target; unpenalised, it is the full Newton step, however flat a direction is."""
+    if design.target == "penalised":
+        return _Goal(L, L @ moments.theta_hat, 0.0, True)
+    values, vectors = np.linalg.eigh(moments.hessian)
+    theta, c = moments.theta_hat, design.regularization
+    step = correction(values, vectors, theta, regularization=c, hessian_sd=hessian_sd, contrasts=L)
+    steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
+    full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
+    return _Goal(step.contrasts, L @ full, step.extra, False)
+
+
+def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> Usefulness:
     """The verdict a release of this design can expect; rows of contrasts count at length 1, whatever their units."""
     p = len(moments.theta_hat)
-    L = np.eye(p) if contrasts is None else contrasts
     size = np.linalg.norm(L, axis=1)
     law = ErrorVariance(*(part / size**2 for part in truth))
     expected = (L @ moments.theta_hat / size) ** 2 + law.normal + law.laplace * (p + 1) / 2.0

@@ -25,10 +25,11 @@ import numpy.typing as npt
 from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
 from dpci_core.design import Design
-from dpci_core.intervals import ErrorVariance, error_variance, variance_of_rows
+from dpci_core.intervals import ErrorVariance, variance_of_rows
 from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise, fixed_draws, hessian_noise
+from dpci_core.target import Correction, correction, no_correction
 
 Array = npt.NDArray[np.float64]
 
@@ -50,6 +51,9 @@ class HalfWidths:
 
     hessian, covariance: the matrices used; the covariance of a noise-aware interval is the noisy one, without floor.
     factor: what the noise-aware correction multiplied each half-width by, 1 without it.
+    contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity (or from what was
+    asked for) where the target is the unpenalised coefficient.
+    is_flat: (..., k), coefficients for which the step to that target falls short.
     is_noise_aware: (...,), False where it is switched off or the noise dominates.
     """
 
@@ -59,6 +63,12 @@ class HalfWidths:
     covariance: Array
     factor: Array
     is_noise_aware: npt.NDArray[np.bool_]
+    contrasts: Array
+    is_flat: npt.NDArray[np.bool_]
+
+    def estimate(self, theta_priv: Array) -> Array:
+        """What the intervals are around, (..., k)."""
+        return np.asarray(np.einsum("...ij,...j->...i", self.contrasts, theta_priv))
 
 
 def private_half_widths(
@@ -69,6 +79,7 @@ def private_half_widths(
     noise: ModelNoise,
     n_records: int,
     covariance_noise: MatrixNoise,
+    theta_priv: Array,
     covariance_sd: Array | float | None = None,
     contrasts: Array | None = None,
     n_factors: int | None = None,
@@ -76,7 +87,8 @@ def private_half_widths(
     """Return half-widths of the confidence level of the design from noisy symmetric matrices, before any floor.
 
     Args:    H_noisy, S_noisy: (..., p, p).  noise: of the coefficients.  covariance_noise: its law at the released
-             norm.  covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
+             norm.  theta_priv: (..., p) or (p,), where H and S are.
+             covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
              contrasts: L (k, p) for the combinations L theta.
              n_factors: compute the factors of so many of a stack, evenly spread, and use their mean (`forecast`).
     Privacy: post-processing; released matrices and public constants are all it sees.
@@ -88,6 +100,7 @@ def private_half_widths(
         design=design,
         noise=noise,
         n_records=n_records,
+        theta=np.broadcast_to(theta_priv, (*lead, p)).reshape(-1, p),
         contrasts=np.eye(p) if contrasts is None else contrasts,
         on_hessian=hessian_noise(design, n_records),
         on_covariance=covariance_noise,
@@ -106,39 +119,79 @@ class _Known:
     design: Design
     noise: ModelNoise
     n_records: int
+    theta: Array
     contrasts: Array
     on_hessian: MatrixNoise
     on_covariance: MatrixNoise
 
-    def law(self, H: Array, S: Array) -> ErrorVariance:
-        """The error law at these matrices."""
-        return error_variance(
-            H,
-            S,
-            mechanism=self.design.mechanism,
-            noise=self.noise,
-            n_records=self.n_records,
-            contrasts=self.contrasts,
-        )
-
-    def law_of_rows(self, rows: Array, S: Array) -> ErrorVariance:
-        """The same from the rows of L H^-1; a negative v'Sv counts as 0."""
+    def law(self, rows: Array, S: Array, contrasts: Array) -> ErrorVariance:
+        """The error law from the rows of L H^-1; a negative v'Sv counts as 0."""
         law = variance_of_rows(
-            rows, S, self.contrasts, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n_records
+            rows, S, contrasts, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n_records
         )
         return law._replace(sampling=np.maximum(law.sampling, 0.0))
 
     def half_width(self, law: ErrorVariance) -> Array:
-        return law.half_width(dim=self.contrasts.shape[1], confidence_level=self.design.confidence_level)
+        return law.half_width(dim=self.theta.shape[1], confidence_level=self.design.confidence_level)
+
+    def estimand(self, spectrum: _Spectrum, theta: Array) -> Correction:
+        """Contrasts (K, k, p) that the design's intervals are for, L or L T, with the variance that T adds."""
+        p = theta.shape[1]
+        if self.design.target == "penalised":
+            return no_correction(self.contrasts, len(theta))
+        return correction(
+            spectrum.values,
+            spectrum.vectors,
+            theta,
+            regularization=self.design.regularization,
+            hessian_sd=self.on_hessian.diagonal_sd(p),
+            contrasts=self.contrasts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Spectrum:
+    """Hessians as eigenvalues (..., p), at least the floor, and eigenvectors."""
+
+    values: Array
+    vectors: Array
+
+    @classmethod
+    def floored(cls, noisy: Array, law: MatrixNoise) -> _Spectrum:
+        """As published: eigenvalues raised to the floor."""
+        values, vectors = np.linalg.eigh(noisy)
+        return cls(np.maximum(values, law.floor), vectors)
+
+    @classmethod
+    def shrunken(cls, noisy: Array, law: MatrixNoise) -> _Spectrum:
+        """Step 1: eigenvalues moved back before the floor."""
+        values, vectors = shrink_eigenvalues(noisy, law.diagonal_sd(noisy.shape[-1]))
+        return cls(np.maximum(values, law.floor), vectors)
+
+    @property
+    def matrix(self) -> Array:
+        return symmetrise((self.vectors * self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
+
+    def rows(self, contrasts: Array) -> Array:
+        """L H^-1, (..., k, p)."""
+        turned = contrasts @ self.vectors
+        return np.asarray((turned / self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
+
+    def take(self, chosen: npt.NDArray[np.intp]) -> _Spectrum:
+        """Those of a stack."""
+        return _Spectrum(self.values[chosen], self.vectors[chosen])
 
 
 def _plain(H_noisy: Array, S_noisy: Array, known: _Known) -> HalfWidths:
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5."""
-    H = floor_eigenvalues(H_noisy, known.on_hessian.floor).matrix
+    spectrum = _Spectrum.floored(H_noisy, known.on_hessian)
     S = floor_eigenvalues(S_noisy, known.on_covariance.floor).matrix
-    law = known.law(H, S)
+    estimand = known.estimand(spectrum, known.theta)
+    law = known.law(spectrum.rows(estimand.contrasts), S, estimand.contrasts)
+    law = law._replace(gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
-    return HalfWidths(q, law, H, S, np.ones_like(q), np.zeros(len(H), dtype=np.bool_))
+    none = np.zeros(len(S), dtype=np.bool_)
+    return HalfWidths(q, law, spectrum.matrix, S, np.ones_like(q), none, estimand.contrasts, estimand.marked(q))
 
 
 def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
@@ -154,32 +207,6 @@ def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
     return values - sd * sd * pull.sum(axis=-1), vectors
 
 
-@dataclass(frozen=True, slots=True)
-class _Shrunken:
-    """A noisy Hessian after step 1: eigenvalues (..., p), at least the floor, and eigenvectors."""
-
-    values: Array
-    vectors: Array
-
-    @classmethod
-    def of(cls, noisy: Array, law: MatrixNoise) -> _Shrunken:
-        values, vectors = shrink_eigenvalues(noisy, law.diagonal_sd(noisy.shape[-1]))
-        return cls(np.maximum(values, law.floor), vectors)
-
-    @property
-    def matrix(self) -> Array:
-        return symmetrise((self.vectors * self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
-
-    def rows(self, contrasts: Array) -> Array:
-        """L H^-1, (..., k, p)."""
-        turned = contrasts @ self.vectors
-        return np.asarray((turned / self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
-
-    def take(self, chosen: npt.NDArray[np.intp]) -> _Shrunken:
-        """Those of a stack."""
-        return _Shrunken(self.values[chosen], self.vectors[chosen])
-
-
 def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
     """Spectral size of the noise on the Hessian against the smallest eigenvalue."""
     return np.asarray(sd_h * np.sqrt(2.0 * p) / smallest_eigenvalue)
@@ -187,19 +214,22 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
 
 def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None) -> HalfWidths:
     """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
-    shrunken = _Shrunken.of(H_noisy, known.on_hessian)
+    spectrum = _Spectrum.shrunken(H_noisy, known.on_hessian)
     p = H_noisy.shape[-1]
-    ratio = noise_ratio(known.on_hessian.diagonal_sd(p), p, shrunken.values.min(axis=-1))
+    ratio = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     used = ratio <= NOISE_DOMINATES
-    law = known.law_of_rows(shrunken.rows(known.contrasts), S_noisy)
+    estimand = known.estimand(spectrum, known.theta)
+    law = known.law(spectrum.rows(estimand.contrasts), S_noisy, estimand.contrasts)
     factor = np.ones_like(law.sampling)
     chosen = np.flatnonzero(used)
     some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
     if len(some):
-        found = _factors(shrunken.take(some), floor_eigenvalues(S_noisy[some], 0.0).matrix, sd_s[some], known)
+        S = floor_eigenvalues(S_noisy[some], 0.0).matrix
+        found = _factors(spectrum.take(some), S, sd_s[some], estimand.contrasts[some], known)
         factor[chosen] = found if n_factors is None else found.mean(axis=0)
-    S = np.where(used[:, None, None], S_noisy, 0.0)
-    aware = HalfWidths(factor * known.half_width(law), law, shrunken.matrix, S, factor, used)
+    law = law._replace(gaussian=law.gaussian + estimand.extra)
+    q = factor * known.half_width(law)
+    aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
     return aware if used.all() else _merge(aware, _plain(H_noisy, S_noisy, known))
 
 
@@ -215,12 +245,14 @@ def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
         ErrorVariance(*map(choose, aware.law, plain.law)),
         choose(aware.hessian, plain.hessian),
         choose(aware.covariance, plain.covariance),
-        aware.factor,
+        choose(aware.factor, plain.factor),
         used,
+        choose(aware.contrasts, plain.contrasts),
+        np.where(used[:, None], aware.is_flat, plain.is_flat),
     )
 
 
-def _factors(truth: _Shrunken, S: Array, sd_s: Array, known: _Known) -> Array:
+def _factors(truth: _Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:
     """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence level.
 
     H and S (K, p, p) count as the truth. The error has the law at the truth, a mixture of normals close to one
@@ -228,16 +260,16 @@ def _factors(truth: _Shrunken, S: Array, sd_s: Array, known: _Known) -> Array:
     """
     on_h, on_s, p = known.on_hessian, known.on_covariance, S.shape[-1]
     unit = fixed_draws(p, n_draws=_N_DRAWS, kind=on_h.kind, symmetric=on_h.symmetric, seed=_SEED)
-    redrawn = _Shrunken.of(truth.matrix[:, None] + on_h.diagonal_sd(p) * unit, on_h)
-    rows = redrawn.rows(known.contrasts)
-    law = known.law_of_rows(rows, S[:, None])
+    redrawn = _Spectrum.shrunken(truth.matrix[:, None] + on_h.diagonal_sd(p) * unit, on_h)
+    rows = redrawn.rows(contrasts[:, None])
+    law = known.law(rows, S[:, None], contrasts[:, None])
     nodes, weights = _covariance_rule(on_s.dim(p))
     size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]
     shift = sd_s[:, None, None, None] * size * nodes[:, :, None] / known.n_records
     sampling = np.maximum(law.sampling[..., None, :] + shift, 0.0)
     other = [np.broadcast_to(part[..., None, :], sampling.shape) for part in (law.gaussian, law.laplace)]
     q = known.half_width(ErrorVariance(sampling, *other))
-    at_truth = known.half_width(known.law_of_rows(truth.rows(known.contrasts), S))
+    at_truth = known.half_width(known.law(truth.rows(contrasts), S, contrasts))
     return _solve_factor(q / at_truth[:, None, None, :], weights, known.design.confidence_level)
 
 
@@ -285,4 +317,6 @@ def _reshape(widths: HalfWidths, lead: tuple[int, ...]) -> HalfWidths:
         back(widths.covariance),
         back(widths.factor),
         widths.is_noise_aware.reshape(lead),
+        back(widths.contrasts),
+        widths.is_flat.reshape(lead + widths.is_flat.shape[1:]),
     )

@@ -27,14 +27,18 @@ RESULTS_VERSION = 1
 class IntervalResult:
     """A simulated private release: estimates and intervals, arrays of shape (p,), the constant last.
 
-    sampling_se and privacy_se are the two parts of the standard error. noise_factor is what the noise-aware correction
-    multiplied the half-widths by, 1 without it; hessian and covariance are the matrices behind them. Lifted counts
-    say how many eigenvalues of the noisy matrices the published floor raises.
+    estimate is theta_priv, the release, or its Newton step where the target is unpenalised; is_flat marks coefficients
+    whose penalty bias that step removes only in part. sampling_se and privacy_se are the two parts of the standard
+    error. noise_factor is what the noise-aware correction multiplied the half-widths by, 1 without it; hessian and
+    covariance are the matrices behind them. Lifted counts say how many eigenvalues of the noisy matrices the
+    published floor raises.
     """
 
     estimate: Array
     low: Array
     high: Array
+    theta_priv: Array
+    is_flat: npt.NDArray[np.bool_]
     sampling_se: Array
     privacy_se: Array
     confidence_level: float
@@ -60,7 +64,7 @@ class IntervalResult:
     def released_moments(self) -> Moments:
         """The release as moments, for a forecast that costs no budget: post-processing."""
         return Moments(
-            self.estimate,
+            self.theta_priv,
             self.hessian,
             floor_eigenvalues(self.covariance, 0.0).matrix,
             self.n_records,
@@ -79,7 +83,10 @@ class IntervalResult:
             "calibration": asdict(self.design.switches),
             "confidence_level": self.confidence_level,
             "n_records": self.n_records,
+            "target": self.design.target,
             "estimate": self.estimate.tolist(),
+            "theta_priv": self.theta_priv.tolist(),
+            "is_flat": self.is_flat.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "sampling_se": self.sampling_se.tolist(),
@@ -132,13 +139,16 @@ def private_intervals(
         design=design,
         noise=model.noise,
         n_records=n,
+        theta_priv=model.theta_priv,
         covariance_noise=covariance_noise(design, n, float(np.linalg.norm(model.theta_priv))),
     )
-    q, law = widths.half_width, widths.law
+    q, law, estimate = widths.half_width, widths.law, widths.estimate(model.theta_priv)
     return IntervalResult(
-        estimate=model.theta_priv,
-        low=model.theta_priv - q,
-        high=model.theta_priv + q,
+        estimate=estimate,
+        low=estimate - q,
+        high=estimate + q,
+        theta_priv=model.theta_priv,
+        is_flat=widths.is_flat,
         sampling_se=np.sqrt(law.sampling),
         privacy_se=np.sqrt(law.gaussian + law.laplace * (p + 1) / 2.0),
         confidence_level=design.confidence_level,
@@ -153,5 +163,5 @@ def private_intervals(
         smallest_hessian_eigenvalue=released.hessian.smallest_before,
         gradient_norm=model.fit.gradient_norm,
         n_iterations=model.fit.n_iterations,
-        usefulness=judge_usefulness(q, model.theta_priv**2, law, dim=p),
+        usefulness=judge_usefulness(q, estimate**2, law, dim=p),
     )

@@ -90,12 +90,14 @@ def error_variance(
 ) -> ErrorVariance:
     """Return the law of (estimate - target), per coefficient or per linear combination of them.
 
-    Args:    H, S: (..., p, p), H positive definite.  contrasts: L (k, p) for the combinations L theta.
+    Args:    H, S: (..., p, p), H positive definite.  contrasts: L (..., k, p) for the combinations L theta.
     Returns: arrays (..., p), or (..., k).
     Source:  WKL Algorithm 3 (objective), Algorithm 5 (output; line 17 for zCDP).
     """
     L = np.eye(H.shape[-1]) if contrasts is None else contrasts
-    rows = np.swapaxes(np.linalg.solve(H, np.broadcast_to(L.T, (*H.shape[:-1], len(L)))), -1, -2)
+    lead = np.broadcast_shapes(H.shape[:-2], L.shape[:-2])
+    stacked = [np.broadcast_to(x, lead + x.shape[-2:]) for x in (H, L)]
+    rows = np.swapaxes(np.linalg.solve(stacked[0], np.swapaxes(stacked[1], -1, -2)), -1, -2)
     return variance_of_rows(rows, S, L, mechanism=mechanism, noise=noise, n_records=n_records)
 
 
@@ -107,7 +109,7 @@ def variance_of_rows(
     if mechanism == "objective":
         size = np.einsum("...ij,...ij->...i", rows, rows) / n_records**2
     else:
-        size = np.broadcast_to(np.einsum("ij,ij->i", contrasts, contrasts), sampling.shape)
+        size = np.broadcast_to(np.einsum("...ij,...ij->...i", contrasts, contrasts), sampling.shape)
     zero = np.zeros_like(sampling)
     if noise.rate is not None:
         return ErrorVariance(sampling, zero, size * (2.0 / noise.rate**2))

@@ -24,6 +24,8 @@ class Loss(ABC):
     """
 
     name: str
+    is_nonincreasing = False
+    """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it (`sensitivity.gaussian_objective_sd`)."""
 
     @abstractmethod
     def value(self, z: Array) -> Array:
@@ -60,6 +62,7 @@ class Logistic(Loss):
     """
 
     name = "logistic"
+    is_nonincreasing = True
 
     def value(self, z: Array) -> Array:
         return np.logaddexp(0.0, -z)
@@ -91,6 +94,7 @@ class HuberSVM(Loss):
 
     h: float
     name = "huber_svm"
+    is_nonincreasing = True
 
     def __post_init__(self) -> None:
         check_positive(h=self.h)

@@ -63,16 +63,22 @@ def gamma_rule(dim: int) -> tuple[Array, Array]:
     return np.exp(u), weights / weights.sum()
 
 
-def coverage_probability(half_width: Array, gaussian_var: Array, mixture_var: Array, *, dim: int) -> Array:
-    """Return P(|T| <= half_width) for T normal with variance gaussian_var + mixture_var * W; arrays broadcast.
+def coverage_probability(
+    half_width: Array, gaussian_var: Array, mixture_var: Array, *, dim: int, shift: Array | float = 0.0
+) -> Array:
+    """Return P(|T + shift| <= half_width) for T normal with variance gaussian_var + mixture_var * W; arrays broadcast.
 
     `mixture_var` is 2 |v|^2 / g^2 for a linear combination v.b of spherical Laplace noise of rate g in R^dim.
     """
+    q, away = np.broadcast_arrays(half_width, np.abs(shift))
     if not np.any(mixture_var):
-        return np.asarray(2.0 * ndtr(half_width / np.sqrt(gaussian_var)) - 1.0)
+        sd = np.sqrt(gaussian_var)
+        return np.asarray(ndtr((q - away) / sd) + ndtr((q + away) / sd) - 1.0)
     nodes, weights = gamma_rule(dim)
     sd = np.sqrt(np.asarray(gaussian_var)[..., None] + np.asarray(mixture_var)[..., None] * nodes)
-    return np.asarray((2.0 * ndtr(np.asarray(half_width)[..., None] / sd) - 1.0) @ weights)
+    if not np.any(away):
+        return np.asarray((2.0 * ndtr(q[..., None] / sd) - 1.0) @ weights)
+    return np.asarray((ndtr((q - away)[..., None] / sd) + ndtr((q + away)[..., None] / sd) - 1.0) @ weights)
 
 
 def half_width(gaussian_var: Array, mixture_var: Array, *, dim: int, confidence_level: float) -> Array:

@@ -74,7 +74,8 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
     Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP, replace-one neighbours,
              for a loss whose slope keeps one sign. New result, not peer-reviewed (`design.NOT_REVIEWED`).
-    Raises:  InfeasibleDesignError if rho <= 1.53 kappa^2, naming the smallest c that works.
+    Raises:  InfeasibleDesignError if rho <= 1.53 kappa^2, naming the smallest c that works; ValueError for a loss that
+             is not known to be nonincreasing, for which the proof does not hold.
     Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
 
     >>> from dpci_core.losses import Logistic
@@ -83,6 +84,8 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     """
     check_positive(rho=rho, regularization=regularization)
     check_count(n_records=n_records)
+    if not loss.is_nonincreasing:
+        raise ValueError(f"Expected a nonincreasing loss for Gaussian objective perturbation, got {loss!r}.")
     kappa = loss.max_curvature / (2.0 * n_records * regularization)
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
     left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho

@@ -96,7 +96,7 @@ def _job():
     X, y = simulated_table()
     design, _ = make_pair("pure", "objective", "logistic")
     table = engine._tables(y[:, None] * X, (design,))[design.loss, design.regularization]
-    return engine._Job(design, table, engine.model_noise(design, 50))
+    return engine._job(design, table, engine.model_noise(design, 50), {})
 
 
 # --- invariance --------------------------------------------------------------------------------------------------

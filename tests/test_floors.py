@@ -15,7 +15,7 @@ FLOORS = (
     ("errors", "validation", "privacy", "losses", "noise", "linalg", "kernels"),
     ("design", "erm", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
-    ("intervals", "half_widths", "inference"),
+    ("target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment"),
     ("schema", "datasets", "reproduce"),
     ("__main__",),
