@@ -17,7 +17,7 @@ FLOORS = (
     ("perturbation", "private_moments"),
     ("intervals", "half_widths", "inference"),
     ("forecast", "experiment_result", "experiment"),
-    ("schema", "datasets", "reproduce"),
+    ("schema", "datasets", "reproduce", "compare"),
     ("__main__",),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
