@@ -187,7 +187,7 @@ def _compared_table(rows: Iterable[Compared]) -> str:
             lines += ["", f"{title:<58}{_COMPARED_HEADS}"]
         against = f"{row.ci_length / published:>11.3f}" if published else f"{'-':>11}"
         lines.append(
-            f"  {row.calibration:<38}{row.split():>18}{row.coverage:>10.4f}{row.coverage_se:>8.4f}"
+            f"  {row.calibration:<38}{row.shares:>20}{row.coverage:>9.4f}{row.coverage_se:>8.4f}"
             f"{row.coverage_prevalent:>11.3f}{row.coverage_smallest:>10.3f}{row.ci_length:>10.4f}{row.vi_length:>13.4f}"
             f"{row.ratio:>8.3f}{row.forecast_length:>10.4f}{against}"
         )
