@@ -319,6 +319,7 @@ def _compared(
 ) -> Compared:
     """One row of results."""
     expected = forecast(background.moments(found.design.loss), design=found.design)
+    vi_length = found.vi_length_mean
     return Compared(
         **{f.name: getattr(cell, f.name) for f in fields(Comparison)},
         shares=cell.split(),
@@ -328,9 +329,9 @@ def _compared(
         coverage_smallest=round(float(found.coverage.min()), 6),
         ci_length=round(found.ci_length_mean, 6),
         ci_length_se=round(found.ci_length_mean_se, 6),
-        vi_length=round(found.vi_length_mean, 6),
+        vi_length=round(vi_length, 6),
         vi_length_se=round(found.vi_length_mean_se, 6),
-        ratio=round(found.ci_length_mean / found.vi_length_mean, 6),
+        ratio=round(found.ci_length_mean / vi_length, 6) if vi_length else float("nan"),  # a single fit has no length
         forecast_length=round(expected.ci_length_mean, 6),
         forecast_coverage=round(expected.coverage_mean, 6),
         n_failed=found.n_failed,

@@ -29,6 +29,8 @@ from dpci_core.compare import (
 )
 from dpci_core.design import Calibration
 from dpci_core.experiment import run_experiment
+from dpci_core.reproduce import read_run
+from tests.test_reproduce import needs_data
 
 ALL = [cell for name in SETS for cell in cells_of(name)]
 SMALL = DataTable("census", 2_000, 10)
@@ -207,6 +209,15 @@ def test_rows_on_file_survive_a_kill(rows, tmp_path: Path):
     assert read_comparisons(file)[longer.cell] == longer
 
 
+@needs_data
+def test_published_cells_are_those_of_the_reproduction():
+    cell = Comparison("adult", 30_162, 10, "logistic", "pure", "output", "published")
+    on_file = read_run()["3/adult/pure/output/logistic/30162/10/0.5/0.25/0.25"]
+    (found,) = run_comparisons([cell], k=on_file.k, m=on_file.m, seed=on_file.seed)
+    for name in ("coverage", "ci_length", "vi_length"):
+        assert getattr(found, name) == pytest.approx(getattr(on_file, name), rel=1e-4)
+
+
 def test_a_run_says_how_far_it_is_and_can_be_stopped():
     seen = []
     (cell, *_) = small_cells("published")
@@ -268,7 +279,7 @@ def test_cells_with_fewer_replicates_are_run_again(no_public_sets, rows, tmp_pat
 
 def test_sets_that_are_missing_are_named_with_the_way_to_get_them(no_public_sets, tmp_path: Path, capsys):
     file = tmp_path / "rows.csv"
-    assert main(["compare", "--k", "2", "--m", "2", "--output", str(file)]) == 1
+    assert main(["compare", "--k", "1", "--m", "1", "--output", str(file), "--json"]) == 1
     told = capsys.readouterr()
     for name, table in SETS.items():
         if table.dataset != "census":
@@ -276,6 +287,8 @@ def test_sets_that_are_missing_are_named_with_the_way_to_get_them(no_public_sets
             assert f"python -m dpci_core data get {table.dataset}" in told.err
     assert "26 of 206 cells to run" in told.err
     assert len(read_comparisons(file)) == 26  # what can be run is
+    assert {row["coverage_se"] for row in json.loads(told.out)} == {None}  # of a single replicate
+    assert "NaN" not in told.out
     assert set(missing_sets(SETS)) == set(SETS) - {"census-10"}
 
 
