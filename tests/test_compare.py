@@ -275,6 +275,8 @@ def test_cells_with_fewer_replicates_are_run_again(no_public_sets, rows, tmp_pat
     assert {row.m for row in found.values()} == {1_000}
     assert main([*command, "--k", "10", "--m", "3"]) == 0
     assert "0 of 26 cells to run; k = 10, m = 10." in capsys.readouterr().err
+    assert main([*command, "--k", "21", "--m", "21"]) == 0
+    assert "26 of 26 cells to run; k = 21, m = 21." in capsys.readouterr().err
 
 
 def test_sets_that_are_missing_are_named_with_the_way_to_get_them(no_public_sets, tmp_path: Path, capsys):
