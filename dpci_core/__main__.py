@@ -1,19 +1,28 @@
-"""The command line: `python -m dpci_core data list|get|check-census` and `reproduce NAME`."""
+"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce NAME` and `compare`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpci_core.datasets import census_check, list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
 
+if TYPE_CHECKING:
+    from dpci_core.compare import Compared, DataTable
+    from dpci_core.experiment_result import Progress
+
+PROGRESS_SECONDS = 20.0
+"""Between two lines of progress."""
 CHECK_FILE = Path(__file__).resolve().parents[1] / "data" / "census_check.json"
 """The committed numbers of census and Adult side by side."""
 
@@ -50,6 +59,17 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("--ipums", type=Path, help="your own IPUMS extract, for tables 5 and 6")
     again.add_argument("--out", type=Path, help="append to this CSV file and pass over the cells it has")
     again.set_defaults(run=_reproduce)
+    compare = rooms.add_parser("compare", help="published against sharp calibration on every table, cell by cell")
+    compare.add_argument("--sets", nargs="+", metavar="SET", help="like adult-10 (default: all)")
+    compare.add_argument("-k", "--k", type=int, default=1_000, help="bootstrap replicates behind a coverage")
+    compare.add_argument("-m", "--m", type=int, default=1_000, help="fits behind a variability length, k or more")
+    compare.add_argument("--seed", type=int, default=20_261_121)
+    compare.add_argument("--jobs", type=int, default=2, help="workers")
+    compare.add_argument(
+        "--output", type=Path, help="CSV file to take up and append to (default: data/published_or_sharp.csv)"
+    )
+    compare.add_argument("--json", action="store_true", help="print JSON for machines")
+    compare.set_defaults(run=_compare)
     return parser
 
 
@@ -89,6 +109,95 @@ def _cell_line(key: str, published: float | None, found: Any) -> str:
         return f"{line}, variability {found.vi_length:.4f}"
     gap = f"{found.coverage - published:+.4f} ({difference_in_errors(published, found):+.1f} errors)"
     return f"{line}, published {published:.4f}, difference {gap}"
+
+
+def _compare(options: argparse.Namespace) -> int:
+    """Measure the cells that are not on file with so many replicates, then print all that were asked for."""
+    from dpci_core import compare  # a second of imports that the other commands do without
+
+    path, m = options.output or compare.COMPARISON_FILE, max(options.m, options.k)
+    try:
+        cells = {name: compare.cells_of(name) for name in dict.fromkeys(options.sets or compare.SETS)}
+        done = compare.read_comparisons(path)
+        left = {
+            name: [c for c in of_set if c not in done or done[c].k < options.k or done[c].m < m]
+            for name, of_set in cells.items()
+        }
+        missing = compare.missing_sets(name for name in cells if left[name])
+        for name, how_to_get in missing.items():
+            print(
+                f"{name} is left out: its data are not on this machine; get them with `{how_to_get}`.", file=sys.stderr
+            )
+        run = [cell for name in cells if name not in missing for cell in left[name]]
+        _say(f"{len(run)} of {sum(map(len, cells.values()))} cells to run; k = {options.k}, m = {m}.")
+        if run:
+            compare.append_comparisons([], path)  # a file that cannot be written is found out before the work
+        for found in compare.run_comparisons(
+            run, k=options.k, m=m, seed=options.seed, n_jobs=options.jobs, progress=_progress_lines()
+        ):
+            compare.append_comparisons([found], path)
+            done[found.cell] = found
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped; the same command goes on from here.", file=sys.stderr)
+        return 1
+    rows = [done[cell] for of_set in cells.values() for cell in of_set if cell in done]
+    print(json.dumps([_plain_row(row) for row in rows], indent=1) if options.json else _compared_table(rows))
+    return int(bool(missing))
+
+
+def _say(line: str) -> None:
+    """Progress goes to the error output, so that the output is the table alone."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def _progress_lines() -> Callable[[DataTable, Progress], None]:
+    """Say how far a table is, now and then and at its end."""
+    last = -math.inf
+
+    def say(table: DataTable, state: Progress) -> None:
+        nonlocal last
+        if state.done < state.total and time.monotonic() - last < PROGRESS_SECONDS:
+            return
+        last = time.monotonic()
+        _say(
+            f"{table.dataset}, n = {table.n:,}, d = {table.d}: {state.done:,} of {state.total:,} replicates of "
+            f"{len(state.se)} cells, about {math.ceil(state.seconds_left / 60)} min left"
+        )
+
+    return say
+
+
+def _plain_row(row: Compared) -> dict[str, Any]:
+    """JSON has no NaN."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(row).items()}
+
+
+def _compared_table(rows: Iterable[Compared]) -> str:
+    """One block a design, its published length as the measure of the others."""
+    lines: list[str] = []
+    design: tuple[object, ...] = ()
+    published: float | None = None
+    for row in rows:
+        if design != (design := (row.table, row.privacy, row.mechanism, row.loss)):
+            published = row.ci_length if row.calibration == "published" else None
+            title = f"{row.dataset}, n = {row.n:,}, d = {row.d}: {row.privacy}, {row.mechanism}, {row.loss}"
+            lines += ["", f"{title:<58}{_COMPARED_HEADS}"]
+        against = f"{row.ci_length / published:>11.3f}" if published else f"{'-':>11}"
+        lines.append(
+            f"  {row.calibration:<38}{row.shares:>20}{row.coverage:>9.4f}{row.coverage_se:>8.4f}"
+            f"{row.coverage_prevalent:>11.3f}{row.coverage_smallest:>10.3f}{row.ci_length:>10.4f}{row.vi_length:>13.4f}"
+            f"{row.ratio:>8.3f}{row.forecast_length:>10.4f}{against}"
+        )
+    return "\n".join(lines[1:])
+
+
+_COMPARED_HEADS = (
+    f"{'coverage':>10}{'error':>8}{'prevalent':>11}{'smallest':>10}{'length':>10}{'variability':>13}{'ratio':>8}"
+    f"{'forecast':>10}{'/published':>11}"
+)
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -8,10 +8,8 @@ and taken up again.
 from __future__ import annotations
 
 import csv
-import io
-import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +23,7 @@ from dpci_core.errors import check_choice
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.privacy import PureDP, pair_budget
+from dpci_core.runs import append_rows, read_rows
 from dpci_core.schema import Records
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -320,35 +319,12 @@ def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: 
 
 def read_run(path: Path = RUN_FILE) -> dict[str, Reproduced]:
     """Results on file, by cell; an unfinished last line, left by a kill, is passed over."""
-    if not path.exists():
-        return {}
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
-    found = {}
-    for row in csv.DictReader(io.StringIO(whole)):
-        values = {
-            f.name: int(row[f.name]) if f.type == "int" else float(row[f.name]) if f.type == "float" else row[f.name]
-            for f in fields(Reproduced)
-        }
-        found[row["cell"]] = Reproduced(**values)  # type: ignore[arg-type]
-    return found
+    return {row.cell: row for row in read_rows(Reproduced, path)}
 
 
 def append_run(results: Iterable[Reproduced], path: Path = RUN_FILE) -> None:
     """Add rows to a file of results, after cutting off an unfinished last line."""
-    names = [f.name for f in fields(Reproduced)]
-    old = path.read_text(encoding="utf-8") if path.exists() else ""
-    whole = old[: old.rfind("\n") + 1]
-    if whole != old:
-        path.write_text(whole, encoding="utf-8")
-    with path.open("a", newline="", encoding="utf-8") as lines:
-        writer = csv.DictWriter(lines, names, lineterminator="\n")
-        if not whole:
-            writer.writeheader()
-        for result in results:
-            writer.writerow(asdict(result))
-        lines.flush()
-        os.fsync(lines.fileno())
+    append_rows(results, path, Reproduced)
 
 
 PUBLISHED_K = 1_000

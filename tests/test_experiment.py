@@ -192,8 +192,8 @@ def test_a_wrong_factor_root_two_is_seen(factor, monkeypatch):
     original = engine._intervals
 
     def stretched(plan, job, draws, theta, moments):
-        _, length = original(plan, job, draws, theta, moments)
-        return np.abs(theta - job.table.theta_hat) <= factor * length / 2, factor * length
+        _, _, length = original(plan, job, draws, theta, moments)
+        return theta, np.abs(theta - job.table.theta_hat) <= factor * length / 2, factor * length
 
     monkeypatch.setattr(engine, "_intervals", stretched)
     assert not agrees()
