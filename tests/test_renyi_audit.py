@@ -1,27 +1,36 @@
 """Exact audits of Gaussian objective perturbation: its Renyi divergence on small tables, and the density identity.
 
-The release on a table D of records u_i = y_i x_i, |u_i| <= 1, is theta = argmin sum f(u_i.theta) + n c |theta|^2 + b.theta
-with b ~ N(0, s^2 I). In the scale of the sum over records it has the density
+The release on a table D of records u_i = y_i x_i, |u_i| <= 1, minimises sum f(u_i.theta) + n c |theta|^2 + b.theta with
+b ~ N(0, s^2 I). In the scale of the sum over records it has the density
 
     p_D(theta) = phi_s(b_D(theta)) det A_D(theta),   b_D = -(sum f'(u_i.theta) u_i + L theta),   L = 2 n c,
     A_D = sum f''(u_i.theta) u_i u_i' + L I.
 
-On neighbours (one record replaced) and with kappa = t/L, t the largest f'', its divergence of order a is claimed to stay
-below each of the three formulas in `bounds`. Losses come from tests/oracle; every constant is typed here.
+On neighbours (one record replaced) and with kappa = t/L, t the largest f'', its divergence of order a is claimed to be
+at most each of the three formulas in `bounds`. Losses come from tests/oracle; every constant is typed here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize
+from scipy.special import ndtr
 
+from dpci_core import ZCDP, Calibration, Design
+from dpci_core.erm import solve
+from dpci_core.errors import InfeasibleDesignError
+from dpci_core.perturbation import perturb_objective
+from dpci_core.sensitivity import gaussian_objective_sd
 from tests.oracle import paper
-from tests.test_audit import make_pairs, sideways_pair
+from tests.test_audit import H_WIDTH, LOSSES, N_SAMPLES, NEIGHBOUR, TABLE, identity_distance, make_pairs, sideways_pair
 
 Array = np.ndarray
 Pair = tuple[Array, Array]
@@ -130,7 +139,7 @@ def marks(setting: Setting) -> Array:
     """Margins at which panels must end: the kinks of the Huber slope, or where the logistic one bends."""
     if setting.loss == "huber_svm":
         return np.array([1.0 - setting.h, 1.0 + setting.h])
-    side = np.array([1.0, 2.0, 3.0, 4.5, 6.0, 9.0, 13.0, 20.0, 40.0])
+    side = np.array([1.5, 3.0, 5.0, 8.0, 13.0, 23.0, 40.0])
     return np.concatenate([-side, [0.0], side])
 
 
@@ -188,7 +197,7 @@ class Integrals:
         """log of the integrals of p, q and every p^a q^(1-a) less 1 along the lines of first coordinate x, or R."""
         ends = self.reach * np.array([-1.0, 1.0])
         edges = [np.tile(ends, (len(x), 1))]
-        for u in self.records[np.abs(self.records[:, -1]) > 1e-3]:
+        for u in self.records[np.abs(self.records[:, -1]) > 1e-9]:
             across = np.zeros(1) if self.is_flat else u[0] * x[:, None]
             edges.append(np.broadcast_to((marks(self.setting) - across) / u[-1], (len(x), len(marks(self.setting)))))
 
@@ -228,7 +237,8 @@ TURNED_ROUND = (np.array([[1.0]]), np.array([[-1.0]]))
 
 def test_quadrature_agrees_with_an_adaptive_rule() -> None:
     pair = (np.array([[0.9], [0.5], [-0.7]]), np.array([[-1.0], [0.5], [-0.7]]))
-    for kind, kappa, sd, order in [("huber 0.25", 0.3, 2.0, 1.5), ("huber 1.0", 1.0, 5.0, 6.0), ("logistic", 0.3, 3.0, 4.0)]:
+    cases = [("huber 0.25", 0.3, 2.0, 1.5), ("huber 1.0", 1.0, 5.0, 6.0), ("logistic", 0.3, 3.0, 4.0)]
+    for kind, kappa, sd, order in cases:
         setting = Setting(*KINDS[kind], kappa, sd)
 
         def integrand(x: float, setting: Setting = setting, order: float = order) -> float:
@@ -237,7 +247,7 @@ def test_quadrature_agrees_with_an_adaptive_rule() -> None:
 
         kinks = sorted(z / u[0] for u in np.unique(np.vstack(pair), axis=0) for z in marks(setting))
         ends = [-80.0, *[x for x in kinks if abs(x) < 80.0], 80.0]
-        total = sum(quad(integrand, a, b, epsabs=1e-13, limit=200)[0] for a, b in zip(ends, ends[1:], strict=False))
+        total = sum(quad(integrand, a, b, epsabs=1e-13, limit=200)[0] for a, b in pairwise(ends))
         assert renyi(pair, setting, [order])[0] == pytest.approx(np.log(total) / (order - 1.0), rel=1e-9)
 
 
@@ -245,8 +255,8 @@ def test_quadrature_agrees_with_an_adaptive_rule() -> None:
 def test_two_dimensions_agree_with_one_where_records_share_a_line(kind: str) -> None:
     direction = np.array([[np.cos(0.7), np.sin(0.7)]])
     table, neighbour = np.array([[1.0], [0.5], [-0.7]]), np.array([[-0.8], [0.5], [-0.7]])
-    for kappa, sd in [(0.3, 2.0), (1.0, 20.0)]:
-        setting, orders = Setting(*KINDS[kind], kappa, sd), [1.01, 3.0]
+    for kappa, sd in [(0.3, 1.0), (1.0, 10.0)]:
+        setting, orders = Setting(*KINDS[kind], kappa, sd), [1.01]
         plane = renyi((table @ direction, neighbour @ direction), setting, orders)
         assert plane == pytest.approx(renyi((table, neighbour), setting, orders), rel=1e-8)
 
@@ -260,11 +270,11 @@ class Attack:
     overhead: float
 
 
-def attack(pair: Pair, setting: Setting, orders: Array) -> Attack:
-    """Check a pair both ways and return the largest values."""
+def attack(pair: Pair, setting: Setting, orders: Array, *, both_ways: bool = True) -> Attack:
+    """Check a pair and return the largest values."""
     orders = np.asarray(orders, dtype=float)
     bound, shift = bounds(orders, setting.kappa, setting.sd).min(axis=0), 2.0 * orders / setting.sd**2
-    found = np.stack([renyi(tables, setting, orders) for tables in (pair, pair[::-1])])
+    found = np.stack([renyi(tables, setting, orders) for tables in [pair, pair[::-1]][: 1 + both_ways]])
     assert (found <= bound * (1.0 + ROUNDING)).all(), (pair, setting, orders, found / bound)
     over = found - shift
     return Attack((found / bound).max(), (over / (bound - shift)).max(), (over / (orders * setting.kappa**2)).max())
@@ -279,9 +289,14 @@ def turned_round_with(others: list[float]) -> Pair:
     return np.vstack([TURNED_ROUND[0], fixed]), np.vstack([TURNED_ROUND[1], fixed])
 
 
-def random_setting(kind: str, rng: np.random.Generator, kappas: tuple[float, float], sds: tuple[float, float]) -> Setting:
+def random_setting(kind: str, rng: np.random.Generator, kappas: Pair, sds: Pair) -> Setting:
+    """kappa and s between two ends, uniform in their logarithms."""
     kappa, sd = (float(np.exp(rng.uniform(*np.log(ends)))) for ends in (kappas, sds))
     return Setting(*KINDS[kind], kappa, sd)
+
+
+def random_orders(rng: np.random.Generator, largest: float, size: int) -> Array:
+    return 1.0 + np.exp(rng.uniform(np.log(0.01), np.log(largest - 1.0), size=size))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -292,7 +307,176 @@ def test_one_dimension_stays_below_the_bounds(kind: str) -> None:
             for sd in (0.5, 3.0, 20.0, 200.0):
                 attacks.append(attack(turned_round_with(others), Setting(*KINDS[kind], kappa, sd), ORDERS))
     rng = np.random.default_rng([1, len(kind)])
-    for pair in make_pairs(1, rng, 150):
-        orders = 1.0 + np.exp(rng.uniform(np.log(0.01), np.log(199.0), size=3))
-        attacks.append(attack(pair, random_setting(kind, rng, (0.02, 5.0), (0.3, 200.0)), orders))
-    print(kind, largest(attacks))
+    for pair in make_pairs(1, rng, 100):
+        setting = random_setting(kind, rng, (0.02, 5.0), (0.3, 200.0))
+        attacks.append(attack(pair, setting, random_orders(rng, 200.0, 3)))
+    best = largest(attacks)
+    # The logistic loss reaches 0.61 here, 0.96 in the search below and 0.85 in two dimensions.
+    assert best.ratio >= (0.6 if kind == "logistic" else 0.95)
+
+
+LOW, HIGH = np.array([-1.0, -1.0, *np.log([0.01, 0.005, 0.2])]), np.array([1.0, 1.0, *np.log([6.0, 400.0, 500.0])])
+"""Of the search: the replacement u', a fixed record, then the logarithms of kappa, a - 1 and s."""
+STARTS = {
+    "ratio": [(-1.0, 0.0, 0.05, 1.0, 0.5), (-1.0, 0.5, 5.0, 30.0, 50.0)],
+    "overhead_ratio": [(-1.0, 0.0, 5.0, 150.0, 100.0), (0.0, 0.3, 1.0, 10.0, 20.0)],
+    "overhead": [(-1.0, 0.0, 0.06, 80.0, 100.0), (-0.5, -0.5, 0.3, 10.0, 20.0)],
+}
+
+
+def searched(kind: str, goal: str, start: tuple[float, ...], n_steps: int) -> list[Attack]:
+    """Everything that a Nelder-Mead search for the largest `goal` comes across."""
+    attacks = []
+
+    def loss(x: Array) -> float:
+        new, fixed, *logs = np.clip(x, LOW, HIGH)
+        kappa, k, sd = np.exp(logs)
+        pair = np.array([[1.0], [fixed]]), np.array([[new], [fixed]])
+        attacks.append(attack(pair, Setting(*KINDS[kind], kappa, sd), [1.0 + k]))
+        return -getattr(attacks[-1], goal)
+
+    x = np.concatenate([start[:2], np.log(start[2:])])
+    simplex = np.vstack([x, x + np.diag(np.where(x[:5] < 0.0, 0.4, -0.4))])
+    minimize(loss, x, method="Nelder-Mead", options={"maxfev": n_steps, "initial_simplex": simplex})
+    return attacks
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_for_the_worst_case_stays_below_the_bounds(kind: str) -> None:
+    best = largest([a for goal in STARTS for start in STARTS[goal] for a in searched(kind, goal, start, 60)])
+    assert best.ratio >= 0.95
+    # Far below the 1.53 of the claim: for orders up to 200 no pair is known above 0.07.
+    assert best.overhead >= (0.035 if kind == "logistic" else 0.04)
+
+
+def plane_pairs() -> list[Pair]:
+    """One record turned round, one turned by a right angle, and one mirrored while others push b sideways."""
+    east, north = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
+    return [(east, -east), (east, north), tuple(records[:4] for records in sideways_pair())]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_dimensions_stay_below_the_bounds(kind: str) -> None:
+    is_smooth = kind == "logistic"
+    cases = [(pair, (0.02, 1.0), [1.01, 2.0]) for pair in plane_pairs()]
+    cases += [(pair, (5.0, 20.0), [50.0]) for pair in plane_pairs()[: 2 if is_smooth else 3]]
+    cases += [(plane_pairs()[1], (1.0, 8.0), [1.01, 5.0])]
+    # Symmetry makes one direction enough for these; random pairs come in both roles.
+    attacks = [attack(pair, Setting(*KINDS[kind], *scales), orders, both_ways=False) for pair, scales, orders in cases]
+    rng = np.random.default_rng([2, len(kind)])
+    for pair in make_pairs(2, rng, 4 if is_smooth else 8):
+        setting = random_setting(kind, rng, (0.05, 2.0), (0.5, 10.0))
+        attacks.append(attack(pair, setting, random_orders(rng, 30.0, 2), both_ways=False))
+    best = largest(attacks)
+    assert best.ratio >= (0.95 if kind == "huber 0.25" else 0.8)
+
+
+# --- the audit has teeth ----------------------------------------------------------------------------------------
+
+
+def test_audit_flags_noise_5_percent_too_small() -> None:
+    orders, claimed = np.array([1.1, 2.0, 5.0]), Setting("huber_svm", 0.25, 0.02, 1.0)
+    weak = Setting("huber_svm", 0.25, 0.02, 1.0 / 1.05)
+    east = np.array([[1.0, 0.0]])
+    for pair in (TURNED_ROUND, (east, -east)):
+        assert (renyi(pair, weak, orders) > 1.05 * bounds(orders, claimed.kappa, claimed.sd).min(axis=0)).all()
+
+
+def test_audit_flags_a_forgotten_curvature_term() -> None:
+    orders = np.array([40.0, 80.0, 120.0])
+    found = renyi(TURNED_ROUND, Setting("huber_svm", 0.25, 0.06, 100.0), orders)
+    assert (found > 1.5 * orders * 2.0 / 100.0**2).all()
+
+
+# --- the density identity ---------------------------------------------------------------------------------------
+
+IDENTITY_RHO = 2.0
+IDENTITY_KAPPA = 0.9
+"""Large, so that the curvature term 1.53 kappa^2 is more than half of rho."""
+CLAIMED_SD = 2.0 / np.sqrt(2.0 * (IDENTITY_RHO - COST * IDENTITY_KAPPA**2))
+
+
+def identity_setting(loss: str) -> Setting:
+    return Setting(loss, H_WIDTH, IDENTITY_KAPPA, CLAIMED_SD)
+
+
+def distance(theta: Array, setting: Setting) -> float:
+    """Standard errors between 1 and the mean of p_D'/p_D over samples (N, p) of p_D."""
+    return identity_distance(theta, lambda records, rows: log_density(records, rows.T, setting), (TABLE, NEIGHBOUR))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_density_identity(loss: str) -> None:
+    setting = identity_setting(loss)
+    design = Design(
+        loss=LOSSES[loss],
+        mechanism="objective",
+        budget=ZCDP(model="2", hessian="1", covariance="1"),
+        regularization=setting.stiffness / (2.0 * len(TABLE)),
+        calibration=Calibration(gaussian_objective=True),
+    )
+    rng = np.random.default_rng([4, len(loss)])
+    theta = np.array([perturb_objective(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])
+    assert abs(distance(theta, setting)) <= 4.0
+
+
+@pytest.mark.parametrize("sd", [CLAIMED_SD / 2.0, 2.0 / np.sqrt(2.0 * IDENTITY_RHO)], ids=["halved", "no curvature"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_density_identity_catches_wrong_samplers(loss: str, sd: float) -> None:
+    setting = identity_setting(loss)
+    c = setting.stiffness / (2.0 * len(TABLE))
+    tilts = np.random.default_rng(5).normal(scale=sd, size=(N_SAMPLES // 3, 2))
+    theta = np.array([solve(TABLE, loss=LOSSES[loss], regularization=c, tilt=b).theta for b in tilts])
+    assert abs(distance(theta, setting)) > 5.0
+
+
+# --- the scale that the package runs at -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_package_runs_at_the_audited_scale(loss: str) -> None:
+    for n, c, rho in [(7, 0.05, 40.0), (500, 0.002, 2.0), (30_000, 0.001, 0.125), (10**6, 1e-5, 0.3)]:
+        sd = gaussian_objective_sd(rho=rho, n_records=n, regularization=c, loss=LOSSES[loss])
+        kappa = Fraction(float(paper.largest_curvature(loss, H_WIDTH))) / (2 * n * Fraction(c))
+        smallest = 2 / (Fraction(rho) - Fraction("1.53") * kappa**2)  # the square of 2/sqrt(2 (rho - 1.53 kappa^2))
+        assert smallest <= Fraction(sd) ** 2 <= smallest * Fraction(1.0 + 1e-12) ** 2
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_package_refuses_what_curvature_uses_up(loss: str) -> None:
+    for n, rho in [(7, 0.5), (500, 0.01), (30_000, 1e-4)]:
+        edge = paper.largest_curvature(loss, H_WIDTH) / (2.0 * n) * np.sqrt(COST / rho)  # where rho = 1.53 kappa^2
+        ask = partial(gaussian_objective_sd, rho=rho, n_records=n, loss=LOSSES[loss])
+        for c in (edge * (1.0 - 1e-9), edge / 10.0):
+            with pytest.raises(InfeasibleDesignError) as refused:
+                ask(regularization=float(c))
+            works = float(refused.value.suggestion.rstrip(".").split()[-1])
+            assert edge < works <= 1.02 * edge
+            assert ask(regularization=works) > 0.0
+
+
+# --- from the two bounds to one constant ------------------------------------------------------------------------
+
+
+def test_tilt_factor_covers_every_ratio() -> None:
+    m = np.linspace(1e-6, 50.0, 200_001)
+    factor = np.exp(-(m**2) / 2.0) / 2.0 + ndtr(m)
+    assert 1.151 < factor.max() <= TILT_FACTOR
+
+
+def largest_cost(kappa: Array, x: Array) -> Array:
+    """The smaller overhead of the first two bounds, in units of a kappa^2, at a = 1 + x / kappa."""
+    units = x * (x + kappa)  # (a - 1) a kappa^2
+    inside = np.minimum(x, 1.0 - 1e-12)
+    few = np.where(x < 1.0, -np.log1p(-inside * (inside + kappa) / (1.0 + kappa)) / units, np.inf)
+    many = (x / kappa * np.log1p(kappa) + np.log(TILT_FACTOR)) / units
+    return np.minimum(few, many)
+
+
+def test_two_bounds_combine_to_one_constant() -> None:
+    kappa = np.geomspace(1e-6, 1e3, 361)[:, None]
+    x = np.concatenate(
+        [np.geomspace(1e-6, 1e6, 2401), np.linspace(0.7, 0.85, 3001), 1.0 - np.geomspace(1e-9, 0.1, 200)]
+    )
+    cost = largest_cost(kappa, x)
+    assert 1.52 < cost.max() <= COST
