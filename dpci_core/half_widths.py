@@ -26,7 +26,7 @@ from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
 from dpci_core.design import Design
 from dpci_core.intervals import ErrorVariance, error_variance
-from dpci_core.linalg import floor_eigenvalues
+from dpci_core.linalg import floor_eigenvalues, lift
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise, fixed_draws, hessian_noise
 
@@ -111,8 +111,8 @@ class _Known:
     on_covariance: MatrixNoise
 
     def law(self, H: Array, S: Array) -> ErrorVariance:
-        """The error law at these matrices; a negative v'Sv counts as 0."""
-        law = error_variance(
+        """The error law at these matrices."""
+        return error_variance(
             H,
             S,
             mechanism=self.design.mechanism,
@@ -120,7 +120,6 @@ class _Known:
             n_records=self.n_records,
             contrasts=self.contrasts,
         )
-        return law._replace(sampling=np.maximum(law.sampling, 0.0))
 
     def half_width(self, law: ErrorVariance) -> Array:
         return law.half_width(dim=self.contrasts.shape[1], confidence_level=self.design.confidence_level)
@@ -151,7 +150,7 @@ def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
 def _shrunken(matrix: Array, sd: float, floor: float) -> tuple[Array, Array]:
     """The matrix with shrunken, floored eigenvalues, and the smallest of them."""
     values, vectors = shrink_eigenvalues(matrix, sd)
-    lifted = np.maximum(values, floor)
+    lifted = lift(values, floor)
     return (vectors * lifted[..., None, :]) @ np.swapaxes(vectors, -1, -2), lifted.min(axis=-1)
 
 

@@ -51,13 +51,13 @@ def error_variance(
     """Return the law of (estimate - target), per coefficient or per linear combination of them.
 
     Args:    H, S: (..., p, p), H positive definite.  contrasts: L (k, p) for the combinations L theta.
-    Returns: arrays (..., p), or (..., k).
+    Returns: arrays (..., p), or (..., k); a negative v'Sv counts as 0, be it of rounding or of noise on S.
     Source:  WKL Algorithm 3 (objective), Algorithm 5 (output; line 17 for zCDP).
     """
     p = H.shape[-1]
     L = np.eye(p) if contrasts is None else contrasts
     rows = np.swapaxes(np.linalg.solve(H, np.broadcast_to(L.T, (*H.shape[:-1], len(L)))), -1, -2)
-    sampling = np.einsum("...ij,...jk,...ik->...i", rows, S, rows, optimize=True) / n_records
+    sampling = np.maximum(np.einsum("...ij,...jk,...ik->...i", rows, S, rows, optimize=True), 0.0) / n_records
     if mechanism == "objective":
         size = np.einsum("...ij,...ij->...i", rows, rows) / n_records**2
     else:
