@@ -15,6 +15,7 @@ from ui.compute import LRU, PUBLIC, Source, Store, Upload
 from ui.settings import Settings, from_query
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
+_LINK_PROBLEM = "link_problem"
 MAX_PINS = 3
 
 
@@ -24,7 +25,7 @@ def settings() -> Settings:
         read, unreadable = from_query({k: str(v) for k, v in st.query_params.items()})
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
-        st.session_state["link_problem"] = (*unreadable, *unfit)
+        st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit)
         st.session_state["link_job"] = st.query_params.get("job")
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
 
@@ -48,8 +49,14 @@ def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
 
 
 def put(new: Settings) -> None:
-    """Replace the settings."""
+    """Replace the settings; what was wrong with the link no longer matters then."""
     st.session_state[_SETTINGS] = new
+    st.session_state.pop(_LINK_PROBLEM, None)
+
+
+def link_problem() -> tuple[str, ...]:
+    """Names of what the link held but could not be used, until a setting is changed."""
+    return st.session_state.get(_LINK_PROBLEM, ())  # type: ignore[no-any-return]
 
 
 def update(**changes: Any) -> None:

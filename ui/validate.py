@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpci_core import Design, ExperimentResult, InfeasibleDesignError
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, explore, jobs, simulation_charts, state, text
+from ui import charts, compute, controls, explore, jobs, simulation_charts, state, text
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
 from ui.simulation_charts import Comparison
@@ -42,6 +42,8 @@ def page() -> None:
         "is resampled again and again, every time the whole private procedure runs, and we count how often its "
         "intervals contain the coefficient."
     )
+    state.settings()  # reads the link
+    controls.link_problem()
     with st.sidebar:
         ready = explore.sidebar()
     if not ready:
