@@ -28,7 +28,8 @@ TOLERANCE = 1e-8
 _MAX_PASSES = 25
 _COARSE_PASSES = 2
 """Passes in single precision, before the first that can certify."""
-_MOST_RECORDS = 2**24
+MOST_RECORDS = 2**24
+"""Where single precision stops counting: a table and a replicate have fewer records."""
 _STALLED = 0.5
 """A step that leaves more than this share of the gradient norm, twice, hands the replicate to `erm.solve`."""
 
@@ -88,8 +89,8 @@ def draw_counts(counts: Counts, n_records: int, bits: np.random.BitGenerator) ->
 
     Raises:  ValueError for more than 2^24 records, where single precision stops counting.
     """
-    if max(n_records, len(counts)) >= _MOST_RECORDS:
-        raise ValueError(f"Expected n_records={n_records} and the table's {len(counts)} rows below {_MOST_RECORDS}.")
+    if max(n_records, len(counts)) >= MOST_RECORDS:
+        raise ValueError(f"Expected n_records={n_records} and the table's {len(counts)} rows below {MOST_RECORDS}.")
     counts[:] = 0.0
     left = n_records
     while left:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dpci_core.errors import check_choice, check_positive, check_probability
+from dpci_core.errors import check_choice
+from dpci_core.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
 from dpci_core.losses import Loss, check_loss
-from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_float_down, zcdp_to_pure_run
+from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, check_amount, to_float_down, zcdp_to_pure_run
 
 Mechanism = Literal["objective", "output"]
 Definition = Literal["pure", "zcdp"]
@@ -75,8 +76,8 @@ class Design:
 
     Args:    loss: a `Loss`.  mechanism: "objective" or "output" perturbation.  budget: PureDP, ZCDP, or ApproxDP,
              which is stored as the ZCDP it becomes.  regularization: c > 0 in c |theta|^2.
-             confidence_level: in (0, 1).  calibration: "published", the paper to the letter; "sharp", this
-             project's shorter intervals; or a `Calibration`.
+             confidence_level: in (0, 1).  Ranges: `limits`.  calibration: "published", the paper to the letter;
+             "sharp", this project's shorter intervals; or a `Calibration`.
     Raises:  ValueError naming the argument, the rule and the value.
 
              target: "penalised", the population coefficient at this c, which every published interval covers; or
@@ -103,13 +104,15 @@ class Design:
             check_choice(self.calibration, tuple(_NAMED), name="calibration")
             object.__setattr__(self, "calibration", _NAMED[self.calibration])
         check_choice(self.target, ("penalised", "unpenalised"), name="target")
-        check_positive(regularization=self.regularization)
-        check_probability(confidence_level=self.confidence_level)
+        object.__setattr__(self, "regularization", regularization_in_range(self.regularization))
+        object.__setattr__(self, "confidence_level", confidence_level_in_range(self.confidence_level))
         given: object = self.budget  # what callers pass; the field holds what it becomes
         if isinstance(given, ApproxDP):
             object.__setattr__(self, "budget", given.to_zcdp())
         elif not isinstance(given, PureDP | ZCDP):
             raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}.")
+        for name in ("model", "hessian", "covariance"):
+            check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
 
     @property
     def switches(self) -> Calibration:

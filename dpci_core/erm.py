@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from dpci_core.errors import ConvergenceError, check_positive
+from dpci_core.limits import LARGEST_START, regularization_in_range
 from dpci_core.losses import Loss, check_loss
-from dpci_core.validation import check_records
+from dpci_core.validation import check_records, check_vector
 
 Array = npt.NDArray[np.float64]
 
@@ -134,16 +135,29 @@ def solve(
     for iteration in range(max_iterations + 1):
         gradient, hessian = gradient_and_hessian(A, theta, loss=loss, regularization=regularization, tilt=tilt)
         norm = float(np.linalg.norm(gradient))
-        step = -cho_solve(cho_factor(hessian), gradient)
+        step = -_solved(hessian, gradient)
         # Strong convexity turns a small gradient into a small error, so the norm alone certifies the answer; the
         # decrement is reported because it is the distance in the curvature's own units.
         if norm <= tolerance:
-            return Fit(theta, norm, float(np.sqrt(max(0.0, -gradient @ step))), iteration)
+            return Fit(theta, norm, float(np.sqrt(max(0.0, -float(gradient @ step)))), iteration)
         theta = theta + _step_length(A, theta, step, gradient, loss, regularization, tilt) * step
     raise ConvergenceError(
-        f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton steps. "
-        "Raise the regularization c, or the Huber width h if the loss is a Huber SVM."
+        f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton steps. {_REMEDY}"
     )
+
+
+_REMEDY = (
+    "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the budget of the coefficients "
+    "if their noise tilts the objective."
+)
+
+
+def _solved(hessian: Array, gradient: Array) -> Array:
+    try:
+        solution: Array = cho_solve(cho_factor(hessian), gradient)
+    except LinAlgError:
+        raise ConvergenceError(f"The Hessian is singular up to rounding. {_REMEDY}") from None
+    return solution
 
 
 def _step_length(
@@ -169,6 +183,8 @@ def _step_length(
     def slope(s: float) -> float:
         return float(loss.slope(z + s * dz) @ dz) / n + linear + s * quadratic
 
+    if not slope(0.0) < 0.0:  # the descent is lost in rounding, so no point of the line is known to be better
+        return 1.0
     before = float(loss.value(z).sum()) / n
     change = float(loss.value(z + dz).sum()) / n - before + linear + quadratic / 2.0
     if change <= _ARMIJO * slope_at_0 + _ROUNDING_SLACK * max(1.0, abs(before)) and abs(slope(1.0)) <= abs(slope_at_0):
@@ -185,21 +201,21 @@ def fit_moments(
     *,
     loss: Loss,
     regularization: float,
-    start: Array | None = None,
+    start: npt.ArrayLike | None = None,
 ) -> Moments:
     """Return the non-private fit and its moments, from which `forecast` answers every question about lengths.
 
     Args:    X: (n, p), row norms at most 1, constant column included.  y: (n,) in {-1, +1}.
+             start: first guess, (p,); it decides how long the fit takes.
     Privacy: none. The result describes the table; use it for public, simulated or already released data.
     Raises:  DataRejectedError (ValueError) for records that break a rule, ConvergenceError.
     """
     check_loss(loss)
-    check_positive(regularization=regularization)
+    regularization = regularization_in_range(regularization)
     features, labels = check_records(X, y)
-    if start is not None and (np.shape(start) != features.shape[1:] or not np.isfinite(start).all()):
-        raise ValueError(f"Expected start to hold {features.shape[1]} finite numbers.")
+    first = None if start is None else check_vector(start, n=features.shape[1], largest=LARGEST_START, name="start")
     A = labels[:, None] * features
-    theta = solve(A, loss=loss, regularization=regularization, start=start).theta
+    theta = solve(A, loss=loss, regularization=regularization, start=first).theta
     H, S = moments_at(A, theta, loss=loss, regularization=regularization)
     return Moments(
         theta_hat=theta,
@@ -207,7 +223,7 @@ def fit_moments(
         covariance=S,
         n_records=len(A),
         loss=loss,
-        regularization=float(regularization),
+        regularization=regularization,
         drift=_hessian_drift(A, theta, H, loss=loss),
     )
 

@@ -35,11 +35,27 @@ def _is_real(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def _is_finite(value: float) -> bool:
+    """Whether a real number has a finite float; whole numbers and fractions can be too large for one."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def check_positive(**values: object) -> None:
     """Raise ValueError unless every value is a finite number above 0."""
     for name, value in values.items():
-        if not (_is_real(value) and math.isfinite(value) and value > 0):
+        if not (_is_real(value) and _is_finite(value) and value > 0):
             raise ValueError(f"Expected {name}={value!r} > 0 and finite.")
+
+
+def check_range(limits: tuple[float, float], **values: object) -> None:
+    """Raise ValueError unless every value is a number from the first limit to the second."""
+    low, high = limits
+    for name, value in values.items():
+        if not (_is_real(value) and low <= value <= high):
+            raise ValueError(f"Expected {low:g} <= {name}={value!r} <= {high:g}.")
 
 
 def check_probability(**values: object) -> None:
@@ -63,6 +79,6 @@ def check_generator(rng: object) -> None:
 
 
 def check_choice(value: object, allowed: tuple[object, ...], *, name: str) -> None:
-    """Raise ValueError unless `value` is one of `allowed`."""
-    if value not in allowed:
+    """Raise ValueError unless `value` is one of `allowed`, all of them names."""
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"Expected {name}={value!r} to be one of {', '.join(map(repr, allowed))}.")

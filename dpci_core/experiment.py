@@ -13,18 +13,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
-from dpci_core.batched import TOLERANCE, Replicates, Table, draw_counts, fit_replicates, replicate_moments
+from dpci_core.batched import (
+    MOST_RECORDS,
+    TOLERANCE,
+    Replicates,
+    Table,
+    draw_counts,
+    fit_replicates,
+    replicate_moments,
+)
 from dpci_core.design import Definition, Design, check_design
 from dpci_core.erm import unpenalised_minimiser
-from dpci_core.errors import check_count, check_generator, check_positive
+from dpci_core.errors import check_count, check_generator, check_range
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, summarise, versions
 from dpci_core.half_widths import private_half_widths
 from dpci_core.kernels import Counts
+from dpci_core.limits import TOLERANCE as TOLERANCES
 from dpci_core.linalg import symmetrise
 from dpci_core.losses import Loss
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
@@ -122,14 +132,11 @@ def run_experiment(
              target says.
     """
     check_generator(rng)
-    if not designs:
-        raise ValueError("Expected designs to hold at least one design.")
-    for design in designs:
-        check_design(design)
+    _check_designs(designs)
     features, labels = check_records(X, y)
     n = len(features) if n_records is None else n_records
-    check_positive(tolerance=tolerance)
-    check_count(n_records=n, n_variability=n_variability, n_coverage=n_coverage)
+    _check_numbers(n_records=n, n_variability=n_variability, n_coverage=n_coverage, n_jobs=n_jobs, tolerance=tolerance)
+    _check_callable(progress=progress, should_stop=should_stop)
     laws = [model_noise(design, n) for design in designs]
     unpenalised = {design.loss for design in designs if design.target == "unpenalised"}
     if unpenalised and n_variability > n_coverage:
@@ -167,6 +174,34 @@ def run_experiment(
 def _job(design: Design, table: Table, noise: ModelNoise, goals: dict[Loss, Array]) -> _Job:
     """A design on its table; the goal is the coefficient its intervals are for."""
     return _Job(design, table, noise, goals[design.loss] if design.target == "unpenalised" else table.theta_hat)
+
+
+def _check_designs(designs: object) -> None:
+    if not isinstance(designs, list | tuple):
+        raise ValueError(f"Expected designs to be a list or tuple of Design, got {type(designs).__name__}.")
+    if not designs:
+        raise ValueError("Expected designs to hold at least one design.")
+    for design in designs:
+        check_design(design)
+
+
+def _check_numbers(
+    *, n_records: object, n_variability: object, n_coverage: object, n_jobs: object, tolerance: object
+) -> None:
+    """Raise ValueError for a number that would fail, or mean nothing, only after hours of work."""
+    check_count(n_records=n_records, n_variability=n_variability, n_coverage=n_coverage)
+    check_range((1, MOST_RECORDS - 1), n_records=n_records)
+    if n_variability == 1:
+        raise ValueError("Expected n_variability=1 >= 2: one fit has no spread.")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"Expected n_jobs={n_jobs!r} to be a whole number other than 0.")
+    check_range(TOLERANCES, tolerance=tolerance)
+
+
+def _check_callable(**functions: object) -> None:
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise ValueError(f"Expected {name}={function!r} to be a function or None.")
 
 
 def _tables(A: Array, designs: tuple[Design, ...]) -> dict[tuple[object, float], Table]:

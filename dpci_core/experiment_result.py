@@ -96,17 +96,24 @@ class ExperimentResult:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ValueError(f"Expected a result with format={FORMAT}.")
         try:
-            values = {k: record[k] for k in ("n_done", "n_covered", "n_records", "n_rows", "seed")}
             return cls(
                 designs=tuple(map(_design_from, record["designs"])),
                 versions={str(k): str(v) for k, v in record["versions"].items()},
-                seconds=float(record["seconds"]),
-                **{k: int(v) for k, v in values.items()},
+                seconds=_number(record, "seconds"),
+                **{k: _count(record, k) for k in ("n_done", "n_covered", "n_records", "n_rows", "seed")},
             )
-        except (KeyError, TypeError, AttributeError) as problem:
+        except (KeyError, TypeError, AttributeError, ArithmeticError) as problem:
             raise ValueError(f"Expected a complete result document, stopped at {problem}.") from None
 
 
+_LARGEST = 1e300
+_BOUNDS = {
+    "theta_hat": (-_LARGEST, _LARGEST),
+    "vi_low": (-_LARGEST, _LARGEST),
+    "vi_high": (-_LARGEST, _LARGEST),
+    "coverage": (0.0, 1.0),
+}
+"""What arrays of a document may hold; those not named are lengths and errors, which are not negative."""
 _ARRAYS = ("theta_hat", "coverage", "coverage_coefficient_se", "ci_length", "ci_length_sd", "vi_low", "vi_high")
 _NUMBERS = (
     "coverage_mean",
@@ -117,6 +124,35 @@ _NUMBERS = (
     "vi_length_mean",
     "vi_length_mean_se",
 )
+
+
+def _count(record: dict[str, Any], name: str) -> int:
+    value = record[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"Expected {name} to be a whole number >= 0.")
+    return value
+
+
+def _number(record: dict[str, Any], name: str, most: float = _LARGEST) -> float:
+    """A number from 0 to `most`."""
+    value = record[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= most:
+        raise ValueError(f"Expected {name} to be a number from 0 to {most:g}.")
+    return float(value)
+
+
+def _numbers(record: dict[str, Any], name: str, p: int) -> Array:
+    """Numbers (p,), NaN where the document has none."""
+    values = record[name]
+    if not isinstance(values, list) or len(values) != p:
+        raise ValueError(f"Expected {name} to be a list of {p} numbers.")
+    if any(isinstance(x, bool) or not isinstance(x, int | float | None) for x in values):
+        raise ValueError(f"Expected {name} to hold numbers only.")
+    array = np.array([np.nan if x is None else x for x in values], dtype=np.float64)
+    low, high = _BOUNDS.get(name, (0.0, _LARGEST))
+    if ((array < low) | (array > high)).any():
+        raise ValueError(f"Expected {name} to lie between {low:g} and {high:g}.")
+    return array
 
 
 def _plain(x: float) -> float | None:
@@ -151,13 +187,13 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
         confidence_level=float(record["confidence_level"]),
         calibration=Calibration(**record["calibration"]),
     )
-
-    def number(x: float | None) -> float:
-        return float("nan") if x is None else float(x)
-
-    values: dict[str, Any] = {k: np.array([number(x) for x in record[k]]) for k in _ARRAYS}
-    values |= {k: number(record[k]) for k in _NUMBERS}
-    return DesignResult(design=design, n_failed=int(record["n_failed"]), **values)
+    p = len(record["theta_hat"])
+    values: dict[str, Any] = {k: _numbers(record, k, p) for k in _ARRAYS}
+    values |= {
+        k: np.nan if record[k] is None else _number(record, k, 1.0 if k == "coverage_mean" else _LARGEST)
+        for k in _NUMBERS
+    }
+    return DesignResult(design=design, n_failed=_count(record, "n_failed"), **values)
 
 
 def versions() -> dict[str, str]:

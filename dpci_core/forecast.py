@@ -22,11 +22,13 @@ from dpci_core.erm import Moments
 from dpci_core.errors import check_count
 from dpci_core.half_widths import private_half_widths
 from dpci_core.intervals import ErrorVariance, Usefulness, error_variance, judge_usefulness
+from dpci_core.limits import records_in_range
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.privacy import ZCDP, zcdp_to_epsilon
 from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.target import correction
+from dpci_core.validation import check_contrasts
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
@@ -103,7 +105,7 @@ def forecast(
     *,
     design: Design,
     n_records: int | None = None,
-    contrasts: Array | None = None,
+    contrasts: npt.ArrayLike | None = None,
     n_draws: int = N_DRAWS,
 ) -> Forecast:
     """Forecast the intervals of a design; deterministic, O(p^3) per draw whatever n is.
@@ -114,17 +116,15 @@ def forecast(
     Privacy: none (module docstring).
     Raises:  ValueError if the moments belong to another loss or regularization; InfeasibleDesignError.
     """
-    n = moments.n_records if n_records is None else n_records
-    check_count(n_records=n, n_draws=n_draws)
+    _check_match(moments, design)
+    n = records_in_range(moments.n_records if n_records is None else n_records)
+    check_count(n_draws=n_draws)
     if n_draws % 2:
         raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
-    check_design(design)
-    if contrasts is not None and (np.ndim(contrasts) != 2 or np.shape(contrasts)[1] != len(moments.theta_hat)):
-        raise ValueError(f"Expected contrasts of shape (k, {len(moments.theta_hat)}), got {np.shape(contrasts)}.")
-    _check_match(moments, design)
-    noise = model_noise(design, n)
     H, S = moments.hessian, moments.covariance
     p = len(H)
+    L = None if contrasts is None else check_contrasts(contrasts, p=p)
+    noise = model_noise(design, n)
     on_h, on_s = _matrix_noise(moments, design, noise, n)
     widths = private_half_widths(
         H + _fixed_noise(on_h, p, n_draws, _SEED),
@@ -134,11 +134,11 @@ def forecast(
         n_records=n,
         covariance_noise=on_s,
         theta_priv=moments.theta_hat,
-        contrasts=contrasts,
+        contrasts=L,
         n_factors=max(2, n_draws // _FACTOR_EVERY),
     )
     q, level = widths.half_width, design.confidence_level
-    goal = _goal(moments, design, on_h.diagonal_sd(p), np.eye(p) if contrasts is None else contrasts)
+    goal = _goal(moments, design, on_h.diagonal_sd(p), np.eye(p) if L is None else L)
     law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
     truth = law(contrasts=goal.contrasts)
     error = truth if goal.is_identity else law(contrasts=widths.contrasts)
@@ -199,7 +199,11 @@ def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> U
     return judge_usefulness(q.mean(axis=0) / size, expected, law, dim=p)
 
 
-def _check_match(moments: Moments, design: Design) -> None:
+def _check_match(moments: object, design: object) -> None:
+    if not isinstance(moments, Moments):
+        raise ValueError(f"Expected moments as `fit_moments` returns them, got {type(moments).__name__}.")
+    check_design(design)
+    assert isinstance(design, Design)
     if moments.loss != design.loss:
         raise ValueError(f"Expected moments of loss {design.loss!r}, got {moments.loss!r}.")
     if moments.regularization != design.regularization:

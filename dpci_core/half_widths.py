@@ -26,7 +26,7 @@ from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
 from dpci_core.design import Design
 from dpci_core.intervals import ErrorVariance, variance_of_rows
-from dpci_core.linalg import floor_eigenvalues, symmetrise
+from dpci_core.linalg import floor_eigenvalues, lift, symmetrise
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise, fixed_draws, hessian_noise
 from dpci_core.target import Correction, correction, no_correction
@@ -126,10 +126,9 @@ class _Known:
 
     def law(self, rows: Array, S: Array, contrasts: Array) -> ErrorVariance:
         """The error law from the rows of L H^-1; a negative v'Sv counts as 0."""
-        law = variance_of_rows(
+        return variance_of_rows(
             rows, S, contrasts, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n_records
         )
-        return law._replace(sampling=np.maximum(law.sampling, 0.0))
 
     def half_width(self, law: ErrorVariance) -> Array:
         return law.half_width(dim=self.theta.shape[1], confidence_level=self.design.confidence_level)
@@ -160,13 +159,13 @@ class _Spectrum:
     def floored(cls, noisy: Array, law: MatrixNoise) -> _Spectrum:
         """As published: eigenvalues raised to the floor."""
         values, vectors = np.linalg.eigh(noisy)
-        return cls(np.maximum(values, law.floor), vectors)
+        return cls(lift(values, law.floor), vectors)
 
     @classmethod
     def shrunken(cls, noisy: Array, law: MatrixNoise) -> _Spectrum:
         """Step 1: eigenvalues moved back before the floor."""
         values, vectors = shrink_eigenvalues(noisy, law.diagonal_sd(noisy.shape[-1]))
-        return cls(np.maximum(values, law.floor), vectors)
+        return cls(lift(values, law.floor), vectors)
 
     @property
     def matrix(self) -> Array:

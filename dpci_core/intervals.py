@@ -91,7 +91,7 @@ def error_variance(
     """Return the law of (estimate - target), per coefficient or per linear combination of them.
 
     Args:    H, S: (..., p, p), H positive definite.  contrasts: L (..., k, p) for the combinations L theta.
-    Returns: arrays (..., p), or (..., k).
+    Returns: arrays (..., p), or (..., k); a negative v'Sv counts as 0, be it of rounding or of noise on S.
     Source:  WKL Algorithm 3 (objective), Algorithm 5 (output; line 17 for zCDP).
     """
     L = np.eye(H.shape[-1]) if contrasts is None else contrasts
@@ -105,7 +105,7 @@ def variance_of_rows(
     rows: Array, S: Array, contrasts: Array, *, mechanism: Mechanism, noise: ModelNoise, n_records: int
 ) -> ErrorVariance:
     """The same from the rows (..., k, p) of L H^-1, for callers that have them."""
-    sampling = np.einsum("...ij,...ij->...i", rows @ S, rows) / n_records
+    sampling = np.maximum(np.einsum("...ij,...ij->...i", rows @ S, rows), 0.0) / n_records
     if mechanism == "objective":
         size = np.einsum("...ij,...ij->...i", rows, rows) / n_records**2
     else:

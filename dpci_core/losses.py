@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from dpci_core.errors import check_positive
+from dpci_core.limits import width_in_range
 
 Array = npt.NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class HuberSVM(Loss):
     is_nonincreasing = True
 
     def __post_init__(self) -> None:
-        check_positive(h=self.h)
+        object.__setattr__(self, "h", width_in_range(self.h))
 
     def value(self, z: Array) -> Array:
         gap = np.clip(1.0 + self.h - z, 0.0, 2.0 * self.h)

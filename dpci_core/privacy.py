@@ -9,13 +9,21 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import roots_legendre
 
-from dpci_core.errors import check_choice, check_count, check_positive, check_probability
+from dpci_core.errors import (
+    InfeasibleDesignError,
+    check_choice,
+    check_count,
+    check_positive,
+    check_probability,
+)
+from dpci_core.limits import BUDGET_PART, DELTA
 
 Amount = str | int | float | Decimal
 Pairing = Literal["paper", "guarantee"]
@@ -36,10 +44,11 @@ def to_decimal(value: Amount, *, name: str) -> Decimal:
     >>> to_decimal(0.1, name="epsilon")
     Decimal('0.1')
     """
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+    given = _plain(value)
+    if given is None:
         raise ValueError(f"Expected {name} to be a number, got {type(value).__name__}.")
     try:
-        amount = Decimal(repr(float(value))) if isinstance(value, float) else Decimal(value)
+        amount = Decimal(given)
     except InvalidOperation:
         raise ValueError(f"Expected {name}={value!r} to be a number.") from None
     if not amount.is_finite() or amount <= 0:
@@ -47,10 +56,31 @@ def to_decimal(value: Amount, *, name: str) -> Decimal:
     return amount
 
 
+def _plain(value: object) -> str | int | Decimal | None:
+    """What `Decimal` takes for an amount, also one of NumPy; None if this is not an amount."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str | Decimal):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, float):
+        return repr(float(value))
+    return str(value) if isinstance(value, np.floating) else None
+
+
 def to_float_down(amount: Decimal) -> float:
     """Return the largest float that does not exceed a decimal amount: the private side of a budget."""
     nearest = float(amount)
     return nearest if Decimal(nearest) <= amount else math.nextafter(nearest, 0.0)
+
+
+def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
+    """Raise ValueError unless every exact amount lies within the limits."""
+    low, high = limits
+    for name, amount in amounts.items():
+        if not Decimal(repr(low)) <= amount <= Decimal(repr(high)):
+            raise ValueError(f"Expected {low:g} <= {name}={amount} <= {high:g}.")
 
 
 @dataclass(frozen=True)
@@ -103,10 +133,15 @@ class ApproxDP:
     def __init__(self, epsilon: Amount, delta: Amount, shares: tuple[Amount, Amount, Amount]) -> None:
         object.__setattr__(self, "epsilon", to_decimal(epsilon, name="epsilon"))
         object.__setattr__(self, "delta", to_decimal(delta, name="delta"))
+        check_amount(BUDGET_PART, epsilon=self.epsilon)
         if self.delta >= 1:
             raise ValueError(f"Expected delta={self.delta} < 1.")
-        if len(shares) != 3:
-            raise ValueError(f"Expected shares to have 3 entries, got {len(shares)}.")
+        check_amount(DELTA, delta=self.delta)
+        given: object = shares
+        if not isinstance(given, tuple | list):
+            raise ValueError(f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}.")
+        if len(given) != 3:
+            raise ValueError(f"Expected shares to have 3 entries, got {len(given)}.")
         names = ("model", "hessian", "covariance")
         exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, names, strict=True))
         total = reduce(_EXACT.add, exact)  # the caller's decimal context could round a sum above 1 to 1
@@ -298,7 +333,8 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the same
              (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are rounded down; the epsilon
              that a rho total stands for is `zcdp_to_epsilon`, the one shown beside it.
-    Raises:  ValueError naming the rule.
+    Raises:  ValueError naming the rule; InfeasibleDesignError where delta alone keeps the promise of a rho, so that
+             its epsilon is 0 and no pure epsilon can be set beside it.
 
     >>> pair_budget(PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6").total
     Decimal('0.18750')
@@ -311,8 +347,13 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     at = to_float_down(to_decimal(delta, name="delta"))
     if isinstance(budget, PureDP):
         return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
-    epsilon = Decimal(repr(zcdp_to_epsilon(to_float_down(budget.total), at)))
-    return PureDP(**_split(epsilon, budget))
+    epsilon = zcdp_to_epsilon(to_float_down(budget.total), at)
+    if epsilon == 0.0:
+        raise InfeasibleDesignError(
+            f"A rho of {budget.total} already means epsilon = 0 at delta = {delta}, which no pure budget can match.",
+            "Choose a smaller delta or a larger budget.",
+        )
+    return PureDP(**_split(Decimal(repr(epsilon)), budget))
 
 
 def _root_down(rho: Decimal) -> Decimal:

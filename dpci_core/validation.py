@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.errors import DataRejectedError
+from dpci_core.limits import CONTRAST
 
 Array = npt.NDArray[np.float64]
 
@@ -29,6 +30,41 @@ def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
     _reject_first(np.asarray(norms > 1.0), "Expected every row of X to have Euclidean norm at most 1")
     return features, labels
+
+
+def check_vector(values: npt.ArrayLike, *, n: int, largest: float, name: str) -> Array:
+    """Return n numbers of size at most `largest` as float64 (n,), or raise ValueError."""
+    vector = _real_array(values)
+    if vector is None or vector.shape != (n,) or not (np.abs(vector) <= largest).all():
+        raise ValueError(f"Expected {name} to hold {n} finite numbers of size at most {largest:g}.")
+    return vector
+
+
+def check_contrasts(contrasts: npt.ArrayLike, *, p: int) -> Array:
+    """Return contrasts as float64 (k, p), k >= 1, or raise ValueError; no row is 0 or so extreme that its square is."""
+    matrix = _real_array(contrasts)
+    if matrix is None:
+        raise ValueError("Expected contrasts to hold real numbers only.")
+    if matrix.ndim != 2 or matrix.shape[1] != p or len(matrix) == 0:
+        raise ValueError(f"Expected contrasts of shape (k, {p}) with k >= 1, got {matrix.shape}.")
+    low, high = CONTRAST
+    sizes = np.abs(matrix).max(axis=1)
+    bad = ~((sizes >= low) & (sizes <= high))  # also where it is NaN
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"Expected {low:g} <= largest entry of row {row} of contrasts, {sizes[row]:g}, <= {high:g}.")
+    return matrix
+
+
+def _real_array(values: npt.ArrayLike) -> Array | None:
+    """The values as a float64 array, None if they are anything but real numbers."""
+    try:
+        given = np.asarray(values)
+    except (TypeError, ValueError):
+        return None
+    if np.ma.isMaskedArray(values) or given.dtype.kind not in "iuf":
+        return None
+    return given.astype(np.float64, copy=False)
 
 
 def _numbers(values: npt.ArrayLike, *, name: str) -> Array:

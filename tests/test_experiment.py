@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import threading
 import time
@@ -306,7 +307,22 @@ def test_a_result_survives_a_file():
 
 
 @pytest.mark.parametrize(
-    "break_it", [lambda r: r.pop("designs"), lambda r: r.update(format=99), lambda r: r["designs"][0].pop("budget")]
+    "break_it",
+    [
+        lambda r: r.pop("designs"),
+        lambda r: r.update(format=99),
+        lambda r: r["designs"][0].pop("budget"),
+        lambda r: r.update(n_done=math.inf),
+        lambda r: r.update(n_covered=-5),
+        lambda r: r.update(seconds="nan"),
+        lambda r: r["designs"][0].update(coverage=[0.9]),
+        lambda r: r["designs"][0].update(coverage="0"),
+        lambda r: r["designs"][0].update(coverage=[7] * len(r["designs"][0]["coverage"])),
+        lambda r: r["designs"][0].update(ci_length=[10**400] * len(r["designs"][0]["coverage"])),
+        lambda r: r["designs"][0].update(ci_length=[0.1] * 500),
+        lambda r: r["designs"][0].update(coverage_mean=7),
+        lambda r: r["designs"][0].update(vi_length_mean=-1),
+    ],
 )
 def test_a_broken_file_is_refused(break_it):
     record = run(everything()[:1], m=4, k=4).to_record()

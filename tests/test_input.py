@@ -6,6 +6,8 @@ import math
 import re
 import traceback
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 from dpci_core import (
     ZCDP,
     ApproxDP,
+    ConvergenceError,
     DataRejectedError,
     Design,
     HuberSVM,
@@ -23,7 +26,9 @@ from dpci_core import (
     fit_moments,
     forecast,
     private_intervals,
+    run_experiment,
 )
+from dpci_core.limits import BUDGET_PART, CONFIDENCE_LEVEL, HUBER_WIDTH, REGULARIZATION
 from dpci_core.validation import check_records
 
 BUDGET = PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -56,6 +61,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     steps = {
         "erm": ("solve",),
+        "batched": ("solve",),
         "perturbation": ("solve",),
         "inference": ("train_private", "release_moments"),
         "forecast": ("error_variance", "private_half_widths"),
@@ -134,6 +140,13 @@ BAD_DESIGNS = [
     ({"confidence_level": 95}, "confidence_level=95 < 1"),
     ({"confidence_level": math.nan}, "confidence_level=nan < 1"),
     ({"calibration": "best"}, "calibration='best' to be one of 'published'"),
+    ({"mechanism": np.array(["output", "output"])}, "to be one of 'objective', 'output'"),
+    ({"regularization": 1e-20}, "1e-10 <= regularization=1e-20 <= 1e+06"),
+    ({"regularization": 1e160}, "1e-10 <= regularization=1e+160 <= 1e+06"),
+    ({"regularization": 10**400}, "> 0 and finite"),
+    ({"regularization": Fraction(1, 10**400)}, "1e-10 <= regularization=Fraction(1, 1000"),
+    ({"confidence_level": 1 - 1e-16}, "confidence_level=0.9999999999999999 <= 1"),
+    ({"confidence_level": 1e-300}, "1e-06 <= confidence_level=1e-300"),
 ]
 
 
@@ -141,6 +154,72 @@ BAD_DESIGNS = [
 def test_a_bad_design_cannot_be_made(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match="Expected .*" + re.escape(message)):
         design(**change)
+
+
+@pytest.mark.parametrize("part", ["model", "hessian", "covariance"])
+@pytest.mark.parametrize("amount", ["1e-400", "1e-320", "1e-13", "1.1e6", "1e300"])
+def test_a_part_out_of_range_is_named_with_the_amount_given(part: str, amount: str) -> None:
+    for kind in (PureDP, ZCDP):
+        budget = kind(**{"model": 1, "hessian": 1, "covariance": 1, part: amount})  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=re.escape(f"1e-12 <= budget.{part}={Decimal(amount)} <= 1e+06")):
+            design(budget=budget)
+
+
+def test_numbers_of_other_kinds_are_kept_as_plain_floats() -> None:
+    made = design(regularization=Fraction(1, 20), confidence_level=np.float32(0.5), loss=HuberSVM(h=Fraction(1, 2)))
+    assert [type(x) for x in (made.regularization, made.confidence_level, made.loss.h)] == [float] * 3  # type: ignore[attr-defined]
+    assert made == design(regularization=0.05, confidence_level=0.5, loss=HuberSVM(h=0.5))
+    assert PureDP(model=np.int64(1), hessian=np.float32(0.5), covariance=np.float64(0.1)).total == Decimal("1.6")
+    with pytest.raises(ValueError, match="hessian to be a number, got Fraction"):
+        PureDP(model=1, hessian=Fraction(1, 2), covariance=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("calibration", ["published", "sharp"])
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("kind", [PureDP, ZCDP])
+@pytest.mark.parametrize("loss", [Logistic(), *(HuberSVM(h=h) for h in HUBER_WIDTH)])
+def test_results_are_finite_at_every_corner_of_the_ranges(
+    loss: Logistic | HuberSVM, kind: type[PureDP] | type[ZCDP], mechanism: str, calibration: str
+) -> None:
+    X, y = table()
+    corners = [(c, part) for c in REGULARIZATION for part in BUDGET_PART]
+    for (c, part), level in zip(corners, CONFIDENCE_LEVEL * 2, strict=True):
+        budget = kind(model=part, hessian=part, covariance=part)
+        values = {"loss": loss, "mechanism": mechanism, "calibration": calibration, "budget": budget}
+        made = design(regularization=c, confidence_level=level, **values)
+        moments = fit_moments(X, y, loss=loss, regularization=c)
+        try:
+            found = private_intervals(X, y, design=made, rng=np.random.default_rng(0))
+            assert np.isfinite([found.low, found.high, found.sampling_se, found.privacy_se]).all()
+        except (InfeasibleDesignError, ConvergenceError):
+            pass  # said in words
+        for n in (1, 10**15):
+            try:
+                made_of_it = forecast(moments, design=made, n_records=n, n_draws=4)
+            except InfeasibleDesignError:
+                continue
+            lengths = [made_of_it.ci_length, made_of_it.vi_length, made_of_it.nonprivate_length, made_of_it.coverage]
+            assert np.isfinite(lengths).all()
+
+
+ALL_ALIKE = {
+    "a constant": np.ones((2000, 1)),
+    "one record": np.array([[0.3, 0.4]]),
+    "the same rows": np.tile([[0.7, 0.1]], (500, 1)),
+}
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("name", ALL_ALIKE)
+def test_a_forecast_without_sampling_error_is_finite(name: str, mechanism: str) -> None:
+    X = ALL_ALIKE[name]
+    c = 5.0 if len(X) == 1 else 0.05
+    moments = fit_moments(X, np.ones(len(X)), loss=Logistic(), regularization=c)
+    found = forecast(moments, design=design(mechanism=mechanism, regularization=c))
+    for values in (found.ci_length, found.vi_length, found.nonprivate_length, found.coverage):
+        assert np.isfinite(values).all()
+    assert (found.nonprivate_length < 1e-6).all()
+    assert 0.9 < found.coverage_mean <= 1.0
 
 
 def test_an_approximate_budget_is_stored_as_the_zcdp_it_becomes() -> None:
@@ -157,6 +236,43 @@ def test_a_part_of_the_budget_cannot_be_zero_or_less(bad: object) -> None:
             kind(model=1, hessian=1, covariance=bad)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": "1e300"}, "1e-12 <= epsilon=1E+300 <= 1e+06"),
+        ({"delta": "1e-400"}, "1e-300 <= delta=1E-400"),
+        ({"shares": None}, "shares to be a tuple of 3 amounts, got NoneType"),
+    ],
+)
+def test_an_approximate_budget_out_of_range_is_refused(change: dict[str, object], message: str) -> None:
+    values = {"epsilon": "1", "delta": "1e-6", "shares": ("0.5", "0.25", "0.25"), **change}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        ApproxDP(**values)  # type: ignore[arg-type]
+
+
+BAD_RUNS = [
+    ({"designs": iter([])}, "designs to be a list or tuple of Design, got"),
+    ({"designs": design()}, "designs to be a list or tuple of Design, got Design"),
+    ({"designs": np.array([design(), design()], dtype=object)}, "designs to be a list or tuple of Design, got ndarray"),
+    ({"designs": []}, "at least one design"),
+    ({"designs": [None]}, "Expected a Design"),
+    ({"n_variability": 1}, "n_variability=1 >= 2"),
+    ({"n_records": 2**24}, "n_records=16777216"),
+    *(({"n_jobs": bad}, f"n_jobs={bad!r} to be a whole number other than 0") for bad in (0, "2", 2.5, True)),
+    ({"progress": 5}, "progress=5 to be a function or None"),
+    ({"should_stop": True}, "should_stop=True to be a function or None"),
+    *(({"tolerance": bad}, f"1e-12 <= tolerance={bad!r} <= 0.01") for bad in (1e-300, 0.0, math.nan, 1.0, "1e-8")),
+]
+
+
+@pytest.mark.usefixtures("no_work")
+@pytest.mark.parametrize(("change", "message"), BAD_RUNS)
+def test_a_bad_run_is_refused_before_work(change: dict[str, object], message: str) -> None:
+    values = {"designs": [design()], "rng": np.random.default_rng(0), "n_variability": 4, "n_coverage": 4, **change}
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run_experiment(*table(), **values)  # type: ignore[arg-type]
+
+
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("bad", [0.0, -0.1, math.nan, math.inf])
 def test_a_fit_needs_a_penalty(bad: float) -> None:
@@ -167,6 +283,12 @@ def test_a_fit_needs_a_penalty(bad: float) -> None:
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
 def test_a_bad_width_is_refused(bad: float) -> None:
     with pytest.raises(ValueError, match=f"Expected h={bad} > 0 and finite"):
+        HuberSVM(h=bad)
+
+
+@pytest.mark.parametrize("bad", [1e-320, 1e-100, 1e308])
+def test_a_width_out_of_range_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"Expected 0.0001 <= h={bad} <= 1e+06")):
         HuberSVM(h=bad)
 
 
@@ -248,6 +370,11 @@ def test_a_forecast_refuses_what_its_moments_are_not_for(request: pytest.Fixture
     for bad in (0, -5, 2.5, True):
         with pytest.raises(ValueError, match=f"n_records={bad} to be a whole number >= 1"):
             forecast(moments, design=design(), n_records=bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"1 <= n_records=10+ <= 1e"):
+        forecast(moments, design=design(), n_records=10**200)
+    for other in (None, {}, "moments"):
+        with pytest.raises(ValueError, match=f"Expected moments .*got {type(other).__name__}"):
+            forecast(other, design=design())  # type: ignore[arg-type]
     with pytest.raises(InfeasibleDesignError, match=r"n_records=3\. The smallest c that works is"):
         forecast(moments, design=design(), n_records=3)
     with pytest.raises(AssertionError, match="work began"):
@@ -287,7 +414,7 @@ def test_wrong_kinds_of_argument_are_named() -> None:
         private_intervals(X, y, design=None, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="Expected loss"):
         fit_moments(X, y, loss="logistic", regularization=0.1)
-    for start in ([0.0], np.array([np.nan, 0.0])):
+    for start in ([0.0], np.array([np.nan, 0.0]), ["a", "b"], [1j, 0], [1e308, 1e308], [[0.0], [0.0, 1.0]]):
         with pytest.raises(ValueError, match="Expected start to hold 2"):
             fit_moments(X, y, loss=Logistic(), regularization=0.1, start=start)
 
@@ -302,7 +429,9 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
     for n_draws in (0, -4, 3, 2.5):
         with pytest.raises(ValueError, match="n_draws"):
             forecast(moments, design=good, n_draws=n_draws)
-    for contrasts in (np.ones(2), np.ones((1, 3))):
-        with pytest.raises(ValueError, match="contrasts"):
+    extreme = [[[1, 0], [x, 0]] for x in (0.0, math.nan, math.inf, 1e200, 1e-200)]
+    for contrasts in (np.ones(2), np.ones((1, 3)), np.ones((0, 2)), [["a", "b"]], [[1j, 0]], [[1], [1, 0]], *extreme):
+        with pytest.raises(ValueError, match=r"Expected .*contrasts"):
             forecast(moments, design=good, contrasts=contrasts)
+    assert forecast(moments, design=good, contrasts=[[1, 0]]).ci_length.shape == (1,)
     assert forecast(moments, design=good, n_records=np.int64(500)).n_records == 500

@@ -8,7 +8,7 @@ import pytest
 
 from tests.test_pages import charts_of, check, start
 from tests.test_reproduce import needs_data
-from ui import jobs
+from ui import jobs, reproduce
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "table4"])
@@ -64,6 +64,22 @@ def test_a_row_is_computed_again():
     assert job.state == "done"
     assert len(job.found) == 8
     assert any("8 of 8 cells" in s.value for s in app.success)
+
+
+def test_a_reload_finds_its_cells_again(monkeypatch):
+    monkeypatch.setattr(jobs.CellsJob, "_execute", lambda self: self.stop.wait(30) and False)
+    monkeypatch.setattr(reproduce, "_has_data", lambda _: True)
+    app = start("reproduce")
+    app.selectbox(key="what").set_value("table3").run()
+    app.button(key="start_cells").click().run()
+    check(app)
+    key = app.session_state["cells_job"]
+    assert app.query_params["cells_job"] in (key, [key])
+    again = start("reproduce", cells_job=key)
+    again.selectbox(key="what").set_value("table3").run()
+    again.button(key="cancel_cells").click().run()
+    check(again)
+    assert jobs.QUEUE.find(key).stop.is_set()
 
 
 @needs_data

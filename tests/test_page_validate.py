@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 
 import pytest
@@ -144,6 +145,46 @@ def test_settings_and_results_must_belong_together():
     document["combinations"] = [["zcdp", "objective", "logistic"], ["zcdp", "output", "logistic"]]
     with pytest.raises(ValueError, match="belong together"):
         validate.read_document(json.dumps(document).encode())
+
+
+def test_a_damaged_document_is_refused_in_a_sentence():
+    app = open_validate()
+    run_through(app)
+    good = document_of(app).decode()
+    breaks = [
+        lambda d: d["result"]["designs"][0].update(budget=["9", "9", "9"]),
+        lambda d: d["result"]["designs"][0].update(regularization=0.5),
+        lambda d: d["result"]["designs"][0].update(confidence_level=0.9),
+        lambda d: d["result"].update(n_records=99),
+        lambda d: d["result"].update(n_covered=0),
+        lambda d: d["result"].update(n_done=math.inf),
+        lambda d: d["settings"].update(split="0.1~1E-50~0.1"),
+        lambda d: d["settings"].update(d="4"),
+        lambda d: d.update(seed=math.nan),
+    ]
+    for break_it in breaks:
+        document = json.loads(good)
+        break_it(document)
+        with pytest.raises(ValueError, match=r"^its? "):
+            validate.read_document(json.dumps(document).encode())
+    with pytest.raises(ValueError, match="not a document"):
+        validate.read_document(b"[" * 100_000)
+
+
+def test_a_document_without_spread_is_drawn():
+    app = open_validate()
+    run_through(app)
+    document = json.loads(document_of(app))
+    document["result"]["designs"][0]["vi_length_mean"] = 0
+    app.file_uploader(key="open_result").upload("r.json", json.dumps(document).encode(), "application/json").run()
+    app.button(key="show_opened").click().run()
+    check(app)
+    assert len(charts_of(app)) == 2
+
+
+def test_a_simulation_that_is_no_longer_kept_is_said():
+    app = open_validate(job="gone")
+    assert any("no longer kept" in i.value for i in app.info)
 
 
 def test_what_cannot_run_is_said_and_not_started():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpci_core.privacy import zcdp_to_epsilon
 from ui.settings import Settings, from_query
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -209,10 +210,14 @@ def test_a_broken_link_is_said_in_words():
     assert any("cannot be used" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("page", ["explore", "validate"])
+@pytest.mark.parametrize("page", ["home", "explore", "validate"])
 @pytest.mark.parametrize(
     "query",
     [
+        {"split": "1E-400~1~1"},
+        {"split": "0.1~1E-50~0.1"},
+        {"split": "500~250~250"},
+        {"currency": "approx", "split": "10~5~5"},
         {"names": "<script>alert(1)</script>"},
         {"names": "age~age"},
         {"d": "1000"},
@@ -228,9 +233,48 @@ def test_a_broken_link_is_said_in_words():
 def test_no_link_breaks_a_page(query, page):
     app = start(page, **query)
     assert now(app).d <= 36
-    if page == "explore":
-        assert any("cannot be used" in w.value for w in app.warning)
-        assert "script" not in " ".join(w.value for w in app.warning)
+    assert any("cannot be used" in w.value for w in app.warning)
+    assert "script" not in " ".join(w.value for w in app.warning)
+    app.number_input(key="total_number").set_value(2.0).run()
+    check(app)
+    assert not any("cannot be used" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize(("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")])
+@pytest.mark.parametrize("page", ["home", "explore"])
+def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
+    app = start(page, currency=currency, epsilon=epsilon)
+    shown = app.number_input(key="total_number").value
+    spent = charts_of(app)[0]["layout"]["meta"]["total"]
+    assert shown == float(epsilon)
+    assert (spent if currency == "pure" else zcdp_to_epsilon(spent, 1e-6)) == pytest.approx(shown)
+    assert not any("cannot be used" in w.value for w in app.warning)
+
+
+def test_a_budget_that_cannot_be_paired_is_said_in_words():
+    app = start(delta="0.1", currency="zcdp", split="0.0002~0.0002~0.0001", definitions="pure~zcdp")
+    assert any("which no pure budget can match" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize(("key", "amount"), [("hessian", 1e-30), ("model", 1e-320)])
+def test_a_tiny_part_is_refused_at_its_control(key, amount):
+    app = start()
+    before = now(app)
+    app.number_input(key=f"{key}_number").set_value(amount).run()
+    check(app)
+    assert now(app) == before
+    assert any("must be at least" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize("key", ["total", "n", "c", "level", "d", "model", "hessian", "covariance"])
+def test_an_emptied_field_keeps_its_value(key):
+    app = start()
+    before = now(app)
+    app.number_input(key=f"{key}_number").set_value(None).run()
+    check(app)
+    assert now(app) == before
+    assert app.number_input(key=f"{key}_number").value is not None
+    assert not app.warning
 
 
 def test_the_link_restores_the_settings():
@@ -260,6 +304,28 @@ def test_a_declared_file_is_explored_and_stays_in_its_session():
     other.run()
     assert "upload" not in other.session_state
     assert now(other).dataset == "census"
+
+
+def test_a_target_of_numbers_with_a_point_can_be_chosen():
+    app = start()
+    upload(app, ("a,t\n" + "\n".join(f"{i % 7},{'1.0' if i % 3 else '0.5'}" for i in range(200))).encode())
+    app.selectbox(key="upload_target").set_value("t").run()
+    assert app.selectbox(key="upload_positive_t").options == ["0.5", "1"]
+    app.selectbox(key="upload_positive_t").set_value("1").run()
+    check(app)
+    assert app.session_state["upload"].schema.positive == "1"
+
+
+def test_a_file_whose_numbers_overflow_ends_in_a_sentence():
+    app = start()
+    upload(
+        app, ("a,b,ill\n" + "\n".join(f"{'-' * (i % 2)}1e308,{i % 5},{'yn'[i % 3 > 0]}" for i in range(50))).encode()
+    )
+    app.selectbox(key="upload_target").set_value("ill").run()
+    app.selectbox(key="upload_positive_ill").set_value("y").run()
+    check(app)
+    assert now(app).dataset == "upload"
+    assert len(app.session_state["upload"].schema.features) == 1
 
 
 def test_a_private_file_is_not_opened():

@@ -278,6 +278,15 @@ def test_proposal() -> None:
         propose_schema(frame[["id", "t"]], "t", "y")
 
 
+@pytest.mark.parametrize("ends", [(-1e308, 1e308), (0.0, 5e-324), (-1e30, 1e30)])
+def test_numbers_too_far_apart_or_too_close_are_left_out(ends: tuple[float, float]) -> None:
+    schema = propose_schema(pd.DataFrame({"x": ends, "k": [1, 2], "t": ["y", "n"]}), "t", "y")
+    assert schema.feature_names == ("k",)
+    assert "'x' is left out" in schema.notes[0]
+    with pytest.raises(ValueError, match="column 'x'"):
+        NumericColumn("x", *ends)
+
+
 def test_levels_up_to_fifty_are_proposed() -> None:
     def proposal(n: int) -> Schema:
         return propose_schema(pd.DataFrame({"x": range(n), "k": [f"k{i}" for i in range(n)], "t": [1] * n}), "t", "1")

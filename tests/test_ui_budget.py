@@ -82,6 +82,12 @@ def test_an_amount_that_leaves_nothing_is_refused(amount):
         from_shares(Decimal(1)).with_part(0, Decimal(amount))
 
 
+@pytest.mark.parametrize("amount", ["1e-30", "1e-320", "9e-9"])
+def test_an_amount_that_noise_would_drown_is_refused(amount):
+    with pytest.raises(ValueError, match=r"at least 0\.00000001"):
+        from_shares(Decimal(1)).with_part(1, Decimal(amount))
+
+
 def test_parts_that_do_not_add_up_cannot_exist():
     with pytest.raises(ValueError, match="add up"):
         Split(Decimal(1), (Decimal("0.5"), Decimal("0.25"), Decimal("0.24")))

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpci_core.privacy import pure_to_zcdp, zcdp_to_epsilon
+from dpci_core import InfeasibleDesignError
+from dpci_core.privacy import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
 from ui.budget import from_shares
 from ui.controls import convert_currency
-from ui.settings import SWEEPS, Settings, from_query
+from ui.settings import LIMITS, SWEEPS, Settings, from_query
+from ui.text import c_sentence
 
 some_settings = st.builds(
     Settings,
@@ -57,6 +59,11 @@ def test_the_default_needs_no_parameters():
         ("split", "1~2"),
         ("split", "1~2~NaN"),
         ("split", "1~2~-1"),
+        ("split", "1E-400~1~1"),
+        ("split", "0.1~1E-50~0.1"),
+        ("split", "1E+999999~1~1"),
+        ("split", "500~250~250"),
+        ("split", "0.01~0.01~0.01"),
         ("currency", "euro"),
         ("definitions", ""),
         ("losses", "hinge"),
@@ -69,6 +76,55 @@ def test_a_broken_link_keeps_the_default_and_names_what_it_ignored(name, text):
     restored, bad = from_query({name: text, "unknown": "x"})
     assert bad == (name,)
     assert restored == Settings()
+
+
+@pytest.mark.parametrize(
+    ("query", "ignored"),
+    [
+        ({}, ()),
+        ({"epsilon": "0.1"}, ()),
+        ({"epsilon": "0.123456789012345", "delta": "1e-9"}, ()),
+        ({"split": "10~5~5"}, ("split",)),
+        ({"epsilon": "2", "split": "0.5~0.25~0.25"}, ("split",)),
+        ({"epsilon": "1e99"}, ("epsilon",)),
+    ],
+    ids=str,
+)
+def test_the_parts_of_a_link_spend_the_epsilon_that_is_shown(query, ignored):
+    restored, bad = from_query({"currency": "approx", **query})
+    assert bad == ignored
+    assert restored.split.total == epsilon_to_zcdp(float(restored.epsilon), float(restored.delta))
+    assert zcdp_to_epsilon(float(restored.split.total), float(restored.delta)) == pytest.approx(float(restored.epsilon))
+    assert [round(restored.split.share(i)) for i in range(3)] == [50, 25, 25]
+
+
+@pytest.mark.parametrize("delta", ["1e-6", "1e-15", "0.1"])
+@pytest.mark.parametrize("epsilon", [0.05, 1 / 3, 10.0])
+def test_a_link_restores_an_approximate_budget_with_its_shares(epsilon, delta):
+    wanted = convert_currency(Settings(delta=delta), "approx").with_epsilon(epsilon)
+    wanted = replace(wanted, split=wanted.split.with_share(0, 30.0).toggled(1))
+    assert from_query(wanted.to_query()) == (wanted, ())
+
+
+@pytest.mark.parametrize("chosen", ["pure", "zcdp", "approx"])
+@pytest.mark.parametrize("typed", ["pure", "zcdp", "approx"])
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_new_currency_stays_in_the_range_of_its_control(typed, chosen, end):
+    limit = LIMITS[typed][end]
+    now = convert_currency(Settings(delta="1e-9"), typed)
+    now = now.with_epsilon(limit) if typed == "approx" else replace(now, split=from_shares(Decimal(repr(limit))))
+    moved = convert_currency(now, chosen)
+    low, high = LIMITS[chosen]
+    assert low <= float(moved.epsilon if chosen == "approx" else moved.split.total) <= high
+    assert from_query(moved.to_query()) == (moved, ())
+
+
+def test_a_rho_that_means_epsilon_0_has_no_pair_and_says_so():
+    now = Settings(currency="zcdp", delta="0.1", split=from_shares(Decimal("0.0005")), definitions=("pure", "zcdp"))
+    with pytest.raises(InfeasibleDesignError, match=r"epsilon = 0 at delta = 0\.1.* smaller delta or a larger budget"):
+        now.budget("pure")
+    assert "above" in c_sentence(now)
+    assert "above" not in c_sentence(replace(now, definitions=("pure",)))
 
 
 def test_combinations_are_the_product_of_the_choices():

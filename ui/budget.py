@@ -10,6 +10,8 @@ DIGITS = 4
 """Significant digits of the total to which parts are rounded; the last free part takes up the rest."""
 SMALLEST_SHARE = Decimal("0.01")
 """No part is ever moved below this share of the total by moving another."""
+SMALLEST_PART = Decimal("1e-8")
+"""No part is smaller: its noise would drown everything, and 1 % of the smallest total is well above."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Split:
     def __post_init__(self) -> None:
         if sum(self.parts) != self.total:
             raise ValueError(f"Expected parts to add up to total={self.total}, got {sum(self.parts)}.")
-        if min(self.parts) <= 0:
-            raise ValueError(f"Expected every part > 0, got {min(self.parts)}.")
+        if min(self.parts) < SMALLEST_PART:
+            raise ValueError(f"Expected every part >= {SMALLEST_PART}, got {min(self.parts)}.")
 
     def share(self, index: int) -> float:
         """Share of one part in percent."""
@@ -58,6 +60,8 @@ class Split:
         room = self.total - fixed - len(others) * SMALLEST_SHARE * self.total
         if not 0 < amount <= room:
             raise ValueError(f"This part can be at most {room:f} here, so that something is left for the others.")
+        if amount < SMALLEST_PART:
+            raise ValueError(f"This part must be at least {SMALLEST_PART:f}: with less, its noise drowns everything.")
         parts = list(self.parts)
         parts[index] = amount
         rest = self.total - fixed - amount

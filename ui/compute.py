@@ -168,6 +168,9 @@ def compute(settings: Settings, source: Source) -> View:
 def _outcome(settings: Settings, records: Records, combination: Combination, store: Store) -> Outcome:
     try:
         design = settings.design(combination)
+    except ValueError as problem:  # a paired budget can leave the range of a design
+        return Outcome(combination, None, None, str(problem))
+    try:
         moments = store.moments(records, design.loss, settings.c)
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:

@@ -26,6 +26,12 @@ DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
 _REFUSED = "refused"
 
 
+def link_problem() -> None:
+    """Say what the link held but could not be used."""
+    if bad := state.link_problem():
+        st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
+
+
 def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, note: str, help: str) -> None:
     """A logarithmic slider and a number field for one value, with the sentence that moves with it."""
     low, high = grid[0], grid[-1]
@@ -49,6 +55,7 @@ def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply
         f"{label}, typed",
         min_value=low,
         max_value=high,
+        value=None,  # otherwise an emptied field would become the smallest value instead of keeping its own
         step=1 if is_whole else None,
         format="%d" if is_whole else "%.6g",
         key=f"{key}_number",
@@ -156,9 +163,10 @@ def convert_currency(now: Settings, chosen: Currency) -> Settings:
     epsilon = float(f"{min(max(_epsilon(now), LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
     shares = tuple(f"{part / now.split.total:.6g}" for part in now.split.parts)
     rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
-    pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else rho
-    if chosen == "zcdp" and now.currency == "approx":
-        pot = now.split.total
+    if now.currency == "approx":
+        rho = now.split.total
+    low, high = (Decimal(repr(limit)) for limit in LIMITS["zcdp"])
+    pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else min(max(rho, low), high)
     moved = replace(now, currency=chosen, split=from_shares(pot, (shares[0], shares[1], shares[2])))
     return moved.with_epsilon(epsilon) if chosen == "approx" else moved
 
@@ -202,6 +210,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
     middle.number_input(
         f"{text.PART_NAMES[name]}, amount",
         min_value=0.0,
+        value=None,
         step=None,
         format="%.6g",
         key=f"{name}_number",

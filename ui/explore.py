@@ -36,7 +36,7 @@ def page() -> None:
         "Publishing a model about people with a privacy guarantee means adding noise. **Move the budget and see how "
         "long the confidence intervals of the coefficients become**, next to the shortest they could be."
     )
-    _link_problem()
+    controls.link_problem()
     with st.sidebar:
         ready = sidebar()
     if not ready:
@@ -74,12 +74,6 @@ def feature_names() -> tuple[str, ...]:
         kept = state.upload()
         return kept.schema.feature_names if kept else ()
     return datasets.feature_names(state.settings().dataset)
-
-
-def _link_problem() -> None:
-    bad = st.session_state.pop("link_problem", ())
-    if bad:
-        st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
 
 
 def _data_controls() -> None:

@@ -20,6 +20,7 @@ def page() -> None:
         "The noise makes every confidence interval longer. **How much longer is up to the privacy budget: move it.**"
     )
     demo = _demo_settings(state.settings())
+    controls.link_problem()
     left, right = st.columns([2, 3], gap="large")
     with left:
         controls.total_control(demo)

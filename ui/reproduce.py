@@ -163,8 +163,11 @@ def _recent() -> dict[str, Reproduced]:
 
 
 def _job() -> jobs.CellsJob | None:
-    job = jobs.QUEUE.find(st.session_state.get(_JOB, ""))
-    return job if isinstance(job, jobs.CellsJob) else None
+    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
+    if not isinstance(job, jobs.CellsJob):
+        return None
+    st.session_state[_JOB] = job.key
+    return job
 
 
 def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:

@@ -15,6 +15,9 @@ from ui.compute import LRU, PUBLIC, Source, Store, Upload
 from ui.settings import Settings, from_query
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
+_LINK_PROBLEM, _LINK_JOBS = "link_problem", "link_jobs"
+_JOBS = ("job", "cells_job")
+"""Names in session and link of the keys of a simulation and of cells that are computed again."""
 MAX_PINS = 3
 
 
@@ -24,9 +27,15 @@ def settings() -> Settings:
         read, unreadable = from_query({k: str(v) for k, v in st.query_params.items()})
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
-        st.session_state["link_problem"] = (*unreadable, *unfit)
-        st.session_state["link_job"] = st.query_params.get("job")
+        st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit)
+        st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
+
+
+def job_key(name: str) -> str | None:
+    """The key of this session's job of one kind; after a reload the link still knows it."""
+    settings()
+    return st.session_state.get(name) or st.session_state[_LINK_JOBS][name]  # type: ignore[no-any-return]
 
 
 def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
@@ -48,8 +57,14 @@ def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
 
 
 def put(new: Settings) -> None:
-    """Replace the settings."""
+    """Replace the settings; what was wrong with the link no longer matters then."""
     st.session_state[_SETTINGS] = new
+    st.session_state.pop(_LINK_PROBLEM, None)
+
+
+def link_problem() -> tuple[str, ...]:
+    """Names of what the link held but could not be used, until a setting is changed."""
+    return st.session_state.get(_LINK_PROBLEM, ())  # type: ignore[no-any-return]
 
 
 def update(**changes: Any) -> None:
@@ -63,8 +78,9 @@ def mirror_to_link() -> None:
     if now.dataset == "upload":
         now = replace(now, dataset="census", names=())
     query = now.to_query()
-    if (job := st.session_state.get("job")) and settings().dataset != "upload":
-        query["job"] = job  # a reload finds its simulation again
+    for name in _JOBS:  # a reload finds them again; cells are never of an uploaded file
+        if (job := st.session_state.get(name)) and (name == "cells_job" or settings().dataset != "upload"):
+            query[name] = job
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dpci_core.design import Design
+from dpci_core.errors import InfeasibleDesignError
 from dpci_core.privacy import (
     analytic_gaussian_epsilon,
     approx_risk,
@@ -140,7 +141,10 @@ def c_sentence(settings: Settings) -> str:
     for combination in settings.combinations:
         if combination.mechanism == "objective":
             design_loss = settings.loss(combination.loss)
-            part = to_float_down(settings.budget(combination.definition).model)
+            try:
+                part = to_float_down(settings.budget(combination.definition).model)
+            except InfeasibleDesignError:
+                continue  # no budget can be paired, so nothing is drawn for this combination
             epsilon = part if combination.definition == "pure" else math.sqrt(2 * part)
             smallest.append(smallest_regularization(epsilon=epsilon, n_records=settings.n, loss=design_loss))
     rule = f" Objective perturbation needs c above {number(max(smallest), 2)} here." if smallest else ""

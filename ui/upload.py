@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpci_core.datasets import read_upload
 from dpci_core.errors import DataRejectedError
-from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, Source, encode, propose_schema
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, Source, as_text, encode, propose_schema
 from ui import state
 from ui.compute import Upload
 
@@ -83,7 +83,7 @@ def _choose_target(frame: pd.DataFrame) -> _Choice | None:
     if target is None:
         st.caption("Choose the column whose value the model predicts.")
         return None
-    levels = sorted({str(v) for v in frame[target].dropna().unique()[:50]})
+    levels = sorted({as_text(v) for v in frame[target].dropna().unique()[:50]})
     positive = st.selectbox("Its value that counts as “yes”", levels, index=None, key=f"upload_positive_{target}")
     if positive is None:
         st.caption("Everything else counts as “no”.")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from dpci_core import Design, ExperimentResult, InfeasibleDesignError
+from dpci_core import Design, ExperimentResult
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, explore, jobs, simulation_charts, state, text
+from ui import charts, compute, controls, explore, jobs, simulation_charts, state, text
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
 from ui.simulation_charts import Comparison
@@ -42,6 +43,8 @@ def page() -> None:
         "is resampled again and again, every time the whole private procedure runs, and we count how often its "
         "intervals contain the coefficient."
     )
+    state.settings()  # reads the link
+    controls.link_problem()
     with st.sidebar:
         ready = explore.sidebar()
     if not ready:
@@ -69,8 +72,7 @@ def _view() -> compute.View | None:
 
 def current_job() -> jobs.Job | None:
     """The job of this session; after a reload the link still knows its key."""
-    key = st.session_state.get(_JOB) or st.session_state.get("link_job")
-    job = jobs.QUEUE.find(str(key)) if key else None
+    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
     if isinstance(job, jobs.Job) and (not job.is_private_to_session or _JOB in st.session_state):
         st.session_state[_JOB] = job.key
         return job
@@ -194,10 +196,14 @@ def _finished() -> _Finished | None:
 def _results(view: compute.View) -> None:
     found = _finished()
     if found is None:
-        st.caption("No simulation yet for this session: choose how thorough and start.")
+        if state.job_key(_JOB) and current_job() is None:
+            st.info("The simulation of this link is no longer kept, because the server was restarted. Start it again.")
+        else:
+            st.caption("No simulation yet for this session: choose how thorough and start.")
         return
     st.subheader("Result")
-    if _about(found.settings) != _about(view.settings) or found.digest != view.records.digest:
+    is_same = _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
+    if not is_same or not set(found.combinations) <= set(_designs(view)):
         st.warning(f"**These results are of other settings**: {found.assumptions}.")
         if not state.admissible(found.settings)[1]:
             st.button("Go back to those settings", key="restore", on_click=state.put, args=(found.settings,))
@@ -227,7 +233,7 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
     rows = []
     for combination, one in zip(found.combinations, found.result.designs, strict=True):
         made = forecasts[combination]
-        share = one.vi_length_mean_se / one.vi_length_mean
+        share = one.vi_length_mean_se / one.vi_length_mean if one.vi_length_mean else np.nan
         rows.append(
             Comparison(
                 combination=combination,
@@ -321,14 +327,36 @@ def read_document(content: bytes) -> _Finished:
     if len(content) > MAX_DOCUMENT:
         raise ValueError("it is larger than 5 MB.")
     try:
-        document: Any = json.loads(content.decode())
+        document: Any = json.loads(content.decode(), parse_constant=_no_number)
         assert document["kind"] == "dpci simulation"
         settings, bad = from_query({str(k): str(v) for k, v in document["settings"].items()})
         combinations = tuple(Combination(*map(str, c)) for c in document["combinations"])  # type: ignore[arg-type]
         result = ExperimentResult.from_record(document["result"])
         words, digest, seed = str(document["assumptions"]), str(document["digest"]), int(document["seed"])
-    except (KeyError, TypeError, AttributeError, AssertionError, UnicodeDecodeError, InfeasibleDesignError):
+    except (KeyError, TypeError, AttributeError, AssertionError, UnicodeDecodeError, RecursionError, OverflowError):
         raise ValueError("it is not a document of this page.") from None
-    if bad or set(combinations) - set(settings.combinations) or len(combinations) != len(result.designs):
+    if bad or not _belong_together(settings, combinations, result):
         raise ValueError("its settings and its results do not belong together.")
     return _Finished(settings, words, digest, combinations, seed, result)
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"it holds {text}, which is no number.")
+
+
+def _belong_together(settings: Settings, combinations: tuple[Combination, ...], result: ExperimentResult) -> bool:
+    """Whether every result is of the design that these settings make, of as many coefficients."""
+    if set(combinations) - set(settings.combinations) or len(combinations) != len(result.designs):
+        return False
+    p = 1 + (len(settings.names) or settings.d)
+    return (result.n_records, result.n_covered > 0) == (settings.n, True) and all(
+        _is_same(settings.design(combination), one.design) and len(one.theta_hat) == p
+        for combination, one in zip(combinations, result.designs, strict=True)
+    )
+
+
+def _is_same(one: Design, other: Design) -> bool:
+    """Equal designs, but for the last digits of a paired budget, which machines round differently."""
+    parts = zip(one.budget.parts, other.budget.parts, strict=True)
+    is_close = all(math.isclose(a, b, rel_tol=1e-9) for a, b in parts)
+    return one.definition == other.definition and is_close and replace(one, budget=other.budget) == other

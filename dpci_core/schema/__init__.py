@@ -1,7 +1,7 @@
 """Declared columns, and the encoding that turns a table into records of norm at most 1."""
 
 from dpci_core.schema.declare import CONSTANT, CategoricalColumn, Column, NumericColumn, Schema
-from dpci_core.schema.encode import design_matrix, encode, target_signs
+from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs
 from dpci_core.schema.propose import MAX_LEVELS, propose_schema, round_outward
 from dpci_core.schema.records import NORM_MARGIN, Encoding, Records, Source, make_records
 
@@ -16,6 +16,7 @@ __all__ = [
     "Records",
     "Schema",
     "Source",
+    "as_text",
     "design_matrix",
     "encode",
     "make_records",

@@ -8,6 +8,8 @@ from typing import Any
 
 CONSTANT = "constant"
 """Name of the last coefficient."""
+SPAN = (1e-30, 1e30)
+"""Smallest and largest distance between the bounds of a number, so that slopes in its units can be squared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,11 @@ class NumericColumn:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
             raise ValueError(f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}.")
+        if not SPAN[0] <= self.high - self.low <= SPAN[1]:
+            raise ValueError(
+                f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to be "
+                f"{SPAN[0]:g} to {SPAN[1]:g} apart."
+            )
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.errors import DataRejectedError
-from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.declare import SPAN, CategoricalColumn, Column, NumericColumn, Schema
 from dpci_core.schema.encode import as_text
 
 MAX_LEVELS = 50
@@ -52,8 +52,10 @@ def _propose(series: pd.Series[Any], name: str) -> Column | str:
         values = values[np.isfinite(values)]
         if len(values) == 0 or values.min() == values.max():
             return f"Column {name!r} is left out: it holds no two different numbers."
-        low, high = round_outward(float(values.min()), float(values.max()))
-        return NumericColumn(name, low, high)
+        low, high = float(values.min()), float(values.max())
+        if not SPAN[0] <= high - low <= SPAN[1] / 10.0:  # rounding outward takes less than the factor 10
+            return f"Column {name!r} is left out: its numbers are too far apart or too close together to be scaled."
+        return NumericColumn(name, *round_outward(low, high))
     if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         return f"Column {name!r} is left out: it holds dates or times."
     n_distinct = int(series.nunique())
