@@ -34,6 +34,7 @@ from tests.test_audit import H_WIDTH, LOSSES, N_SAMPLES, NEIGHBOUR, TABLE, ident
 
 Array = np.ndarray
 Pair = tuple[Array, Array]
+Ends = tuple[float, float]
 COST = 1.53
 """Units of kappa^2 that curvature adds to rho."""
 TILT_FACTOR = 1.152
@@ -289,7 +290,7 @@ def turned_round_with(others: list[float]) -> Pair:
     return np.vstack([TURNED_ROUND[0], fixed]), np.vstack([TURNED_ROUND[1], fixed])
 
 
-def random_setting(kind: str, rng: np.random.Generator, kappas: Pair, sds: Pair) -> Setting:
+def random_setting(kind: str, rng: np.random.Generator, kappas: Ends, sds: Ends) -> Setting:
     """kappa and s between two ends, uniform in their logarithms."""
     kappa, sd = (float(np.exp(rng.uniform(*np.log(ends)))) for ends in (kappas, sds))
     return Setting(*KINDS[kind], kappa, sd)
