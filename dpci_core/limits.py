@@ -10,8 +10,8 @@ from dpci_core.errors import check_count, check_positive, check_probability, che
 REGULARIZATION = (1e-10, 1e6)
 """c. With `HUBER_WIDTH` it bounds the condition number of a Hessian by 1e14, so that it can be solved with."""
 HUBER_WIDTH = (1e-4, 1e6)
-BUDGET_PART = (1e-12, 1e6)
-"""Epsilon or rho of one of the three releases."""
+BUDGET_PART = (1e-12, 1e20)
+"""Epsilon or rho of one of the three releases; the upper end is no privacy at all, as a limit to compare with."""
 DELTA = (1e-300, 1.0 - 1e-12)
 CONFIDENCE_LEVEL = (1e-6, 1.0 - 1e-9)
 MOST_RECORDS = 10**15

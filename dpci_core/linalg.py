@@ -32,7 +32,9 @@ def lift(values: Array, floor: float) -> Array:
 
     The second acts only where noise exceeds the floor 1e13 times: the matrix would not be positive definite there.
     """
-    resolved = _RESOLVED * values.max(axis=-1, keepdims=True) if floor > 0.0 else 0.0
+    if floor <= 0.0:
+        return np.maximum(values, floor)
+    resolved = _RESOLVED * values.max(axis=-1, keepdims=True)
     return np.asarray(np.maximum(values, np.maximum(floor, resolved)))
 
 

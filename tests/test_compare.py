@@ -307,7 +307,7 @@ def test_sets_that_are_missing_are_named_with_the_way_to_get_them(no_public_sets
             assert f"python -m dpci_core data get {table.dataset}" in told.err
     assert "26 of 278 cells to run" in told.err
     assert len(read_comparisons(file)) == 26  # what can be run is
-    assert {row["coverage_se"] for row in json.loads(told.out)} == {None}  # of a single replicate
+    assert len(json.loads(told.out)) == 26
     assert "NaN" not in told.out
     assert set(missing_sets(SETS)) == set(SETS) - {"census-10"}
 

@@ -157,11 +157,11 @@ def test_a_bad_design_cannot_be_made(change: dict[str, object], message: str) ->
 
 
 @pytest.mark.parametrize("part", ["model", "hessian", "covariance"])
-@pytest.mark.parametrize("amount", ["1e-400", "1e-320", "1e-13", "1.1e6", "1e300"])
+@pytest.mark.parametrize("amount", ["1e-400", "1e-320", "1e-13", "1.1e20", "1e300"])
 def test_a_part_out_of_range_is_named_with_the_amount_given(part: str, amount: str) -> None:
     for kind in (PureDP, ZCDP):
         budget = kind(**{"model": 1, "hessian": 1, "covariance": 1, part: amount})  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=re.escape(f"1e-12 <= budget.{part}={Decimal(amount)} <= 1e+06")):
+        with pytest.raises(ValueError, match=re.escape(f"1e-12 <= budget.{part}={Decimal(amount)} <= 1e+20")):
             design(budget=budget)
 
 
@@ -239,7 +239,7 @@ def test_a_part_of_the_budget_cannot_be_zero_or_less(bad: object) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon": "1e300"}, "1e-12 <= epsilon=1E+300 <= 1e+06"),
+        ({"epsilon": "1e300"}, "1e-12 <= epsilon=1E+300 <= 1e+20"),
         ({"delta": "1e-400"}, "1e-300 <= delta=1E-400"),
         ({"shares": None}, "shares to be a tuple of 3 amounts, got NoneType"),
     ],
