@@ -169,6 +169,7 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
         "regularization": design.regularization,
         "confidence_level": design.confidence_level,
         "calibration": asdict(design.switches),
+        "target": design.target,
         "n_failed": result.n_failed,
         **{name: [_plain(x) for x in getattr(result, name)] for name in _ARRAYS},
         **{name: _plain(getattr(result, name)) for name in _NUMBERS},
@@ -186,6 +187,7 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
         regularization=float(record["regularization"]),
         confidence_level=float(record["confidence_level"]),
         calibration=Calibration(**record["calibration"]),
+        target=record["target"],
     )
     p = len(record["theta_hat"])
     values: dict[str, Any] = {k: _numbers(record, k, p) for k in _ARRAYS}

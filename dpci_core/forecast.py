@@ -76,12 +76,14 @@ class Validity:
 class Forecast:
     """Expected lengths and coverage of a design; arrays (p,), or (k,) where k contrasts were asked for.
 
-    ci_length and its standard deviation over the matrix noise; vi_length, the variability interval of the private
-    estimates; nonprivate_length, without any noise; coverage of the interval under the true law of the estimate;
-    flat_share, in which share of releases a coefficient is marked because an unpenalised target is out of reach;
-    usefulness, whether a release of this design could say anything (`planner.remedies` says what would help).
+    estimate, what the intervals lie around on average; ci_length and its standard deviation over the matrix noise;
+    vi_length, the variability interval of the private estimates; nonprivate_length, without any noise; coverage of the
+    interval under the true law of the estimate; flat_share, in which share of releases a coefficient is marked because
+    an unpenalised target is out of reach; usefulness, whether a release of this design could say anything
+    (`planner.remedies` says what would help).
     """
 
+    estimate: Array
     ci_length: Array
     ci_length_sd: Array
     vi_length: Array
@@ -98,6 +100,25 @@ class Forecast:
     usefulness: Usefulness
     n_records: int
     design: Design
+
+    @property
+    def shortfall(self) -> str:
+        """Where sharp intervals stay longer than they usually do: why, in a sentence; empty elsewhere."""
+        ratio = self.ci_length_mean / self.vi_length_mean
+        expected = _EXPECTED[len(self.ci_length) > 21]
+        if not self.design.switches.noise_aware or ratio <= expected:
+            return ""
+        part, noise = max(("Hessian", self.validity.r1), ("gradient covariance", self.validity.r2), key=lambda x: x[1])
+        of_what = "its smallest eigenvalue" if part == "Hessian" else "the variance it estimates"
+        return (
+            f"{ratio:.2f} times the variability interval, where sharp intervals usually reach {expected:g}: the noise "
+            f"on the {part} is {noise:.2g} times {of_what}. More budget for it, more records or a larger c help."
+        )
+
+
+_EXPECTED = {False: 1.05, True: 1.12}
+"""Length against the variability interval that a sharp interval reaches where the matrices are released well; the key
+says whether there are more than 20 features."""
 
 
 def forecast(
@@ -148,6 +169,7 @@ def forecast(
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level)
     return Forecast(
+        estimate=goal.value,
         ci_length=2.0 * q.mean(axis=0),
         ci_length_sd=2.0 * q.std(axis=0),
         vi_length=vi,

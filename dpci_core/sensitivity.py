@@ -68,6 +68,13 @@ def _round_up_3_digits(x: float) -> float:
     return (math.floor(x / unit * (1.0 + 1e-9)) + 1) * unit
 
 
+def smallest_gaussian_regularization(*, rho: float, n_records: int, loss: Loss) -> float:
+    """Return t/(2n) sqrt(1.53/rho): Gaussian objective perturbation needs c above it."""
+    check_positive(rho=rho)
+    check_count(n_records=n_records)
+    return loss.max_curvature / (2.0 * n_records) * math.sqrt(CURVATURE_COST / rho)
+
+
 def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, loss: Loss) -> float:
     """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of a Gaussian tilt.
 
@@ -90,7 +97,7 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
     left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho
     if left <= 0.0:
-        smallest = loss.max_curvature / (2.0 * n_records) * math.sqrt(CURVATURE_COST / rho)
+        smallest = smallest_gaussian_regularization(rho=rho, n_records=n_records, loss=loss)
         raise InfeasibleDesignError(
             f"Expected regularization={regularization!r} > {smallest:.6g} for Gaussian objective perturbation with "
             f"this budget and n_records={n_records}.",

@@ -144,7 +144,7 @@ def interval_chart(
         y = base + (many - 1) / 2 - place
         style = item.combination.style
         parts = (
-            ("private", item.ci_length, style.colour, 11, 0.45),
+            ("private", item.ci_length, style.colour, 11, style.opacity),
             ("variability", item.vi_length, style.colour, 5, 1.0),
             ("non-private", item.nonprivate_length, _QUIET, 2, 1.0),
         )
@@ -221,7 +221,7 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
 
 def _outline(marker: str) -> dict[str, object]:
     """White around a filled marker; an open one is drawn by its own line."""
-    return {"width": 2} if marker.endswith("-open") else {"color": "white", "width": 1}
+    return {"width": 2} if "-open" in marker else {"color": "white", "width": 1}
 
 
 def _short(name: str, width: int = 22) -> str:
@@ -320,7 +320,7 @@ def _sweep_traces(fig: go.Figure, curve: SweepCurve) -> None:
         **group,
     )
     firm = np.array([g == "valid" for g in curve.grades])
-    for word, keep, dash in (("interval", firm, "solid"), ("interval, rough forecast", ~firm, "dot")):
+    for word, keep, dash in (("interval", firm, style.dash), ("interval, rough forecast", ~firm, "dot")):
         y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)
         if np.isfinite(y).any():
             fig.add_scatter(
@@ -329,7 +329,7 @@ def _sweep_traces(fig: go.Figure, curve: SweepCurve) -> None:
                 mode="lines+markers",
                 line={"color": style.colour, "width": 2.5, "dash": dash},
                 marker={"symbol": style.marker, "size": 6},
-                opacity=1.0 if dash == "solid" else 0.6,
+                opacity=0.6 if dash == "dot" else 1.0,
                 name=f"{name}: {word}",
                 **group,
             )

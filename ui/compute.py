@@ -184,15 +184,14 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
     for outcome in view.drawn:
         assert outcome.forecast is not None
         assert outcome.moments is not None
-        made, estimate = outcome.forecast, outcome.moments.theta_hat
+        made = outcome.forecast
         if contrasts is not None:
-            estimate = contrasts @ estimate
             made = forecast(outcome.moments, design=made.design, n_records=made.n_records, contrasts=contrasts)
         rows.append(
             IntervalRows(
                 combination=outcome.combination,
                 names=view.records.feature_names,
-                estimate=estimate,
+                estimate=made.estimate,
                 ci_length=made.ci_length,
                 vi_length=made.vi_length,
                 nonprivate_length=made.nonprivate_length,

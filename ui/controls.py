@@ -299,6 +299,19 @@ def model_controls(settings: Settings) -> None:
     )
 
 
+def target_control(settings: Settings) -> None:
+    """What the intervals are for."""
+    st.session_state["target"] = settings.target
+    st.radio(
+        "What the intervals are for",
+        list(text.TARGETS),
+        format_func=text.TARGETS.__getitem__,
+        key="target",
+        on_change=lambda: state.update(target=st.session_state["target"]),
+        help=text.TARGET_HELP,
+    )
+
+
 def _pills(key: str, label: str, options: dict[str, str], chosen: tuple[str, ...], field: str, help: str) -> None:
     st.session_state[key] = list(chosen)
 
@@ -340,6 +353,16 @@ def combination_controls(settings: Settings) -> None:
         "definitions",
         "Choose both to draw pure and concentrated differential privacy side by side.",
     )
+    _pills("calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, "calibrations", text.CALIBRATION_HELP)
+    if "sharp" in settings.calibrations and "objective" in settings.mechanisms and "zcdp" in settings.definitions:
+        st.session_state["reviewed"] = settings.results == "reviewed"
+        st.toggle(
+            "Only peer-reviewed privacy results",
+            key="reviewed",
+            on_change=lambda: state.update(results="reviewed" if st.session_state["reviewed"] else "all"),
+            help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this project. Its proof "
+            "stands in the documentation and on the page “Published or sharp”; no journal has reviewed it yet.",
+        )
     if settings.is_compared:
         st.session_state["pairing"] = settings.pairing
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}

@@ -8,7 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpci_core import datasets
+from dpci_core import datasets, remedies
+from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui import charts, compute, controls, pins, state, text, upload
 from ui.settings import SWEEPS, Settings
@@ -25,6 +26,8 @@ SWEEP_NAMES = {
 }
 NOISE_DOMINATES = 10.0
 """A private interval this many times as long as the non-private one is called useless in words."""
+_MOSTLY = 0.5
+"""A coefficient is named when so many releases would mark it."""
 UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
 
 
@@ -149,6 +152,7 @@ def _other_controls(settings: Settings, names: tuple[str, ...]) -> None:
     st.subheader("Model")
     controls.combination_controls(settings)
     controls.model_controls(settings)
+    controls.target_control(settings)
     st.subheader("Pictures")
     st.segmented_control(
         "A chart's camera button saves",
@@ -176,15 +180,39 @@ def _warnings(view: compute.View) -> None:
         elif outcome.forecast.validity.grade == "rough":
             reasons = " ".join(outcome.forecast.validity.reasons)
             st.info(f"**{name}: rough forecast.** {reasons}")
-        if (
-            outcome.forecast
-            and outcome.forecast.ci_length_mean > NOISE_DOMINATES * outcome.forecast.nonprivate_length_mean
-        ):
-            times = outcome.forecast.ci_length_mean / outcome.forecast.nonprivate_length_mean
-            st.warning(
-                f"**{name}: the privacy noise dominates.** The intervals are {text.number(times, 2)} times as long as "
-                "without privacy. More records, a larger budget or a larger c help, in this order."
-            )
+        if outcome.forecast is not None:
+            _noise_warning(outcome)
+    _flat_warning(view)
+    if any(o.forecast and o.forecast.design.status for o in view.outcomes):
+        st.caption(f"Sharp objective perturbation under zCDP: **{NOT_REVIEWED}**")
+
+
+def _noise_warning(outcome: compute.Outcome) -> None:
+    """Loud where the intervals are useless, with what helps; plain where the noise only dominates."""
+    made, moments, name = outcome.forecast, outcome.moments, outcome.combination.label
+    assert made is not None
+    assert moments is not None
+    if made.usefulness.is_useless:
+        key = ("remedies", id(moments), repr(made.design), made.n_records)
+        helps = state.memo().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
+        st.warning(f"**{name}: useless.** {made.usefulness.sentence} {helps.sentence}", icon="🚫")
+    elif made.ci_length_mean > NOISE_DOMINATES * made.nonprivate_length_mean:
+        times = made.ci_length_mean / made.nonprivate_length_mean
+        st.warning(
+            f"**{name}: the privacy noise dominates.** The intervals are {text.number(times, 2)} times as long as "
+            "without privacy. More records, a larger budget or a larger c help, in this order."
+        )
+
+
+def _flat_warning(view: compute.View) -> None:
+    """Coefficients for which an unpenalised target is out of reach."""
+    flat: dict[str, None] = {}
+    for outcome in view.drawn:
+        assert outcome.forecast is not None
+        marked = outcome.forecast.flat_share > _MOSTLY
+        flat |= dict.fromkeys(n for n, m in zip(view.records.feature_names, marked, strict=True) if m)
+    if flat:
+        st.warning(text.flat_words(list(flat)))
 
 
 def _headline(view: compute.View) -> None:
@@ -204,6 +232,8 @@ def _headline(view: compute.View) -> None:
                 f"**{100 * made.coverage_mean:.1f}\u00a0%**. "
                 f"{text.budget_words(made.design, float(view.settings.delta))}"
             )
+            if made.shortfall:
+                st.caption(f"Longer than sharp intervals usually are: {made.shortfall}")
 
 
 def _charts(view: compute.View, max_features: int) -> None:

@@ -57,6 +57,7 @@ def _demo_settings(now: Settings) -> Settings:
         split=now.split,
         definitions=(now.own_definition,),
         mechanisms=("objective",),
+        results=now.results,
         d=6,
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core import Design
+from dpci_core.errors import ConvergenceError
 from ui.palette import Combination
 from ui.settings import Settings
 
@@ -65,7 +66,7 @@ class Task:
         self.state = "running"
         try:
             self.state = "done" if self._execute() else "cancelled"
-        except (ValueError, FileNotFoundError) as problem:
+        except (ValueError, FileNotFoundError, ConvergenceError) as problem:
             self.problem, self.state = str(problem), "failed"
         except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
             self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"

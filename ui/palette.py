@@ -8,6 +8,7 @@ from typing import Literal
 Definition = Literal["pure", "zcdp"]
 Mechanism = Literal["objective", "output"]
 LossName = Literal["logistic", "huber_svm"]
+CalibrationName = Literal["sharp", "published"]
 
 _WORDS = {
     "pure": "Pure ε",
@@ -21,39 +22,62 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Style:
-    """How a combination is drawn."""
+    """How a combination is drawn: published fainter and dashed, with a dot in its marker."""
 
     colour: str
     marker: str
+    opacity: float
+    dash: str
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A definition, a mechanism and a loss."""
+    """A definition, a mechanism, a loss and how the intervals are calibrated."""
 
     definition: Definition
     mechanism: Mechanism
     loss: LossName
+    calibration: CalibrationName = "published"
 
     @property
     def key(self) -> str:
         """For keys and columns."""
-        return f"{self.definition}-{self.mechanism}-{self.loss}"
+        return f"{self.definition}-{self.mechanism}-{self.loss}-{self.calibration}"
+
+    @property
+    def plain(self) -> str:
+        """Without the calibration, where a page has only one."""
+        return " · ".join(_WORDS[w] for w in (self.definition, self.mechanism, self.loss))
 
     @property
     def label(self) -> str:
         """For legends."""
-        return " · ".join(_WORDS[w] for w in (self.definition, self.mechanism, self.loss))
+        return f"{self.plain} · {self.calibration}"
 
     @property
     def short(self) -> str:
         """For narrow places."""
-        return self.label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
+        return _shortened(self.label)
+
+    @property
+    def plain_short(self) -> str:
+        """Both."""
+        return _shortened(self.plain)
 
     @property
     def style(self) -> Style:
         """Colour by definition, mechanism and loss; marker by mechanism and loss, open for zCDP."""
-        return STYLES[self]
+        is_open, is_sharp = self.definition == "zcdp", self.calibration == "sharp"
+        return Style(
+            _COLOURS[self.definition, self.mechanism][self.loss == "huber_svm"],
+            _MARKERS[self.mechanism, self.loss] + "-open" * is_open + "-dot" * (not is_sharp),
+            opacity=0.45 if is_sharp else 0.22,
+            dash="solid" if is_sharp else "longdash",
+        )
+
+
+def _shortened(label: str) -> str:
+    return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
 
 
 # Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour blindness.
@@ -71,18 +95,12 @@ _MARKERS = {
 }
 
 ALL_COMBINATIONS: tuple[Combination, ...] = tuple(
-    Combination(definition, mechanism, loss)
+    Combination(definition, mechanism, loss, calibration)
+    for calibration in ("sharp", "published")
     for definition in ("pure", "zcdp")
     for mechanism in ("objective", "output")
     for loss in ("logistic", "huber_svm")
 )
-STYLES: dict[Combination, Style] = {
-    c: Style(
-        _COLOURS[c.definition, c.mechanism][c.loss == "huber_svm"],
-        _MARKERS[c.mechanism, c.loss] + ("-open" if c.definition == "zcdp" else ""),
-    )
-    for c in ALL_COMBINATIONS
-}
 
 SOURCE_MARKS = {
     "simulated": ("◇ Simulated data", "#5B6BC0"),

@@ -93,7 +93,7 @@ def _table(name: str, cells: tuple[Cell, ...]) -> None:
         "Shown in the chart",
         combinations,
         default=combinations[:4] if not is_ipums else combinations[:2],
-        format_func=lambda c: c.label,
+        format_func=lambda c: c.plain,
         key=f"shown_{name}",
     )
     chosen = [c for c in cells if combination_of(c) in shown]
@@ -111,7 +111,7 @@ def comparison_table(cells: tuple[Cell, ...], found: dict[str, Reproduced | None
     for cell in cells:
         mine = found[cell.key]
         row = {
-            "combination": combination_of(cell).label,
+            "combination": combination_of(cell).plain,
             _WORDS[swept]: getattr(cell, swept),
             "published": cell.coverage,
         }
@@ -191,7 +191,7 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
         "Combinations",
         combinations,
         default=combinations,
-        format_func=lambda c: c.label,
+        format_func=lambda c: c.plain,
         key=f"which_{name}",
         disabled=active,
     )

@@ -44,7 +44,7 @@ def coverage_chart(
             y=[c.coverage for c in group],
             mode="lines",
             line={"color": style.colour, "width": 1.8, "dash": "dot"},
-            name=f"{combination.short}: published",
+            name=f"{combination.plain_short}: published",
             legendgroup=combination.key,
         )
         mine = [(c, f) for c in group if (f := found.get(c.key)) is not None]
@@ -61,7 +61,7 @@ def coverage_chart(
                 },
                 mode="markers",
                 marker={"color": style.colour, "symbol": style.marker, "size": 9},
-                name=f"{combination.short}: ours ± 2 s.e.",
+                name=f"{combination.plain_short}: ours ± 2 s.e.",
                 legendgroup=combination.key,
             )
     fig.add_hline(y=0.95, line={"color": _QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %")

@@ -9,8 +9,8 @@ from decimal import Decimal
 from itertools import product
 from typing import Any, Literal
 
-from dpci_core import ZCDP, HuberSVM, Logistic, Loss, PureDP
-from dpci_core.design import Design
+from dpci_core import ZCDP, Calibration, HuberSVM, Logistic, Loss, PureDP
+from dpci_core.design import Design, Target
 from dpci_core.privacy import Budget, Pairing, epsilon_to_zcdp, pair_budget
 from dpci_core.schema import Encoding
 from ui.budget import Split, from_shares
@@ -44,6 +44,9 @@ class Settings:
     definitions: tuple[str, ...] = ("pure",)
     mechanisms: tuple[str, ...] = ("objective", "output")
     losses: tuple[str, ...] = ("logistic",)
+    calibrations: tuple[str, ...] = ("sharp",)
+    results: str = "all"
+    target: Target = "penalised"
     currency: Currency = "pure"
     epsilon: str = "1"
     delta: str = "1e-6"
@@ -58,13 +61,14 @@ class Settings:
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
-        """The chosen definitions x mechanisms x losses, in a fixed order."""
+        """The chosen definitions x mechanisms x losses x calibrations, in a fixed order."""
         chosen = product(
             [x for x in ("pure", "zcdp") if x in self.definitions],
             [x for x in ("objective", "output") if x in self.mechanisms],
             [x for x in ("logistic", "huber_svm") if x in self.losses],
+            [x for x in ("sharp", "published") if x in self.calibrations],
         )
-        return tuple(Combination(*triple) for triple in chosen)
+        return tuple(Combination(*four) for four in chosen)
 
     @property
     def is_compared(self) -> bool:
@@ -87,6 +91,12 @@ class Settings:
         """The loss of a combination."""
         return Logistic() if name == "logistic" else HuberSVM(h=self.h)
 
+    def calibration(self, combination: Combination) -> Calibration:
+        """The switches of a combination; those of sharp without what is not peer-reviewed, if asked for."""
+        if combination.calibration == "published":
+            return Calibration.published()
+        return Calibration.sharp(gaussian_objective=self.results == "all")
+
     def design(self, combination: Combination) -> Design:
         """The design of one combination under these settings."""
         return Design(
@@ -95,6 +105,8 @@ class Settings:
             budget=self.budget(combination.definition),
             regularization=self.c,
             confidence_level=self.level,
+            calibration=self.calibration(combination),
+            target=self.target,
         )
 
     def swept(self, name: str, value: float) -> Settings:
@@ -189,6 +201,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "definitions": ("pure", "zcdp"),
     "mechanisms": ("objective", "output"),
     "losses": ("logistic", "huber_svm"),
+    "calibrations": ("sharp", "published"),
+    "results": ("all", "reviewed"),
+    "target": ("penalised", "unpenalised"),
 }
 
 

@@ -102,6 +102,7 @@ def paper_preset() -> None:
             encoding="paper",
             definitions=("pure", "zcdp"),
             mechanisms=("objective",),
+            calibrations=("published",),
             pairing="paper",
             split=from_shares(Decimal(1)),
             n=available[key].n_rows,

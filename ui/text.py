@@ -15,7 +15,7 @@ from dpci_core.privacy import (
     zcdp_to_epsilon_published,
 )
 from dpci_core.schema import Records
-from dpci_core.sensitivity import smallest_regularization
+from dpci_core.sensitivity import smallest_gaussian_regularization, smallest_regularization
 from ui.settings import Settings
 
 LARGE_EPSILON = 3.0
@@ -140,15 +140,22 @@ def c_sentence(settings: Settings) -> str:
     smallest = []
     for combination in settings.combinations:
         if combination.mechanism == "objective":
-            design_loss = settings.loss(combination.loss)
             try:
-                part = to_float_down(settings.budget(combination.definition).model)
+                design = settings.design(combination)
             except InfeasibleDesignError:
                 continue  # no budget can be paired, so nothing is drawn for this combination
-            epsilon = part if combination.definition == "pure" else math.sqrt(2 * part)
-            smallest.append(smallest_regularization(epsilon=epsilon, n_records=settings.n, loss=design_loss))
+            if design.is_gaussian_objective:
+                rho = to_float_down(design.budget.model)
+                c = smallest_gaussian_regularization(rho=rho, n_records=settings.n, loss=design.loss)
+            else:
+                epsilon = design.objective_epsilon
+                c = smallest_regularization(epsilon=epsilon, n_records=settings.n, loss=design.loss)
+            smallest.append(c)
     rule = f" Objective perturbation needs c above {number(max(smallest), 2)} here." if smallest else ""
-    return f"Pulls coefficients toward 0 and makes them less noisy; the interval covers the pulled coefficient.{rule}"
+    covered = "pulled" if settings.target == "penalised" else "unpulled"
+    return (
+        f"Pulls coefficients toward 0 and makes them less noisy; the interval covers the {covered} coefficient.{rule}"
+    )
 
 
 def h_sentence(settings: Settings) -> str:
@@ -174,8 +181,16 @@ def assumptions(settings: Settings, records: Records) -> str:
     return (
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n = {settings.n:,}, "
         f"{symbol} = {settings.split.total:f}{delta}, split {shares} %, c = {settings.c:g}{h}, "
-        f"level {100 * settings.level:g} %, published calibration, forecast{pairing_words(settings)}"
+        f"level {100 * settings.level:g} %, {calibration_words(settings)}, forecast{pairing_words(settings)}"
     )
+
+
+def calibration_words(settings: Settings) -> str:
+    """Which intervals, and what they are for."""
+    words = " and ".join(c for c in ("sharp", "published") if c in settings.calibrations) + " calibration"
+    if settings.results == "reviewed" and "sharp" in settings.calibrations:
+        words += " (published privacy results only)"
+    return words + (", for the coefficient without penalty" if settings.target == "unpenalised" else "")
 
 
 def pairing_words(settings: Settings) -> str:
@@ -198,13 +213,41 @@ def budget_words(design: Design, delta: float) -> str:
 
 HOW_TO_READ = """
 **Three bars for each coefficient, on one axis.**
-- **Private interval**: what you would publish. It covers the penalised coefficient of the population.
+- **Private interval**: what you would publish. It covers the penalised coefficient of the population, or the one
+  without penalty if you chose that.
 - **Variability interval**: the spread of the private estimates themselves. No valid interval around them is shorter on
   average.
 - **Non-private interval**: what the same table would give without any privacy noise.
 
 The number at the right is private length ÷ variability length: 1.00× is as short as it can be.
 """
+
+CALIBRATIONS = {
+    "sharp": "Sharp",
+    "published": "Published",
+}
+CALIBRATION_HELP = (
+    "Both make the same promise from the same budget. Published follows the paper to the letter; sharp is this "
+    "project's own and shorter. The page “Published or sharp” shows by how much, and why."
+)
+TARGETS = {
+    "penalised": "The coefficient at this penalty (as in the paper)",
+    "unpenalised": "The coefficient without penalty",
+}
+TARGET_HELP = (
+    "A penalty pulls coefficients toward zero, and the usual intervals cover the pulled ones. The other choice undoes "
+    "the pull with one calculation on what is released anyway: no further budget, somewhat longer intervals."
+)
+
+
+def flat_words(names: list[str]) -> str:
+    """What marked coefficients mean."""
+    listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    return (
+        f"For {listed} the table says too little to undo the penalty: the interval is still pulled toward zero. A "
+        "smaller c, more records or fewer such columns help."
+    )
+
 
 HOW_COVERAGE = """
 A 95 % interval should contain the coefficient it estimates in 95 of 100 repetitions. Dots right of the line mean the

@@ -120,6 +120,8 @@ def _start(view: compute.View) -> None:
     if job is not None and job.is_active:
         return  # a double click
     m, k = _EFFORT[st.session_state.get("effort") or "Quick"]
+    if view.settings.target == "unpenalised":
+        m = k  # its estimates need the matrices, which only whole intervals have
     designs = _designs(view)
     new = jobs.Job(
         settings=view.settings,
@@ -289,7 +291,7 @@ def _document(found: _Finished, title: str) -> None:
         "data": title,
         "digest": found.digest,
         "seed": found.seed,
-        "combinations": [[c.definition, c.mechanism, c.loss] for c in found.combinations],
+        "combinations": [[c.definition, c.mechanism, c.loss, c.calibration] for c in found.combinations],
         "result": found.result.to_record(),
     }
     st.download_button(
