@@ -15,7 +15,7 @@ from dpci_core.design import Calibration
 from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
-from ui import explore, sharp_chart, sharp_rows, sharp_text, state
+from ui import explore, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
 from ui.compute import PUBLIC
 from ui.palette import Combination
 from ui.sharp_rows import Change, Groups
@@ -35,16 +35,18 @@ def page() -> None:
     st.markdown(sharp_text.INTRODUCTION)
     rows = _rows()
     tables = sharp_rows.tables_on_file(rows)
+    table = None
     if tables:
         name = _choice(tables)
-        groups = sharp_rows.groups_of(rows, tables[name])
-        _comparison(name, tables[name], groups, rows)
-        _targets(groups, tables[name])
+        table = tables[name]
+        groups = sharp_rows.groups_of(rows, table)
+        _comparison(name, table, groups, rows)
+        _targets(groups, table)
     else:
         _nothing_on_file()
     _improvements(rows)
     _unpenalised()
-    _new_result(sharp_rows.groups_of(rows, SETS[LADDER_SET]))
+    _new_result(table, rows)
     state.mirror_to_link()
 
 
@@ -140,9 +142,9 @@ def _download(file: str, table: pd.DataFrame, key: str) -> None:
 
 def _targets(groups: Groups, table: DataTable) -> None:
     st.subheader("Which targets are met")
-    checks = {label: sharp_rows.all_checks(groups, label) for label in _SPLITS}
+    checks = {label: sharp_targets.all_checks(groups, label) for label in _SPLITS}
     there = {label: found for label, found in checks.items() if found}
-    counts = sharp_rows.verdict({_SPLITS[label]: found for label, found in checks.items()})
+    counts = sharp_targets.verdict({_SPLITS[label]: found for label, found in checks.items()})
     st.markdown(
         "What sharp intervals are held to: they should cover about as often as promised, neither less nor, which "
         f"would be waste, much more, for each coefficient as well as on average; and they should be about as short as "
@@ -154,19 +156,19 @@ def _targets(groups: Groups, table: DataTable) -> None:
         "Sharp intervals", list(there), format_func=_SPLITS.__getitem__, default=next(iter(there)), key="target_split"
     ) or next(iter(there))
     st.dataframe(
-        sharp_rows.checks_matrix(there[label]), hide_index=True, alt=counts, key=f"targets_{label}", width="stretch"
+        sharp_targets.checks_matrix(there[label]), hide_index=True, alt=counts, key=f"targets_{label}", width="stretch"
     )
     st.caption(
-        f"✓ reached, ✗ not reached, ≈ nearer to the limit than two Monte Carlo standard errors, the number after ±. "
-        f"{sharp_rows.prevalent_words()} The smallest of {table.d + 1} measured coverages lies below the smallest true "
-        "one, because each has an error of its own."
+        f"✓ reached, ✗ not reached; after ± the Monte Carlo standard error; close: the limit is within two of them. "
+        f"{sharp_targets.prevalent_words()} The smallest of {table.d + 1} measured coverages tends to lie below the "
+        "smallest true one, because each has an error of its own."
     )
-    missed = sharp_rows.missed_words(there[label])
+    missed = sharp_targets.missed_words(there[label])
     if missed:
         st.markdown(f"Not reached {_SPLITS[label]}:\n" + "\n".join(f"- {words}" for words in missed))
     else:
         st.markdown(f"Every target is reached {_SPLITS[label]}.")
-    every = pd.concat([sharp_rows.checks_table(found) for found in there.values()])
+    every = pd.concat([sharp_targets.checks_table(found) for found in there.values()])
     st.download_button(
         "Download the verdicts",
         every.to_csv(index=False).encode(),
@@ -187,8 +189,8 @@ def _improvements(rows: Iterable[Compared]) -> None:
     found = {label: sharp_rows.changes(groups, label) for label in ALONE}
     st.markdown(
         f"One improvement at a time on top of the published method, {sharp_rows.table_words(table)}: how much shorter "
-        "the mean length becomes. All charts of measurements have the same scale. Together they give less than their "
-        "sum, since two of them may remove the same waste."
+        "the mean length becomes. All charts of measurements have the same scale. The savings do not add up: some "
+        "remove the same waste, others make room for each other."
     )
     if not any(found.values()):
         st.info(
@@ -196,19 +198,22 @@ def _improvements(rows: Iterable[Compared]) -> None:
             "explanations stand without them."
         )
     span = sharp_chart.span_of(list(found.values()))
-    parts = [*sharp_text.IMPROVEMENTS, sharp_text.CORNER]
+    parts = sharp_text.IMPROVEMENTS
     for start in range(0, len(parts), 2):
         for part, column in zip(parts[start : start + 2], st.columns(2, gap="large"), strict=False):
             with column:
                 _improvement(part, found[part.label], span)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _words(sharp_text.CORNER)
+        _mechanism(sharp_text.CORNER)
+    with right:
+        _corner()
 
 
 def _improvement(part: sharp_text.Improvement, found: list[Change], span: tuple[float, float]) -> None:
-    st.markdown(f"#### {part.name}")
-    st.markdown(part.consequence)
-    if part is sharp_text.CORNER:
-        _corner()
-    elif found:
+    _words(part)
+    if found:
         figure = sharp_chart.change_chart(
             found,
             span=span,
@@ -218,6 +223,15 @@ def _improvement(part: sharp_text.Improvement, found: list[Change], span: tuple[
         )
         key = part.label.replace(" ", "_")
         explore.show(key, figure, sharp_rows.change_sentence(part.name, found), sharp_rows.changes_table(found))
+    _mechanism(part)
+
+
+def _words(part: sharp_text.Improvement) -> None:
+    st.markdown(f"#### {part.name}")
+    st.markdown(part.consequence)
+
+
+def _mechanism(part: sharp_text.Improvement) -> None:
     with st.expander("How it works"):
         st.markdown(part.mechanism)
 
@@ -231,8 +245,8 @@ def _corner() -> None:
     shown = Combination("pure", "objective", "huber_svm")
     lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}
     caption = (
-        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.label}, total ε = 1, published otherwise; c is "
-        "the penalty"
+        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.label}, total ε = 1, published "
+        "split, sharp against sharp without the corner; c is the penalty"
     )
     figure = sharp_chart.corner_chart(
         CORNER_H, lines, caption=caption, meta={"improvement": "only corner"}, source="simulated"
@@ -251,19 +265,19 @@ Corner = dict[tuple[Combination, float, float], float]
 
 
 def corner_changes() -> Corner:
-    """What the Huber corner changes in the published forecast on the simulated census."""
+    """What the Huber corner changes in the sharp forecast on the simulated census, everything else the same."""
     records = PUBLIC.records(("census", "paper", CORNER_TABLE.d, CORNER_TABLE.n), CORNER_TABLE.records)
     found = {}
     for privacy in compare.PUBLISHED_PARTS:
         for mechanism in compare.MECHANISMS:
-            base = Comparison("census", CORNER_TABLE.n, CORNER_TABLE.d, "huber_svm", privacy, mechanism, "published")
+            base = Comparison("census", CORNER_TABLE.n, CORNER_TABLE.d, "huber_svm", privacy, mechanism, "sharp")
             for c in CORNER_C:
                 for h in CORNER_H:
                     design = replace(base.design(), loss=HuberSVM(h=h), regularization=c)
                     moments = PUBLIC.moments(records, design.loss, c)
                     plain, cornered = (
                         forecast(moments, design=replace(design, calibration=switches), n_draws=_CORNER_DRAWS)
-                        for switches in (Calibration.published(), Calibration(huber_corner=True))
+                        for switches in (replace(Calibration.sharp(), huber_corner=False), Calibration.sharp())
                     )
                     change = cornered.ci_length_mean / plain.ci_length_mean - 1.0
                     found[sharp_rows.combination_of(base), c, h] = change
@@ -300,10 +314,10 @@ def _unpenalised() -> None:
     )
 
 
-def _new_result(groups: Groups) -> None:
+def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
     st.subheader("New result, not peer-reviewed")
     st.markdown(sharp_text.NEW_RESULT)
-    if words := sharp_rows.without_new_result(groups):
-        st.markdown(f"{sharp_rows.table_words(SETS[LADDER_SET])}. {words}")
+    if table is not None and (words := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))):
+        st.markdown(f"{sharp_rows.table_words(table)}. {words}")
     with st.expander("The proof"):
         st.markdown(sharp_text.for_streamlit(PROOF.read_text(encoding="utf-8")))

@@ -76,8 +76,9 @@ def _calibration(fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combin
         y=[y for y, _ in pairs],
         mode="markers",
         marker={"symbol": "line-ns", "size": 13, "line": {"color": colour, "width": 3}},
-        name="| its variability interval",
+        name="variability interval",
         showlegend=label == "published",
+        legendrank=2000,
         hoverinfo="skip",
     )
     fig.add_scatter(
@@ -121,7 +122,7 @@ def _two_lines(combination: Combination) -> str:
 
 def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None:
     title = {"text": "mean length over coefficients" + (", log scale" if is_log else ""), "standoff": 4}
-    fig.update_xaxes(title=title, gridcolor=_GRID, zeroline=False, automargin=True)
+    fig.update_xaxes(title=title, showgrid=True, gridcolor=_GRID, zeroline=False, automargin=True)
     if is_log:
         low, high = math.log10(min(lengths)), math.log10(max(lengths))
         room = 0.04 * (high - low)
@@ -173,6 +174,7 @@ def change_chart(
         range=[low - room, high + 0.25 * room],
         tickformat=".0%",
         nticks=5,
+        showgrid=True,
         gridcolor=_GRID,
         zeroline=False,
         automargin=True,

@@ -10,7 +10,7 @@ INTRODUCTION = (
     "coefficient in 95 of 100 repetitions; a privacy budget limits what the result can give away about any one "
     "person. *Published* is the method of Wang, Kifer and Lee to the letter. *Sharp* is this project's version: it "
     "protects every person by the same budget and keeps the same promise of 95 %, but it wastes less on the way, so "
-    "its intervals are shorter. On this page both have been run a thousand times and more on the same tables."
+    "its intervals are shorter. Here both are run again and again on the same tables and compared."
 )
 
 HOW_TO_READ = (
@@ -93,8 +93,8 @@ IMPROVEMENTS = (
         "only aware",
         "Intervals that know their own noise",
         "The paper treats the two noisy matrices as if they were the true ones. But everyone knows how much noise was "
-        "added. Taking that into account brings every interval closer to the promised 95 %: most become shorter, one "
-        "that promised too much becomes longer.",
+        "added. Taking that into account brings the intervals closer to the promised 95 %: most become shorter, one "
+        "that would cover too rarely becomes longer.",
         "Three steps on released numbers, free of budget. Noise drives the eigenvalues of $H$ apart; they are moved "
         "back by the amount known. The noisy $S$ enters $v^\\top Sv$ as it is, which is right on average, where "
         "lifting its eigenvalues pushes it up. At last the noise is added once more to see how far the length is still "
@@ -108,10 +108,10 @@ CORNER = Improvement(
     "The corner of the Huber loss",
     "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients are small, no record "
     "can pull with full strength, and the noise on one matrix may shrink. This needs h > 1 and a strong penalty, and "
-    "it buys little even then.",
-    "The noise on $S$ is proportional to the largest squared slope of the loss. The paper takes 1. On margins up to "
-    "$\\lvert\\tilde\\theta\\rvert$, the length of the released coefficients, the slope reaches "
-    "$(1+h+\\lvert\\tilde\\theta\\rvert)/(2h)$ at most, which is below 1 only if "
+    "it buys little even then. The paper's floor hides most of that, so the chart compares sharp with and without it.",
+    "The noise on the gradient covariance $S$ is proportional to the largest squared slope of the loss. The paper "
+    "takes 1. On margins up to $\\lvert\\tilde\\theta\\rvert$, the length of the released coefficients, the slope "
+    "reaches $(1+h+\\lvert\\tilde\\theta\\rvert)/(2h)$ at most, which is below 1 only if "
     "$\\lvert\\tilde\\theta\\rvert<h-1$. A weak penalty gives longer coefficients than that.",
 )
 
@@ -125,11 +125,11 @@ UNPENALISED = (
 )
 UNPENALISED_MECHANISM = (
     "At the penalised minimiser the gradient of the loss alone is $-2c\\theta$ and its Hessian is $K=H-2cI$, so one "
-    "Newton step leads to $\\theta+2cK^{-1}\\theta$. Its interval includes what the noise on $H$ does to the step. **The step "
-    "falls short** in two cases. Where a direction of $K$ is flatter than the noise on it, a full step would multiply "
-    "noise instead of removing bias, so it goes part of the way. And where the step is long, the curvature changes on "
-    "the way. Coefficients concerned are marked in the result (`is_flat`); a marked interval is still computed, "
-    "but its 95 % is not claimed for the unpenalised coefficient."
+    "Newton step leads to $\\theta+2cK^{-1}\\theta$. Its interval includes what the noise on $H$ does to the step. "
+    "**The step falls short** in two cases. Where a direction of $K$ is flatter than the noise on it, a full step "
+    "would multiply noise instead of removing bias, so it goes part of the way. And where the step is long, the "
+    "curvature changes on the way. Coefficients concerned are marked in the result (`is_flat`); a marked interval is "
+    "still computed, but its 95 % is not claimed for the unpenalised coefficient."
 )
 UNPENALISED_COMMAND = "python -m benchmarks.unpenalised"
 
