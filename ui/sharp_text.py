@@ -85,8 +85,8 @@ IMPROVEMENTS = (
         "The budget pays for three things: the coefficients and two matrices that say how far they scatter. The paper "
         "gives the coefficients half of ε (two thirds of ρ). They deserve more: same total, shorter intervals.",
         "The forecast computes the expected mean length for any split in milliseconds; the best one is searched "
-        "subject to the forecast coverage of every coefficient, and the coefficients end up with 70 to 95 % of the "
-        "total. The forecast reads the table, so the split has to come from a public or a simulated one, never "
+        "subject to the forecast coverage of every coefficient, and the coefficients end up with two thirds of the "
+        "total or more. The forecast reads the table, so the split has to come from a public or a simulated one, never "
         "from the private table itself.",
     ),
     Improvement(
@@ -146,4 +146,5 @@ def for_streamlit(document: str) -> str:
     """A document written for GitHub: formulas between plain dollars, headings below those of the page."""
     document = re.sub(r"^```math\n(.*?)^```$", r"$$\n\1$$", document, flags=re.DOTALL | re.MULTILINE)
     document = re.sub(r"\$`(.+?)`\$", r"$\1$", document)
+    document = re.sub(r"\\tag\{(\d+)\}", r"\\qquad (\1)", document)  # a tag is printed over a formula that is too wide
     return re.sub(r"^(#{1,3}) ", r"###\1 ", document, flags=re.MULTILINE)
