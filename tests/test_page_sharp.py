@@ -327,6 +327,7 @@ def test_lengths_far_apart_go_on_a_log_scale_and_missing_ones_are_left_out():
     assert finite(chart)
     assert chart["layout"]["xaxis"]["type"] == "log"
     assert "log scale" in chart["layout"]["xaxis"]["title"]["text"]
+    assert chart["layout"]["xaxis"]["ticktext"] == ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50"]
     assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 2
 
 

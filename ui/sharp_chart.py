@@ -126,7 +126,10 @@ def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None
     if is_log:
         low, high = math.log10(min(lengths)), math.log10(max(lengths))
         room = 0.04 * (high - low)
-        fig.update_xaxes(type="log", range=[low - room, high + room], dtick="D2" if high - low < 2 else 1)
+        ticks = [digit * 10.0**power for power in range(math.floor(low), math.ceil(high)) for digit in (1, 2, 5)]
+        fig.update_xaxes(
+            type="log", range=[low - room, high + room], tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks]
+        )
     elif lengths:
         fig.update_xaxes(range=[0, 1.04 * max(lengths)])
 
