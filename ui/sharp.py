@@ -16,7 +16,7 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
 from ui import explore, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
-from ui.compute import PUBLIC
+from ui.compute import LRU, PUBLIC
 from ui.palette import Combination
 from ui.sharp_rows import Change, Groups
 
@@ -26,6 +26,8 @@ CORNER_H = (1.0, 2.0, 3.0, 4.0, 5.0)
 CORNER_C = (0.001, 0.01, 0.1)
 _CORNER_DRAWS = 16
 """Draws of the matrix noise behind a point of that chart; both sides of a change are on the same ones."""
+_SHARED = LRU(1)
+"""The forecast of that chart, for all sessions: it has no settings, and its table is simulated."""
 _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
 
 
@@ -238,7 +240,8 @@ def _mechanism(part: sharp_text.Improvement) -> None:
 
 def _corner() -> None:
     try:
-        curves = state.memo().get(("huber corner",), corner_changes)
+        with st.spinner("Forecasting …", width="content"):
+            curves = _SHARED.get("corner", corner_changes)
     except ConvergenceError as problem:
         st.info(f"The forecast for this chart could not be made: {problem}")
         return
