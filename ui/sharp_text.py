@@ -85,7 +85,7 @@ IMPROVEMENTS = (
         "The budget pays for three things: the coefficients and two matrices that say how far they scatter. The paper "
         "gives the coefficients half of ε (two thirds of ρ). They deserve more: same total, shorter intervals.",
         "The forecast computes the expected mean length for any split in milliseconds; the best one is searched "
-        "subject to the forecast coverage of every coefficient, and the coefficients end up with two thirds of the "
+        "subject to the forecast coverage of every coefficient, and the coefficients get about two thirds of the "
         "total or more. The forecast reads the table, so the split has to come from a public or a simulated one, never "
         "from the private table itself.",
     ),
