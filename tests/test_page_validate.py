@@ -41,7 +41,7 @@ def document_of(app) -> bytes:
             "data": "x",
             "digest": made.digest,
             "seed": made.seed,
-            "combinations": [[c.definition, c.mechanism, c.loss] for c in made.combinations],
+            "combinations": [[c.definition, c.mechanism, c.loss, c.calibration] for c in made.combinations],
             "result": made.result.to_record(),
         }
     ).encode()

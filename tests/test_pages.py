@@ -198,7 +198,71 @@ def test_features_by_name():
 
 def test_a_small_real_set_is_shown_honestly():
     app = start(dataset="breast_cancer", n="569")
-    assert any("the privacy noise dominates" in w.value for w in app.warning)
+    (said,) = [w.value for w in app.warning if "objective" in w.value]
+    assert "useless" in said
+    assert "The smallest change that helps" in said
+
+
+def test_sharp_stands_alone_at_first_and_published_beside_it_after_one_click():
+    app = start(d="3", n="20000")
+    assert names_of(app) == {"sharp"}
+    app.button_group(key="calibrations").set_value(["sharp", "published"]).run()
+    check(app)
+    assert now(app).calibrations == ("sharp", "published")
+    assert names_of(app) == {"sharp", "published"}
+    chart = charts_of(app)[0]
+    widths = {t["name"]: t for t in chart["data"] if "objective" in t["name"] and "private" in t["name"]}
+    assert len(widths) == 2
+    app.button_group(key="calibrations").set_value(["published"]).run()
+    check(app)
+    assert names_of(app) == {"published"}
+    assert "published calibration" in caption_of(app)
+
+
+def test_what_is_not_reviewed_is_labelled_and_can_be_switched_off():
+    app = start(d="3", n="20000", currency="zcdp", definitions="zcdp", split="0.125~0.03125~0.03125")
+    assert any("not peer-reviewed" in c.value for c in app.caption)
+    before = lengths_of(app)
+    app.toggle(key="reviewed").set_value(True).run()
+    check(app)
+    assert now(app).results == "reviewed"
+    assert not any("not peer-reviewed" in c.value for c in app.caption)
+    assert lengths_of(app)["objective"] > 1.3 * before["objective"]
+    assert lengths_of(app)["output"] == before["output"]
+    assert not any("not peer-reviewed" in c.value for c in start(d="3", n="20000").caption)
+
+
+def test_the_target_can_be_the_coefficient_without_penalty():
+    app = start(d="2", n="30000", c="0.0001")
+    pulled = lengths_of(app)
+    app.radio(key="target").set_value("unpenalised").run()
+    check(app)
+    assert now(app).target == "unpenalised"
+    assert "without penalty" in caption_of(app)
+    assert lengths_of(app)["objective"] > pulled["objective"]
+    assert not any("too little to undo the penalty" in w.value for w in app.warning)
+    flat = start(d="4", n="30000", c="0.01", target="unpenalised")
+    assert any("too little to undo the penalty" in w.value for w in flat.warning)
+
+
+def names_of(app) -> set[str]:
+    """Calibrations named in the headline."""
+    words = " ".join(m.value for m in app.markdown if m.value.startswith("**Pure") or m.value.startswith("**zCDP"))
+    return {word for word in ("sharp", "published") if f"· {word}**" in words}
+
+
+def lengths_of(app) -> dict[str, float]:
+    """Mean private length by mechanism."""
+    frame = next(d.value for d in app.dataframe if "private length" in d.value.columns)
+    return {
+        m: float(frame[frame.combination.str.contains(m)]["private length"].mean()) for m in ("objective", "output")
+    }
+
+
+def caption_of(app) -> str:
+    """The assumptions under the first chart."""
+    layout = charts_of(app)[0]["layout"]
+    return " ".join(a["text"] for a in layout["annotations"]).replace("<br>", " ")
 
 
 def test_the_same_link_gives_the_same_picture():

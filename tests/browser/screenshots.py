@@ -13,6 +13,7 @@ PAGES = {
     "start": ("/", "chart_home_intervals"),
     "explore": ("/explore", "chart_coverage"),
     "validate": ("/validate?d=5&n=5000", "chart_simulation"),
+    "sharp": ("/sharp", "chart_only_corner"),
     "reproduce": ("/reproduce", "chart_published_table2"),
 }
 

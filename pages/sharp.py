@@ -1,0 +1,7 @@
+"""Published or sharp: the same promise and budget, shorter intervals."""
+
+from __future__ import annotations
+
+from ui import sharp
+
+sharp.page()
