@@ -257,7 +257,7 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
 
     def is_useful(moments: Moments, design: Design, n: int) -> bool:
         try:
-            return not forecast(moments, design=design, n_records=n, n_draws=_DRAWS_TO_SEARCH).usefulness.is_useless
+            return not forecast(moments, design=design, n_records=n).usefulness.is_useless
         except InfeasibleDesignError:
             return False
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from decimal import Context, Decimal, localcontext
 
 import numpy as np
@@ -25,7 +26,9 @@ from dpci_core import (
     datasets,
     fit_moments,
     forecast,
+    remedies,
 )
+from dpci_core.planner import Remedies
 
 C = 0.001
 PARTS = ("model", "hessian", "covariance")
@@ -174,3 +177,87 @@ def test_bad_locks_are_named(
 ) -> None:
     with pytest.raises(error, match=words):
         best_split(moments["logistic"], design=make_design("logistic", "pure", "output"), locked=locked)
+
+
+# --- remedies ---------------------------------------------------------------------------------------------------------
+
+
+def scaled(budget: PureDP | ZCDP, factor: float) -> PureDP | ZCDP:
+    return type(budget)(**{name: Decimal(repr(factor)) * getattr(budget, name) for name in PARTS})
+
+
+REMEDIES = [
+    pytest.param(*names, id="-".join(names))
+    for names in itertools.product(("pure", "zcdp"), ("objective", "output"), ("sharp", "published"))
+]
+N_USELESS = {"pure": 2_000, "zcdp": 1_000}
+
+
+@pytest.mark.parametrize(("definition", "mechanism", "calibration"), REMEDIES)
+def test_remedies_are_the_smallest_change(
+    definition: str,
+    mechanism: str,
+    calibration: str,
+    moments: dict[str, Moments],
+    records: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Useful as answered, useless with 3 % less, and c as a guess for what refitting gives."""
+    fit, n = moments["logistic"], N_USELESS[definition]
+    budget = scaled(BUDGETS[definition], 1.0 if definition == "pure" else 0.2)
+    design = make_design("logistic", definition, mechanism, calibration, budget=budget)
+
+    def is_useless(n: int = n, fit: Moments = fit, **changes: object) -> bool:
+        return forecast(fit, design=dataclasses.replace(design, **changes), n_records=n).usefulness.is_useless
+
+    assert is_useless()
+    found = remedies(fit, design=design, n_records=n)
+    assert found.n_records is not None
+    assert not is_useless(found.n_records)
+    assert is_useless(math.floor(0.97 * found.n_records))
+    assert not is_useless(budget=scaled(budget, found.budget_factor))
+    assert is_useless(budget=scaled(budget, 0.97 * found.budget_factor))
+
+    def is_useless_refitted(c: float) -> bool:
+        refitted = fit_moments(*records, loss=LOSSES["logistic"], regularization=c)
+        return is_useless(fit=refitted, regularization=c)
+
+    if found.regularization is None:
+        assert all(is_useless_refitted(C * factor) for factor in (2.0, 8.0, 32.0, 128.0, 1024.0))
+        return
+    assert is_useless_refitted(found.regularization / 1.3)
+    assert not is_useless_refitted(found.regularization * 1.3)
+
+
+def test_what_is_useful_already_needs_nothing(moments: dict[str, Moments]) -> None:
+    design = make_design("logistic", "pure", "objective")
+    found = remedies(moments["logistic"], design=design)
+    assert found == Remedies(n_records=20_000, budget_factor=1.0, regularization=C)
+
+
+def test_where_nothing_helps_remedies_say_so(moments: dict[str, Moments]) -> None:
+    """Without a signal the coefficients are within their own noise at any n, c and budget."""
+    fit = dataclasses.replace(moments["logistic"], theta_hat=np.zeros(7), covariance=1e-12 * np.eye(7))
+    found = remedies(fit, design=make_design("logistic", "pure", "output", "published"), n_records=2_000)
+    assert found == Remedies(n_records=None, budget_factor=None, regularization=None)
+    assert found.sentence == "No single change of n, budget or c helps."
+
+
+def test_an_infeasible_design_can_be_remedied(moments: dict[str, Moments]) -> None:
+    """At n = 100 objective perturbation needs c > 0.25/(200 (e^0.5 - 1)) = 0.0019: no forecast, but an answer."""
+    design = make_design("logistic", "pure", "objective")
+    with pytest.raises(InfeasibleDesignError):
+        forecast(moments["logistic"], design=design, n_records=100)
+    found = remedies(moments["logistic"], design=design, n_records=100)
+    assert found.n_records is not None
+    assert not forecast(moments["logistic"], design=design, n_records=found.n_records).usefulness.is_useless
+
+
+def test_remedies_in_words() -> None:
+    found = Remedies(n_records=12_345, budget_factor=2.3456, regularization=0.01234)
+    assert found.sentence == (
+        "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = 0.012, which also "
+        "pulls the coefficients towards zero."
+    )
+    assert dataclasses.replace(found, budget_factor=None, regularization=None).sentence == (
+        "The smallest change that helps: 12,345 records."
+    )
