@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
-from dpci_core.forecast import N_DRAWS, Forecast, forecast
+from dpci_core.forecast import Forecast, forecast
 from dpci_core.linalg import floor_eigenvalues
 from dpci_core.privacy import Amount, Budget, to_decimal
 
@@ -30,9 +31,8 @@ _MATRIX_SHARES = (0.01, 0.025, 0.06, 0.12, 0.2, 0.3)
 """First grid of the shares of the two matrices; the coefficients get the rest."""
 _STEPS = (1.6, 1.25, 1.1, 1.04)
 """Factors by which a pattern search moves a share."""
-_DRAWS_TO_SEARCH = 16
-_CONFIRMED = 3
-"""How many candidates are forecast again with all draws."""
+_EQUAL = 1e-6
+"""Scores that differ by a smaller share count as equal."""
 _SHARE_DIGITS = Decimal("0.0001")
 _SMALLEST_SHARE = 0.002
 _FLAT = 0.01
@@ -99,7 +99,8 @@ def best_split(
 
     Subject to a forecast coverage of every coefficient of at least the level less half a point; where no split
     reaches that, the score lengthens by 1 % for every tenth of a point that is missing. Equal lengths go to the
-    larger covariance share. The split of the design itself is among the candidates, so the answer is never worse.
+    larger covariance share. The split of the design itself is among the candidates, so the answer is never worse,
+    unless a lock asks for another amount than the design's.
 
     Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
     Privacy: the total does not move, so neither does the guarantee; see the module docstring for what it may steer.
@@ -110,20 +111,18 @@ def best_split(
     search = _Search(moments, design, n_records, held)
     if len(held) < len(PARTS) - 1:
         search.run()
-    confirmed = search.confirm()
-    if confirmed is None:
+    answer = search.best()
+    if answer is None:
         raise InfeasibleDesignError(
             f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.",
             "Raise the total budget, the number of records or c.",
         )
-    best, found = confirmed
+    best, found = answer
     try:
         asked = forecast(moments, design=design, n_records=n_records)
     except InfeasibleDesignError:
         asked = found
-    return SplitAnswer(
-        design=best, forecast=found, asked=asked, flat=search.flat(best.budget), n_tried=len(search.scores)
-    )
+    return SplitAnswer(design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=len(search.scores))
 
 
 def _locks(design: Design, locked: Mapping[str, Amount]) -> dict[str, Decimal]:
@@ -143,11 +142,12 @@ def _locks(design: Design, locked: Mapping[str, Amount]) -> dict[str, Decimal]:
 
 
 class _Search:
-    """Pattern search over the two matrix shares, on cheap forecasts."""
+    """Pattern search over the two matrix shares; fewer draws are too few for the coverage of every coefficient."""
 
     def __init__(self, moments: Moments, design: Design, n: int | None, held: dict[str, Decimal]) -> None:
         self.moments, self.design, self.n, self.held = moments, design, n, held
         self.scores: dict[Parts, float] = {}
+        self.found: dict[Parts, Forecast] = {}
         total, own = design.budget.total, dict(zip(PARTS, design.budget.parts, strict=True))
         with localcontext(_EXACT):
             self.left = total - sum(held.values())
@@ -174,14 +174,10 @@ class _Search:
         if parts is None:
             return math.inf
         if parts not in self.scores:
-            self.scores[parts] = score(self._forecast(parts, _DRAWS_TO_SEARCH), self.design.confidence_level)
+            with suppress(InfeasibleDesignError):
+                self.found[parts] = forecast(self.moments, design=self._design(parts), n_records=self.n)
+            self.scores[parts] = score(self.found.get(parts), self.design.confidence_level)
         return self.scores[parts]
-
-    def _forecast(self, parts: Parts, n_draws: int) -> Forecast | None:
-        try:
-            return forecast(self.moments, design=self._design(parts), n_records=self.n, n_draws=n_draws)
-        except InfeasibleDesignError:
-            return None
 
     def _design(self, parts: Parts) -> Design:
         if parts == self.design.budget.parts:
@@ -202,21 +198,19 @@ class _Search:
                 moved = self._score(self._parts(*best)) < self._score(self._parts(h, s)) * (1 - 1e-5)
                 h, s = best if moved else (h, s)
 
-    def confirm(self) -> tuple[Design, Forecast] | None:
-        """The best few again with all draws, and the design's own split; ties go to the larger covariance share."""
-        ranked = sorted(self.scores, key=lambda parts: (round(self.scores[parts], 6), -parts[2]))[:_CONFIRMED]
-        if self.start is not None and self.start not in ranked:
-            ranked.append(self.start)
-        found = [(self._design(parts), result) for parts in ranked if (result := self._forecast(parts, N_DRAWS))]
-        if not found:
+    def best(self) -> tuple[Design, Forecast] | None:
+        """The best split tried; ties go to the larger covariance share."""
+        if not self.found:
             return None
-        return min(found, key=lambda pair: score(pair[1], self.design.confidence_level))
+        limit = min(self.scores.values()) * (1.0 + _EQUAL)
+        parts = max((parts for parts in self.found if self.scores[parts] <= limit), key=lambda parts: parts[2])
+        return self._design(parts), self.found[parts]
 
-    def flat(self, best: Budget) -> dict[str, tuple[float, float]]:
-        """Ranges of the shares of splits that are nearly as good, the best one among them."""
+    def flat(self) -> dict[str, tuple[float, float]]:
+        """Ranges of the shares of splits that are nearly as good."""
         limit = min(self.scores.values()) * (1.0 + _FLAT)
-        good = [parts for parts, value in self.scores.items() if value <= limit] + [best.parts]
-        shares = [[float(part / best.total) for part in parts] for parts in good]
+        good = [parts for parts, value in self.scores.items() if value <= limit]
+        shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
         return {name: (min(s[i] for s in shares), max(s[i] for s in shares)) for i, name in enumerate(PARTS)}
 
 

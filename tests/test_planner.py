@@ -15,6 +15,7 @@ import pytest
 
 from dpci_core import (
     ZCDP,
+    ApproxDP,
     Design,
     Forecast,
     HuberSVM,
@@ -26,9 +27,10 @@ from dpci_core import (
     datasets,
     fit_moments,
     forecast,
+    private_intervals,
     remedies,
 )
-from dpci_core.planner import Remedies
+from dpci_core.planner import Remedies, SplitAnswer, moments_near, score
 
 C = 0.001
 PARTS = ("model", "hessian", "covariance")
@@ -261,3 +263,189 @@ def test_remedies_in_words() -> None:
     assert dataclasses.replace(found, budget_factor=None, regularization=None).sentence == (
         "The smallest change that helps: 12,345 records."
     )
+
+
+# --- best split -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("loss", "definition", "mechanism", "calibration"), COMBINATIONS)
+def test_no_split_is_better(
+    loss: str, definition: str, mechanism: str, calibration: str, moments: dict[str, Moments]
+) -> None:
+    """Neither the published one nor 60 at random, by a score computed here."""
+    fit, design = moments[loss], make_design(loss, definition, mechanism, calibration)
+    answer = best_split(fit, design=design)
+    best = penalised_length(forecast(fit, design=answer.design))
+    assert best == pytest.approx(penalised_length(answer.forecast), rel=1e-12)
+    own = forecast(fit, design=design)
+    assert best <= penalised_length(own) * (1.0 + 1e-6)
+    assert answer.asked.ci_length_mean == own.ci_length_mean
+    assert answer.gain == pytest.approx(1.0 - answer.forecast.ci_length_mean / own.ci_length_mean)
+    assert exact_sum(*answer.design.budget.parts) == exact_sum(*design.budget.parts)
+    assert dataclasses.replace(answer.design, budget=design.budget) == design
+    for name, share in zip(PARTS, answer.shares, strict=True):
+        low, high = answer.flat[name]
+        assert low <= share <= high
+        assert 0.0 < low <= high < 1.0
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        model, hessian, covariance = rng.dirichlet((6.0, 1.0, 1.0))
+        if min(model, hessian, covariance) < 0.005:
+            continue  # too little to tell anything: the published intervals may still be short there
+        first, second = (Decimal(f"{x:.6f}") * design.budget.total for x in (model, hessian))
+        budget = type(design.budget)(model=first, hessian=second, covariance=design.budget.total - first - second)
+        try:
+            other = forecast(fit, design=dataclasses.replace(design, budget=budget))
+        except InfeasibleDesignError:
+            continue
+        assert best <= 1.001 * penalised_length(other)
+
+
+def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
+    """The ends of a range are splits that were tried: some split there is within 1 %, give or take the scan."""
+    fit, design = moments["logistic"], make_design("logistic", "pure", "output")
+    answer = best_split(fit, design=design)
+    best = penalised_length(answer.forecast)
+    for i, name in enumerate(PARTS):
+        assert answer.flat[name][1] - answer.flat[name][0] > 0.005
+        for end in answer.flat[name]:
+            lengths = []
+            for t in np.linspace(0.02, 0.98, 49):
+                parts = [0.0, 0.0, 0.0]
+                parts[i], parts[i - 1], parts[i - 2] = end, (1.0 - end) * t, (1.0 - end) * (1.0 - t)
+                budget = PureDP(**dict(zip(PARTS, parts, strict=True)))
+                lengths.append(penalised_length(forecast(fit, design=dataclasses.replace(design, budget=budget))))
+            assert min(lengths) <= 1.011 * best
+
+
+def test_the_rule_of_coverage(moments: dict[str, Moments]) -> None:
+    found = forecast(moments["logistic"], design=make_design("logistic", "pure", "output"))
+    for lowest, factor in ((0.96, 1.0), (0.945, 1.0), (0.944, 1.01), (0.925, 1.2)):
+        some = dataclasses.replace(found, coverage=np.array([0.97, lowest, 0.99]), ci_length_mean=2.0)
+        assert score(some, 0.95) == pytest.approx(2.0 * factor, rel=1e-9)
+        assert score(some, 0.95) == pytest.approx(penalised_length(some), rel=1e-9)
+    assert score(None, 0.95) == math.inf
+
+
+def test_n_is_a_free_number(moments: dict[str, Moments]) -> None:
+    fit, design = moments["logistic"], make_design("logistic", "pure", "objective")
+    small, large = (best_split(fit, design=design, n_records=n) for n in (10_000, 1_000_000))
+    assert (small.forecast.n_records, large.asked.n_records) == (10_000, 1_000_000)
+    assert small.shares != large.shares
+
+
+def test_the_best_split_of_a_release_needs_no_records(records: tuple[np.ndarray, np.ndarray]) -> None:
+    design = make_design("logistic", "zcdp", "output")
+    release = private_intervals(*records, design=design, rng=np.random.default_rng(0))
+    answer = best_split(release.released_moments(), design=design)
+    assert answer.gain > 0.0
+
+
+def test_an_approximate_budget_keeps_its_total(moments: dict[str, Moments]) -> None:
+    budget = ApproxDP("1.5", "1e-6", ("0.4", "0.3", "0.3"))
+    design = make_design("logistic", "zcdp", "output", budget=budget)
+    answer = best_split(moments["logistic"], design=design)
+    assert exact_sum(*answer.design.budget.parts) == exact_sum(*design.budget.parts)
+    assert answer.gain > 0.05
+
+
+def test_infeasible_designs(moments: dict[str, Moments]) -> None:
+    fit = moments["logistic"]
+    hopeless = make_design(
+        "logistic", "pure", "objective", budget=PureDP(model="1e-4", hessian="1e-4", covariance="1e-4")
+    )
+    with pytest.raises(InfeasibleDesignError, match=r"No split of 0\.0003 is feasible at regularization=0\.001"):
+        best_split(fit, design=hopeless)
+    # 0.00623 is what the coefficients need at least: the asked split has less, others have more.
+    starved = make_design(
+        "logistic", "pure", "objective", budget=PureDP(model="0.005", hessian="0.5", covariance="0.495")
+    )
+    answer = best_split(fit, design=starved)
+    assert answer.shares[0] > 0.3
+    assert answer.gain == 0.0
+    assert answer.asked is answer.forecast
+    with pytest.raises(InfeasibleDesignError):
+        best_split(fit, design=starved, locked={"model": "0.005"})
+    with pytest.raises(ValueError, match="Expected a Design"):
+        best_split(fit, design="sharp")
+    with pytest.raises(ValueError, match="Expected moments of loss"):
+        best_split(moments["huber_svm"], design=starved)
+
+
+def test_equal_lengths_go_to_the_larger_covariance_share(moments: dict[str, Moments]) -> None:
+    """Without noise worth the name every split is equally good, and ties are broken as documented."""
+    budget = PureDP(model="5e14", hessian="4e14", covariance="1e14")
+    design = make_design("logistic", "pure", "output", "published", budget=budget)
+    answer = best_split(moments["logistic"], design=design, n_records=10**9)
+    assert answer.gain == pytest.approx(0.0, abs=1e-6)
+    assert answer.shares[2] == pytest.approx(answer.flat["covariance"][1])
+
+
+def test_an_answer_in_words(moments: dict[str, Moments]) -> None:
+    design = make_design("logistic", "pure", "output")
+    at = dataclasses.replace(design, budget=PureDP(model="0.8", hessian="0.0512", covariance="0.1488"))
+    short, long = (forecast(moments["logistic"], design=d) for d in (at, design))
+    flat = {"model": (0.71, 0.88), "hessian": (0.01, 0.1), "covariance": (0.1, 0.2)}
+    answer = SplitAnswer(design=at, forecast=short, asked=long, flat=flat, n_tried=3)
+    gain = 100.0 * (1.0 - short.ci_length_mean / long.ci_length_mean)
+    assert answer.reason == (
+        f"80 % for the coefficients, 5.12 % for the Hessian and 14.9 % for the gradient covariance shorten the mean "
+        f"interval by {gain:.1f}%. Between 71% and 88% for the coefficients the length changes by less than 1 %."
+    )
+
+
+# --- usefulness -------------------------------------------------------------------------------------------------------
+
+
+def test_the_small_release_is_useless_and_the_large_one_is_not(moments: dict[str, Moments]) -> None:
+    """n = 2,000, c = 0.001, epsilon = 1 as published; the same with n = 30,000."""
+    design = make_design("logistic", "pure", "objective", "published")
+    table = datasets.load("census", encoding="schema", features=6, n_rows=30_000)
+    for n, is_useless in ((2_000, True), (30_000, False)):
+        expected = forecast(moments["logistic"], design=design, n_records=n).usefulness
+        assert expected.is_useless == is_useless
+        for seed in range(8):
+            rng = np.random.default_rng([n, seed])
+            rows = rng.choice(30_000, size=n, replace=False)
+            found = private_intervals(table.X[rows], table.y[rows], design=design, rng=rng)
+            assert found.usefulness.is_useless == is_useless
+            assert bool(found.to_record()["warning"]) == is_useless
+            assert found.usefulness.half_width == pytest.approx(found.length.mean() / 2.0)
+            assert found.usefulness.coefficient == pytest.approx(np.sqrt(np.mean(found.estimate**2)))
+            noise, sampling = np.mean(found.privacy_se**2), np.mean(found.sampling_se**2)
+            assert found.usefulness.privacy_share == pytest.approx(noise / (noise + sampling))
+        assert ("too long to be of use" in expected.sentence) == is_useless
+
+
+# --- moments at another c ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_moments_near_equal_refitting_to_first_order(
+    direction: float, moments: dict[str, Moments], records: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Half the change of c, a quarter of the error of theta; H moves by its penalty term, S keeps its second moment."""
+    fit = moments["logistic"]
+    errors = []
+    for change in (0.02, 0.01):
+        c = C * (1.0 + direction * change)
+        near = moments_near(fit, c)
+        refitted = fit_moments(*records, loss=Logistic(), regularization=c)
+        moved = np.linalg.norm(refitted.theta_hat - fit.theta_hat)
+        errors.append(np.linalg.norm(near.theta_hat - refitted.theta_hat))
+        assert errors[-1] < 0.03 * moved
+        assert near.regularization == c
+        assert (near.n_records, near.loss) == (fit.n_records, fit.loss)
+        np.testing.assert_allclose(near.hessian, fit.hessian + 2.0 * (c - C) * np.eye(7), atol=1e-15)
+        second = fit.covariance + 4.0 * C**2 * np.outer(fit.theta_hat, fit.theta_hat)
+        expected = second - 4.0 * c**2 * np.outer(near.theta_hat, near.theta_hat)
+        np.testing.assert_allclose(near.covariance, expected, atol=1e-12)
+        assert np.abs(near.covariance - refitted.covariance).max() < 0.01 * np.abs(refitted.covariance).max()
+    assert errors[1] == pytest.approx(errors[0] / 4.0, rel=0.15)
+    same = moments_near(fit, C)
+    np.testing.assert_allclose(same.theta_hat, fit.theta_hat, rtol=1e-14)
+    np.testing.assert_allclose(same.covariance, fit.covariance, atol=1e-13)
+
+
+def test_moments_near_stay_a_covariance(moments: dict[str, Moments]) -> None:
+    assert np.linalg.eigvalsh(moments_near(moments["logistic"], 50.0).covariance).min() >= -1e-15
