@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +31,8 @@ _MATRIX_SHARES = (0.01, 0.025, 0.06, 0.12, 0.2, 0.3)
 """First grid of the shares of the two matrices; the coefficients get the rest."""
 _STEPS = (1.6, 1.25, 1.1, 1.04)
 """Factors by which a pattern search moves a share."""
-_DRAWS_TO_SEARCH = 16
-_CONFIRMED = 3
-"""How many candidates are forecast again with all draws."""
+_EQUAL = 1e-6
+"""Scores that differ by a smaller share count as equal."""
 _SHARE_DIGITS = Decimal("0.0001")
 _SMALLEST_SHARE = 0.002
 _FLAT = 0.01
@@ -40,7 +40,11 @@ _FLAT = 0.01
 _LARGEST_FACTOR = 1e6
 """Remedies are looked for up to this multiple of n, of the budget and of c."""
 
+_EXACT = Context(prec=200)
+"""Budgets add up exactly, whatever decimal context the caller has set."""
+
 Shares = tuple[float, float, float]
+Parts = tuple[Decimal, Decimal, Decimal]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,13 +88,6 @@ def shares_of(budget: Budget) -> Shares:
     return model, hessian, covariance
 
 
-def with_shares(budget: Budget, shares: tuple[Decimal, Decimal, Decimal]) -> Budget:
-    """The same total in other shares, exactly: the coefficients get what the matrices leave."""
-    total = budget.total
-    hessian, covariance = total * shares[1], total * shares[2]
-    return type(budget)(model=total - hessian - covariance, hessian=hessian, covariance=covariance)
-
-
 def best_split(
     moments: Moments,
     *,
@@ -102,7 +99,8 @@ def best_split(
 
     Subject to a forecast coverage of every coefficient of at least the level less half a point; where no split
     reaches that, the score lengthens by 1 % for every tenth of a point that is missing. Equal lengths go to the
-    larger covariance share. The split of the design itself is among the candidates, so the answer is never worse.
+    larger covariance share. The split of the design itself is among the candidates, so the answer is never worse,
+    unless a lock asks for another amount than the design's.
 
     Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
     Privacy: the total does not move, so neither does the guarantee; see the module docstring for what it may steer.
@@ -113,13 +111,13 @@ def best_split(
     search = _Search(moments, design, n_records, held)
     if len(held) < len(PARTS) - 1:
         search.run()
-    confirmed = search.confirm()
-    if confirmed is None:
+    answer = search.best()
+    if answer is None:
         raise InfeasibleDesignError(
             f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.",
             "Raise the total budget, the number of records or c.",
         )
-    best, found = confirmed
+    best, found = answer
     try:
         asked = forecast(moments, design=design, n_records=n_records)
     except InfeasibleDesignError:
@@ -128,92 +126,92 @@ def best_split(
 
 
 def _locks(design: Design, locked: Mapping[str, Amount]) -> dict[str, Decimal]:
-    """Locked parts as shares of the total."""
+    """Locked amounts, exactly."""
     total, held = design.budget.total, {}
     for name, amount in locked.items():
         if name not in PARTS:
             raise ValueError(f"Expected locked part {name!r} to be one of {', '.join(PARTS)}.")
-        held[name] = to_decimal(amount, name=f"locked {name}") / total
-    left = 1 - sum(held.values())
+        held[name] = to_decimal(amount, name=f"locked {name}")
+    with localcontext(_EXACT):
+        left = total - sum(held.values())
     if left < 0 or (left == 0) != (len(held) == len(PARTS)):
         raise InfeasibleDesignError(
-            f"The locked parts take {1 - left:.4g} of the total {total}.", "Unlock a part or raise the total."
+            f"The locked parts take {total - left} of the total {total}.", "Unlock a part or raise the total."
         )
     return held
 
 
 class _Search:
-    """Pattern search over the two matrix shares, on cheap forecasts."""
+    """Pattern search over the two matrix shares; fewer draws are too few for the coverage of every coefficient."""
 
     def __init__(self, moments: Moments, design: Design, n: int | None, held: dict[str, Decimal]) -> None:
         self.moments, self.design, self.n, self.held = moments, design, n, held
-        self.scores: dict[tuple[Decimal, Decimal, Decimal], float] = {}
-        own = shares_of(design.budget)
-        self.start = self._shares(own[1], own[2])
+        self.scores: dict[Parts, float] = {}
+        self.found: dict[Parts, Forecast] = {}
+        total, own = design.budget.total, dict(zip(PARTS, design.budget.parts, strict=True))
+        with localcontext(_EXACT):
+            self.left = total - sum(held.values())
+        _, hessian, covariance = shares_of(design.budget)
+        keeps_locks = all(own[name] == amount for name, amount in held.items())
+        self.start = design.budget.parts if keeps_locks else self._parts(hessian, covariance)
         if self.start is not None:
             self._score(self.start)
 
-    def _shares(self, hessian: float, covariance: float) -> tuple[Decimal, Decimal, Decimal] | None:
-        """Exact shares for wished matrix shares, locks kept; None outside the simplex."""
-        h = self.held.get("hessian", _rounded(hessian))
-        s = self.held.get("covariance", _rounded(covariance))
-        if "model" in self.held:
-            left = 1 - self.held["model"]
-            if "covariance" in self.held:
-                h = left - s
-            elif "hessian" in self.held:
-                s = left - h
-            else:
-                h = min(h, left * Decimal("0.99"))
-                s = left - h
-        model = 1 - h - s
-        return (model, h, s) if min(model, h, s) > 0 else None
+    def _parts(self, hessian: float, covariance: float) -> Parts | None:
+        """Exact amounts for wished matrix shares of what the locks leave; None outside the simplex."""
+        held = self.held
+        with localcontext(_EXACT):
+            total = self.design.budget.total
+            h = held.get("hessian", self.left * _rounded(hessian))
+            s = held.get("covariance", self.left * _rounded(covariance))
+            if "model" in held:
+                rest = total - held["model"]
+                h, s = (rest - s, s) if "covariance" in held else (h, rest - h)
+            parts = total - h - s, h, s
+        return parts if min(parts) > 0 else None
 
-    def _score(self, shares: tuple[Decimal, Decimal, Decimal] | None) -> float:
-        if shares is None:
+    def _score(self, parts: Parts | None) -> float:
+        if parts is None:
             return math.inf
-        if shares not in self.scores:
-            self.scores[shares] = score(self._forecast(shares, _DRAWS_TO_SEARCH), self.design.confidence_level)
-        return self.scores[shares]
+        if parts not in self.scores:
+            with suppress(InfeasibleDesignError):
+                self.found[parts] = forecast(self.moments, design=self._design(parts), n_records=self.n)
+            self.scores[parts] = score(self.found.get(parts), self.design.confidence_level)
+        return self.scores[parts]
 
-    def _forecast(self, shares: tuple[Decimal, Decimal, Decimal], n_draws: int) -> Forecast | None:
-        try:
-            return forecast(self.moments, design=self._design(shares), n_records=self.n, n_draws=n_draws)
-        except InfeasibleDesignError:
-            return None
-
-    def _design(self, shares: tuple[Decimal, Decimal, Decimal]) -> Design:
-        if self.start == shares:
+    def _design(self, parts: Parts) -> Design:
+        if parts == self.design.budget.parts:
             return self.design
-        return replace(self.design, budget=with_shares(self.design.budget, shares))
+        model, hessian, covariance = parts
+        budget = type(self.design.budget)(model=model, hessian=hessian, covariance=covariance)
+        return replace(self.design, budget=budget)
 
     def run(self) -> None:
         """A grid, then steps of shrinking size from its best point."""
         grid = [(h, s) for h in _MATRIX_SHARES for s in _MATRIX_SHARES]
-        h, s = min(grid, key=lambda point: self._score(self._shares(*point)))
+        h, s = min(grid, key=lambda point: self._score(self._parts(*point)))
         for factor in _STEPS:
             moved = True
             while moved:
                 around = [(h * a, s * b) for a in (1 / factor, 1.0, factor) for b in (1 / factor, 1.0, factor)]
-                best = min(around, key=lambda point: self._score(self._shares(*point)))
-                moved = self._score(self._shares(*best)) < self._score(self._shares(h, s)) * (1 - 1e-5)
+                best = min(around, key=lambda point: self._score(self._parts(*point)))
+                moved = self._score(self._parts(*best)) < self._score(self._parts(h, s)) * (1 - 1e-5)
                 h, s = best if moved else (h, s)
 
-    def confirm(self) -> tuple[Design, Forecast] | None:
-        """The best few again with all draws, and the design's own split; ties go to the larger covariance share."""
-        ranked = sorted(self.scores, key=lambda shares: (round(self.scores[shares], 6), -shares[2]))[:_CONFIRMED]
-        if self.start is not None and self.start not in ranked:
-            ranked.append(self.start)
-        found = [(self._design(shares), result) for shares in ranked if (result := self._forecast(shares, 64))]
-        if not found:
+    def best(self) -> tuple[Design, Forecast] | None:
+        """The best split tried; ties go to the larger covariance share."""
+        if not self.found:
             return None
-        return min(found, key=lambda pair: score(pair[1], self.design.confidence_level))
+        limit = min(self.scores.values()) * (1.0 + _EQUAL)
+        parts = max((parts for parts in self.found if self.scores[parts] <= limit), key=lambda parts: parts[2])
+        return self._design(parts), self.found[parts]
 
     def flat(self) -> dict[str, tuple[float, float]]:
         """Ranges of the shares of splits that are nearly as good."""
         limit = min(self.scores.values()) * (1.0 + _FLAT)
-        good = [shares for shares, value in self.scores.items() if value <= limit]
-        return {name: (float(min(s[i] for s in good)), float(max(s[i] for s in good))) for i, name in enumerate(PARTS)}
+        good = [parts for parts, value in self.scores.items() if value <= limit]
+        shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
+        return {name: (min(s[i] for s in shares), max(s[i] for s in shares)) for i, name in enumerate(PARTS)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -253,7 +251,7 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
 
     def is_useful(moments: Moments, design: Design, n: int) -> bool:
         try:
-            return not forecast(moments, design=design, n_records=n, n_draws=_DRAWS_TO_SEARCH).usefulness.is_useless
+            return not forecast(moments, design=design, n_records=n).usefulness.is_useless
         except InfeasibleDesignError:
             return False
 
