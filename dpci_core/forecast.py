@@ -106,7 +106,7 @@ class Forecast:
         """Where sharp intervals stay longer than they usually do: why, in a sentence; empty elsewhere."""
         ratio = self.ci_length_mean / self.vi_length_mean
         expected = _EXPECTED[len(self.ci_length) > 21]
-        if not self.design.switches.noise_aware or ratio <= expected:
+        if not self.design.switches.noise_aware or ratio < expected + 0.005:
             return ""
         part, noise = max(("Hessian", self.validity.r1), ("gradient covariance", self.validity.r2), key=lambda x: x[1])
         of_what = "its smallest eigenvalue" if part == "Hessian" else "the variance it estimates"

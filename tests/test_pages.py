@@ -211,7 +211,7 @@ def test_sharp_stands_alone_at_first_and_published_beside_it_after_one_click():
     assert now(app).calibrations == ("sharp", "published")
     assert names_of(app) == {"sharp", "published"}
     chart = charts_of(app)[0]
-    widths = {t["name"]: t for t in chart["data"] if "objective" in t["name"] and "private" in t["name"]}
+    widths = {t["name"]: t for t in chart["data"] if "obj." in t["name"] and t["name"].endswith("private")}
     assert len(widths) == 2
     app.button_group(key="calibrations").set_value(["published"]).run()
     check(app)

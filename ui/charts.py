@@ -425,7 +425,10 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
         )
     low = min(level - 0.05, *(float(c.min()) - 0.005 for _, _, c in rows))
     fig.add_vline(
-        x=level, line={"color": _QUIET, "width": 2, "dash": "dash"}, annotation_text=f"promised {100 * level:g} %"
+        x=level,
+        line={"color": _QUIET, "width": 2, "dash": "dash"},
+        annotation_text=f"promised {100 * level:g} %",
+        annotation_position="top left",
     )
     fig.update_xaxes(
         title={"text": "share of intervals that contain the coefficient (forecast)", "standoff": 4},

@@ -228,7 +228,8 @@ CALIBRATIONS = {
 }
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; sharp is this "
-    "project's own and shorter. The page “Published or sharp” shows by how much, and why."
+    "project's own and shorter; only where the noise dominates, and published intervals miss too often, it is longer. "
+    "The page “Published or sharp” shows by how much, and why."
 )
 TARGETS = {
     "penalised": "The coefficient at this penalty (as in the paper)",
