@@ -22,7 +22,7 @@ NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-obj
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calibration:
-    """Switches that shorten the intervals; every combination has the same guarantee at the same budget.
+    """Switches that shorten the intervals, all on; every combination has the same guarantee at the same budget.
 
     Args:    covariance_floor: smallest eigenvalue the released gradient covariance is raised to; "2c" as published, or
              "zero", which only asks that it is a covariance.  Post-processing (`private_moments.covariance_noise`).
@@ -36,16 +36,20 @@ class Calibration:
 
     The split of the budget is not a switch: `best_split` moves it.
 
-    >>> Calibration() == Calibration.published()
+    >>> Calibration() == Calibration.sharp()
     True
+    >>> Calibration(gaussian_objective=False).noise_aware
+    True
+    >>> Calibration.published(tight_sensitivity=True).noise_aware
+    False
     """
 
-    covariance_floor: CovarianceFloor = "2c"
-    tight_sensitivity: bool = False
-    symmetric_noise: bool = False
-    gaussian_objective: bool = False
-    noise_aware: bool = False
-    huber_corner: bool = False
+    covariance_floor: CovarianceFloor = "zero"
+    tight_sensitivity: bool = True
+    symmetric_noise: bool = True
+    gaussian_objective: bool = True
+    noise_aware: bool = True
+    huber_corner: bool = True
 
     def __post_init__(self) -> None:
         check_choice(self.covariance_floor, ("2c", "zero"), name="covariance_floor")
@@ -55,15 +59,14 @@ class Calibration:
                 raise ValueError(f"Expected {name}={value!r} to be True or False.")
 
     @classmethod
-    def published(cls) -> Calibration:
-        """The paper to the letter: every switch off."""
-        return cls()
+    def published(cls, *, covariance_floor: CovarianceFloor = "2c", **switches: bool) -> Calibration:
+        """The paper to the letter, every switch off, or all but those that are given."""
+        return cls(covariance_floor=covariance_floor, **(dict.fromkeys(_FLAGS, False) | switches))
 
     @classmethod
-    def sharp(cls, *, gaussian_objective: bool = True) -> Calibration:
-        """Every switch on, or all but the one result that no journal has reviewed yet."""
-        flags = dict.fromkeys(_FLAGS, True) | {"gaussian_objective": gaussian_objective}
-        return cls(covariance_floor="zero", **flags)
+    def sharp(cls) -> Calibration:
+        """Every switch on."""
+        return cls()
 
 
 _FLAGS = ("tight_sensitivity", "symmetric_noise", "gaussian_objective", "noise_aware", "huber_corner")

@@ -29,7 +29,7 @@ from dpci_core.private_moments import covariance_noise, hessian_noise, unit_nois
 from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
 
 LOSSES = [Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0)]
-EVERY = Calibration(covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True)
+EVERY = Calibration.published(covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True)
 BUDGETS = {
     "pure": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
     "zcdp": ZCDP(model="0.125", hessian="0.03125", covariance="0.03125"),
@@ -50,8 +50,8 @@ def design(definition="pure", mechanism="objective", loss=None, calibration=EVER
 
 
 def test_published_is_every_switch_off():
-    assert design(calibration="published").calibration == Calibration.published() == Calibration()
-    assert design(calibration="published") == design(calibration=Calibration())
+    assert design(calibration="published").calibration == Calibration.published()
+    assert design(calibration="published") == design(calibration=Calibration.published())
 
 
 @pytest.mark.parametrize(
@@ -166,12 +166,13 @@ def test_symmetric_gaussian_noise_has_the_published_law():
 def test_the_forecast_knows_the_spread_of_the_noise():
     for definition in ("pure", "zcdp"):
         for symmetric in (False, True):
-            made = design(definition, calibration=Calibration(symmetric_noise=symmetric))
+            made = design(definition, calibration=Calibration.published(symmetric_noise=symmetric))
             law = hessian_noise(made, 1000)
             entries = law.scale * draws(definition, symmetric)[:, 0, 0]
             assert entries.std() == pytest.approx(law.diagonal_sd(P), rel=0.02)
     pure = [
-        hessian_noise(design(calibration=Calibration(symmetric_noise=s)), 1000).diagonal_sd(P) for s in (True, False)
+        hessian_noise(design(calibration=Calibration.published(symmetric_noise=s)), 1000).diagonal_sd(P)
+        for s in (True, False)
     ]
     assert pure[0] / pure[1] == pytest.approx(math.sqrt((M + 1) / (P * P + 1)))
 
@@ -181,7 +182,7 @@ def test_the_forecast_knows_the_spread_of_the_noise():
 
 def test_the_floor_under_the_covariance_goes_and_the_one_under_the_hessian_stays():
     loss = Logistic()
-    for calibration, floor in ((Calibration(), 0.002), (Calibration(covariance_floor="zero"), 0.0)):
+    for calibration, floor in ((Calibration.published(), 0.002), (Calibration.published(covariance_floor="zero"), 0.0)):
         made = design(calibration=calibration, loss=loss)
         assert covariance_noise(made, 100, 1.0).floor == floor
         assert hessian_noise(made, 100).floor == 0.002
@@ -196,10 +197,10 @@ def test_the_floor_under_the_covariance_goes_and_the_one_under_the_hessian_stays
 # --- what it buys ------------------------------------------------------------------------------------------------
 
 SWITCHES = {
-    "covariance_floor": Calibration(covariance_floor="zero"),
-    "tight_sensitivity": Calibration(tight_sensitivity=True),
-    "symmetric_noise": Calibration(symmetric_noise=True),
-    "huber_corner": Calibration(huber_corner=True),
+    "covariance_floor": Calibration.published(covariance_floor="zero"),
+    "tight_sensitivity": Calibration.published(tight_sensitivity=True),
+    "symmetric_noise": Calibration.published(symmetric_noise=True),
+    "huber_corner": Calibration.published(huber_corner=True),
 }
 
 

@@ -117,7 +117,7 @@ def test_a_cell_is_the_design_it_names():
     assert published.design().budget == PureDP(model="0.5", hessian="0.25", covariance="0.25")
     assert published.design().switches == Calibration.published()
     reviewed = dataclasses.replace(cell, calibration="sharp_reviewed").design()
-    assert reviewed.switches == Calibration.sharp(gaussian_objective=False)
+    assert reviewed.switches == Calibration(gaussian_objective=False)
     assert reviewed.budget == ZCDP(model="0.125", hessian="0.03125", covariance="0.03125")
 
 

@@ -222,7 +222,7 @@ def design_of(problem: Problem, **changes: object) -> Design:
         mechanism=problem.mechanism,
         budget=budget,
         regularization=C,
-        calibration=Calibration(**(switches | chosen)),
+        calibration=Calibration.published(**(switches | chosen)),
         **changes,
     )
 

@@ -414,7 +414,7 @@ def test_density_identity(loss: str) -> None:
         mechanism="objective",
         budget=ZCDP(model="2", hessian="1", covariance="1"),
         regularization=setting.stiffness / (2.0 * len(TABLE)),
-        calibration=Calibration(gaussian_objective=True),
+        calibration=Calibration.published(gaussian_objective=True),
     )
     rng = np.random.default_rng([4, len(loss)])
     theta = np.array([perturb_objective(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])

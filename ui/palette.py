@@ -37,7 +37,7 @@ class Combination:
     definition: Definition
     mechanism: Mechanism
     loss: LossName
-    calibration: CalibrationName = "published"
+    calibration: CalibrationName = "sharp"
 
     @property
     def key(self) -> str:

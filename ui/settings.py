@@ -95,7 +95,7 @@ class Settings:
         """The switches of a combination; those of sharp without what is not peer-reviewed, if asked for."""
         if combination.calibration == "published":
             return Calibration.published()
-        return Calibration.sharp(gaussian_objective=self.results == "all")
+        return Calibration(gaussian_objective=self.results == "all")
 
     def design(self, combination: Combination) -> Design:
         """The design of one combination under these settings."""

@@ -248,7 +248,7 @@ def _corner() -> None:
     shown = Combination("pure", "objective", "huber_svm")
     lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}
     caption = (
-        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.label}, total ε = 1, published "
+        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.plain}, total ε = 1, published "
         "split, sharp against sharp without the corner; c is the penalty"
     )
     figure = sharp_chart.corner_chart(
@@ -256,7 +256,7 @@ def _corner() -> None:
     )
     table = pd.DataFrame(
         [
-            {"combination": combination.label, "c": c, "h": h, "change of mean length (%)": 100 * change}
+            {"combination": combination.plain, "c": c, "h": h, "change of mean length (%)": 100 * change}
             for (combination, c, h), change in curves.items()
         ]
     )
@@ -298,7 +298,7 @@ def corner_sentence(curves: Corner) -> str:
     )
     return (
         f"At the penalty of this page, c = {compare.REGULARIZATION:g}, the corner saves {first}. The most it saves in "
-        f"this forecast is {-100 * largest:.1f} %, for {combination.label} at c = {c:g} and h = {h:g}."
+        f"this forecast is {-100 * largest:.1f} %, for {combination.plain} at c = {c:g} and h = {h:g}."
     )
 
 

@@ -106,7 +106,7 @@ def _calibration(fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combin
 
 def _hover(combination: Combination, row: Compared) -> str:
     return (
-        f"<b>{combination.label}</b><br>{CALIBRATION_WORDS[row.calibration]}"
+        f"<b>{combination.plain}</b><br>{CALIBRATION_WORDS[row.calibration]}"
         f"<br>length {row.ci_length:.4g} ± {row.ci_length_se:.2g}"
         f"<br>variability {row.vi_length:.4g} ± {row.vi_length_se:.2g}, ratio {row.ratio:.3f}"
         f"<br>coverage {100 * row.coverage:.1f} ± {100 * row.coverage_se:.1f} %"
@@ -116,7 +116,7 @@ def _hover(combination: Combination, row: Compared) -> str:
 
 
 def _two_lines(combination: Combination) -> str:
-    first, second, third = combination.label.split(" · ")
+    first, second, third = combination.plain.split(" · ")
     return f"{first} · {second}<br>{third}"
 
 
@@ -163,7 +163,7 @@ def change_chart(
             "size": 9,
         },
         hovertext=[
-            f"<b>{c.combination.label}</b><br>{signed_percent(c.value)} ± {100 * c.se:.1f} points" for c in found
+            f"<b>{c.combination.plain}</b><br>{signed_percent(c.value)} ± {100 * c.se:.1f} points" for c in found
         ],
         hoverinfo="text",
         showlegend=False,
@@ -184,7 +184,7 @@ def change_chart(
     )
     fig.update_yaxes(
         tickvals=y,
-        ticktext=[c.combination.short for c in found],
+        ticktext=[c.combination.plain_short for c in found],
         range=[-0.7, len(found) - 0.3],
         showgrid=False,
         zeroline=False,

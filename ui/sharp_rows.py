@@ -149,7 +149,7 @@ def change_sentence(name: str, found: list[Change]) -> str:
     helped = sum(c.value < -0.005 for c in found)
     return (
         f"{name} alone: {helped} of {_many(found)} become more than half a percent shorter, most of all "
-        f"{best.combination.label} ({signed_percent(best.value)}); the other end is {worst.combination.label} "
+        f"{best.combination.plain} ({signed_percent(best.value)}); the other end is {worst.combination.plain} "
         f"({signed_percent(worst.value)})."
     )
 
@@ -159,7 +159,7 @@ def results_table(groups: Groups) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "combination": combination.label,
+                "combination": combination.plain,
                 "calibration": words,
                 "coverage": row.coverage,
                 "coverage s.e.": row.coverage_se,
@@ -186,7 +186,7 @@ def changes_table(found: list[Change]) -> pd.DataFrame:
     """One improvement alone as numbers."""
     return pd.DataFrame(
         [
-            {"combination": c.combination.label, "change of mean length (%)": 100 * c.value, "s.e. (%)": 100 * c.se}
+            {"combination": c.combination.plain, "change of mean length (%)": 100 * c.value, "s.e. (%)": 100 * c.se}
             for c in found
         ]
     )
@@ -201,7 +201,7 @@ def everything(rows: Iterable[Compared], table: DataTable) -> pd.DataFrame:
 def without_new_result(groups: Groups) -> str:
     """What sharp loses where the result that is not peer-reviewed is left out."""
     parts = [
-        f"{combination.label}: {number(rows['sharp'].ci_length)} with it, "
+        f"{combination.plain}: {number(rows['sharp'].ci_length)} with it, "
         f"{number(rows['sharp_reviewed'].ci_length)} without, {number(rows['published'].ci_length)} as published"
         for combination, rows in groups.items()
         if {"sharp", "sharp_reviewed", "published"} <= rows.keys()

@@ -114,7 +114,7 @@ def checks_matrix(checks: list[Check]) -> pd.DataFrame:
     for check in checks:
         mark, close = "✓" if check.is_reached else "✗", ", close" * check.is_close
         heading = target_words(check.row.d)[check.target]
-        row = rows.setdefault(check.combination.label, {"combination": check.combination.label})
+        row = rows.setdefault(check.combination.plain, {"combination": check.combination.plain})
         row[heading] = f"{mark} {value_words(check)}{close}"
     return pd.DataFrame(list(rows.values()))
 
@@ -124,7 +124,7 @@ def checks_table(checks: list[Check]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "combination": check.combination.label,
+                "combination": check.combination.plain,
                 "calibration": CALIBRATION_WORDS[check.row.calibration],
                 "target": target_words(check.row.d)[check.target],
                 "reached": "yes" if check.is_reached else "no",
@@ -172,7 +172,7 @@ def missed_words(checks: list[Check]) -> list[str]:
             grouped.setdefault((check.target, why_missed(check)), []).append(check)
     return [
         f"**{target_words(missed[0].row.d)[target].capitalize()}** is missed by "
-        + "; ".join(f"{c.combination.label} ({value_words(c)}{', close' if c.is_close else ''})" for c in missed)
+        + "; ".join(f"{c.combination.plain} ({value_words(c)}{', close' if c.is_close else ''})" for c in missed)
         + f". Reason: {reason}."
         for (target, reason), missed in grouped.items()
     ]

@@ -137,7 +137,7 @@ NEW_RESULT = (
     "Sharp rests on published mathematics and on short arguments of our own, with one exception: **Gaussian objective "
     "perturbation under zCDP is a new result, not peer-reviewed.** Its proof was re-derived twice within this project "
     "and tested numerically, but no journal or conference has examined it. A design that uses it says so in every "
-    "result. To go without: `Calibration.sharp(gaussian_objective=False)` keeps every other improvement, "
+    "result. To go without: `Calibration(gaussian_objective=False)` keeps every other improvement, "
     '`calibration="published"` follows the paper to the letter. Pure ε and output perturbation never use it.'
 )
 
