@@ -12,7 +12,7 @@ the law of the matrix noise is public:
    Beran 1987 calls it prepivoting). The noise on S enters only through v'Nv, one number of known law, which a
    quadrature replaces; the noise on H is drawn, from constants of this module.
 
-Privacy: every argument is released or public, also the ratio that switches 1-3 off where the noise dominates.
+Privacy: every argument is released or public, also the ratios that switch 1-3 off where the noise dominates.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ from dpci_core.private_moments import MatrixNoise, fixed_draws, hessian_noise
 from dpci_core.target import Correction, correction, no_correction
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 NOISE_DOMINATES = 12.0
 """Noise on the Hessian against its smallest eigenvalue, both released, above which the plain half-widths are used:
 there the factor of step 3 lengthens intervals by a quarter (`python -m benchmarks.half_widths`)."""
+COVARIANCE_DOMINATES = 0.75
+"""Noise on a coefficient's v'Sv against its variance, as released, above which its plain half-width is used: there the
+clip at 0 acts so often that no factor repairs the coverage (the same command)."""
 _N_DRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
@@ -54,7 +58,7 @@ class HalfWidths:
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity (or from what was
     asked for) where the target is the unpenalised coefficient.
     is_flat: (..., k), coefficients for which the step to that target falls short.
-    is_noise_aware: (...,), False where it is switched off or the noise dominates.
+    is_noise_aware: (..., k), False where it is switched off or the noise dominates.
     """
 
     half_width: Array
@@ -62,9 +66,9 @@ class HalfWidths:
     hessian: Array
     covariance: Array
     factor: Array
-    is_noise_aware: npt.NDArray[np.bool_]
+    is_noise_aware: Flags
     contrasts: Array
-    is_flat: npt.NDArray[np.bool_]
+    is_flat: Flags
 
     def estimate(self, theta_priv: Array) -> Array:
         """What the intervals are around, (..., k)."""
@@ -189,7 +193,7 @@ def _plain(H_noisy: Array, S_noisy: Array, known: _Known) -> HalfWidths:
     law = known.law(spectrum.rows(estimand.contrasts), S, estimand.contrasts)
     law = law._replace(gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
-    none = np.zeros(len(S), dtype=np.bool_)
+    none = np.zeros(q.shape, dtype=np.bool_)
     return HalfWidths(q, law, spectrum.matrix, S, np.ones_like(q), none, estimand.contrasts, estimand.marked(q))
 
 
@@ -215,39 +219,47 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
     spectrum = _Spectrum.shrunken(H_noisy, known.on_hessian)
     p = H_noisy.shape[-1]
-    ratio = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
-    used = ratio <= NOISE_DOMINATES
     estimand = known.estimand(spectrum, known.theta)
-    law = known.law(spectrum.rows(estimand.contrasts), S_noisy, estimand.contrasts)
-    factor = np.ones_like(law.sampling)
-    chosen = np.flatnonzero(used)
+    rows, S = spectrum.rows(estimand.contrasts), floor_eigenvalues(S_noisy, 0.0).matrix
+    law = known.law(rows, S_noisy, estimand.contrasts)
+    on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
+    total = known.law(rows, S, estimand.contrasts).total(p)
+    on_covariance = sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
+    used = np.asarray(on_hessian <= NOISE_DOMINATES)[:, None] & np.asarray(on_covariance <= COVARIANCE_DOMINATES)
+    factor = np.ones_like(total)
+    chosen = np.flatnonzero(used.any(axis=1))
     some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
     if len(some):
-        S = floor_eigenvalues(S_noisy[some], 0.0).matrix
-        found = _factors(spectrum.take(some), S, sd_s[some], estimand.contrasts[some], known)
-        factor[chosen] = found if n_factors is None else found.mean(axis=0)
+        found = _factors(spectrum.take(some), S[some], sd_s[some], estimand.contrasts[some], known)
+        factor[chosen] = found if n_factors is None else _mean_where(found, used[some])
     law = law._replace(gaussian=law.gaussian + estimand.extra)
     q = factor * known.half_width(law)
     aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
     return aware if used.all() else _merge(aware, _plain(H_noisy, S_noisy, known))
 
 
+def _mean_where(values: Array, used: Flags) -> Array:
+    """Mean of each column over the rows that are used; 1 where there is none."""
+    return np.where(used.any(axis=0), (values * used).sum(axis=0) / np.maximum(used.sum(axis=0), 1), 1.0)
+
+
 def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
-    """The noise-aware results where they are used, the plain ones elsewhere."""
+    """The noise-aware results of the coefficients that use them, the plain ones of the others."""
     used = aware.is_noise_aware
+    any_used = used.any(axis=1)[:, None, None]
 
     def choose(new: Array, old: Array) -> Array:
-        return np.where(used.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+        return np.where(used, new, old)
 
     return HalfWidths(
         choose(aware.half_width, plain.half_width),
         ErrorVariance(*map(choose, aware.law, plain.law)),
-        choose(aware.hessian, plain.hessian),
-        choose(aware.covariance, plain.covariance),
+        np.where(any_used, aware.hessian, plain.hessian),
+        np.where(any_used, aware.covariance, plain.covariance),
         choose(aware.factor, plain.factor),
         used,
-        choose(aware.contrasts, plain.contrasts),
-        np.where(used[:, None], aware.is_flat, plain.is_flat),
+        np.where(used[..., None], aware.contrasts, plain.contrasts),
+        np.where(used, aware.is_flat, plain.is_flat),
     )
 
 
@@ -315,7 +327,7 @@ def _reshape(widths: HalfWidths, lead: tuple[int, ...]) -> HalfWidths:
         back(widths.hessian),
         back(widths.covariance),
         back(widths.factor),
-        widths.is_noise_aware.reshape(lead),
+        widths.is_noise_aware.reshape(lead + widths.is_noise_aware.shape[1:]),
         back(widths.contrasts),
         widths.is_flat.reshape(lead + widths.is_flat.shape[1:]),
     )

@@ -47,7 +47,7 @@ class IntervalResult:
     hessian: Array
     covariance: Array
     noise_factor: Array
-    is_noise_aware: bool
+    is_noise_aware: npt.NDArray[np.bool_]
     n_lifted_hessian: int
     n_lifted_covariance: int
     smallest_hessian_eigenvalue: float
@@ -92,7 +92,7 @@ class IntervalResult:
             "sampling_se": self.sampling_se.tolist(),
             "privacy_se": self.privacy_se.tolist(),
             "noise_factor": self.noise_factor.tolist(),
-            "is_noise_aware": self.is_noise_aware,
+            "is_noise_aware": self.is_noise_aware.tolist(),
             "status": self.design.status,
             "warning": self.usefulness.sentence,
             "n_lifted_hessian": self.n_lifted_hessian,
@@ -157,7 +157,7 @@ def private_intervals(
         hessian=widths.hessian,
         covariance=widths.covariance,
         noise_factor=widths.factor,
-        is_noise_aware=bool(widths.is_noise_aware),
+        is_noise_aware=widths.is_noise_aware,
         n_lifted_hessian=released.hessian.n_lifted,
         n_lifted_covariance=released.covariance.n_lifted,
         smallest_hessian_eigenvalue=released.hessian.smallest_before,

@@ -35,6 +35,10 @@ class ErrorVariance(NamedTuple):
         """The part that does not depend on W."""
         return self.sampling + self.gaussian
 
+    def total(self, dim: int) -> Array:
+        """The variance, W at its mean, for noise in R^dim."""
+        return self.normal + self.laplace * (dim + 1) / 2.0
+
     def half_width(self, *, dim: int, confidence_level: float) -> Array:
         """Half-length of the central interval of this law."""
         return half_width(self.normal, self.laplace, dim=dim, confidence_level=confidence_level)
