@@ -242,10 +242,12 @@ def _headline(design: Design) -> tuple[float, float]:
 
 def _matrix_noise(moments: Moments, design: Design, noise: ModelNoise, n: int) -> tuple[MatrixNoise, MatrixNoise]:
     """The laws of the noise on H and on S, the second at a released theta of typical norm."""
-    typical_norm = float(
-        np.sqrt(moments.theta_hat @ moments.theta_hat + _model_noise_size(moments, noise, design, n) ** 2)
-    )
-    return hessian_noise(design, n), covariance_noise(design, n, typical_norm)
+    return hessian_noise(design, n), covariance_noise(design, n, typical_norm(moments, noise, design, n))
+
+
+def typical_norm(moments: Moments, noise: ModelNoise, design: Design, n: int) -> float:
+    """Root-mean-square norm of the released coefficients."""
+    return float(np.sqrt(moments.theta_hat @ moments.theta_hat + _model_noise_size(moments, noise, design, n) ** 2))
 
 
 def _fixed_noise(law: MatrixNoise, p: int, n_draws: int, seed: int) -> Array:

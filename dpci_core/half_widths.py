@@ -240,13 +240,14 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
 
 def _mean_where(values: Array, used: Flags) -> Array:
     """Mean of each column over the rows that are used; 1 where there is none."""
-    return np.where(used.any(axis=0), (values * used).sum(axis=0) / np.maximum(used.sum(axis=0), 1), 1.0)
+    count = np.sum(used, axis=0)
+    return np.where(count > 0, np.sum(values * used, axis=0) / np.maximum(count, 1), 1.0)
 
 
 def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
     """The noise-aware results of the coefficients that use them, the plain ones of the others."""
     used = aware.is_noise_aware
-    any_used = used.any(axis=1)[:, None, None]
+    any_used = np.any(used, axis=1, keepdims=True)[..., None]
 
     def choose(new: Array, old: Array) -> Array:
         return np.where(used, new, old)
