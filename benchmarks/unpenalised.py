@@ -58,7 +58,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     runs = parser.parse_args().runs
     head = "  cover marked unmarked   length"
-    print(f"Known truth, d = 2, {runs} runs, c = 10/n^1.3, coefficients {TRUTH.tolist()}")
+    print(
+        f"Known truth, d = 2, {runs} runs, c ten times the smallest allowed and at least 1e-4, coefficients {TRUTH.tolist()}"
+    )
     print(f"{'n':>6} {'eps':>5} {'c':>8}  penalised{head:>34}  unpenalised{head:>32}")
     for n in SIZES:
         rng = np.random.default_rng(n)
