@@ -137,6 +137,80 @@ def forecast(
     Privacy: none (module docstring).
     Raises:  ValueError if the moments belong to another loss or regularization; InfeasibleDesignError.
     """
+    drawn = drawn_intervals(moments, design=design, n_records=n_records, contrasts=contrasts, n_draws=n_draws)
+    goal, noise, n, p = drawn.goal, drawn.noise, drawn.n_records, len(moments.hessian)
+    q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
+    truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
+    vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
+    plain = 2.0 * half_width(truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level)
+    return Forecast(
+        estimate=goal.value,
+        ci_length=2.0 * q.mean(axis=0),
+        ci_length_sd=2.0 * q.std(axis=0),
+        vi_length=vi,
+        nonprivate_length=plain,
+        coverage=coverage,
+        ci_length_mean=float(2.0 * q.mean()),
+        mean_length_sd=float(2.0 * q.mean(axis=1).std()),
+        vi_length_mean=float(vi.mean()),
+        nonprivate_length_mean=float(plain.mean()),
+        coverage_mean=float(coverage.mean()),
+        epsilon_delta=_headline(design),
+        flat_share=drawn.is_flat.mean(axis=0),
+        validity=_validity(moments, noise, design, n, *drawn.matrix_sd),
+        usefulness=_usefulness(moments, q, truth, goal.contrasts),
+        n_records=n,
+        design=design,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnIntervals:
+    """The intervals of a design in each draw of the matrix noise.
+
+    half_width, is_flat: (K, k).  truth: the law of the private estimates (k,); error: that of what the intervals are
+    around, about its mean, which is `shift` away from the goal.  matrix_sd: diagonal noise on H and on S.
+    """
+
+    half_width: Array
+    is_flat: npt.NDArray[np.bool_]
+    goal: Goal
+    truth: ErrorVariance
+    error: ErrorVariance
+    shift: Array | float
+    noise: ModelNoise
+    matrix_sd: tuple[float, float]
+    n_records: int
+    dim: int
+
+    @property
+    def lengths(self) -> Array:
+        """(K, k)."""
+        return 2.0 * self.half_width
+
+    @property
+    def coverage(self) -> Array:
+        """Chance of each interval to contain its goal, (K, k)."""
+        return self._within(self.shift)
+
+    def power(self, value: float) -> Array:
+        """Chance of each interval to exclude 0 when its goal is `value`, (K, k)."""
+        return np.asarray(1.0 - self._within(self.shift + value))
+
+    def _within(self, shift: Array | float) -> Array:
+        law = self.error
+        return coverage_probability(self.half_width, law.normal, law.laplace, dim=self.dim, shift=shift)
+
+
+def drawn_intervals(
+    moments: Moments,
+    *,
+    design: Design,
+    n_records: int | None = None,
+    contrasts: npt.ArrayLike | None = None,
+    n_draws: int = N_DRAWS,
+) -> DrawnIntervals:
+    """Return the intervals behind a forecast, draw by draw; arguments, privacy and errors as for `forecast`."""
     _check_match(moments, design)
     n = records_in_range(moments.n_records if n_records is None else n_records)
     check_count(n_draws=n_draws)
@@ -158,39 +232,25 @@ def forecast(
         contrasts=L,
         n_factors=max(2, n_draws // _FACTOR_EVERY),
     )
-    q, level = widths.half_width, design.confidence_level
     goal = _goal(moments, design, on_h.diagonal_sd(p), np.eye(p) if L is None else L)
     law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
     truth = law(contrasts=goal.contrasts)
-    error = truth if goal.is_identity else law(contrasts=widths.contrasts)
-    shift = 0.0 if goal.is_identity else widths.estimate(moments.theta_hat) - goal.value
-    coverage = coverage_probability(q, error.normal, error.laplace, dim=p, shift=shift).mean(axis=0)
-    truth = truth._replace(gaussian=truth.gaussian + goal.extra)
-    vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
-    plain = 2.0 * half_width(truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level)
-    return Forecast(
-        estimate=goal.value,
-        ci_length=2.0 * q.mean(axis=0),
-        ci_length_sd=2.0 * q.std(axis=0),
-        vi_length=vi,
-        nonprivate_length=plain,
-        coverage=coverage,
-        ci_length_mean=float(2.0 * q.mean()),
-        mean_length_sd=float(2.0 * q.mean(axis=1).std()),
-        vi_length_mean=float(vi.mean()),
-        nonprivate_length_mean=float(plain.mean()),
-        coverage_mean=float(coverage.mean()),
-        epsilon_delta=_headline(design),
-        flat_share=widths.is_flat.mean(axis=0),
-        validity=_validity(moments, noise, design, n, on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
-        usefulness=_usefulness(moments, q, truth, goal.contrasts),
+    return DrawnIntervals(
+        half_width=widths.half_width,
+        is_flat=widths.is_flat,
+        goal=goal,
+        truth=truth,
+        error=truth if goal.is_identity else law(contrasts=widths.contrasts),
+        shift=0.0 if goal.is_identity else widths.estimate(moments.theta_hat) - goal.value,
+        noise=noise,
+        matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
         n_records=n,
-        design=design,
+        dim=p,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Goal:
+class Goal:
     """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they should have, and the
     variance that the noise on H adds to an estimate of them."""
 
@@ -200,16 +260,16 @@ class _Goal:
     is_identity: bool
 
 
-def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> _Goal:
+def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal:
     """The goal of the design's target; unpenalised, it is the full Newton step, however flat a direction is."""
     if design.target == "penalised":
-        return _Goal(L, L @ moments.theta_hat, 0.0, True)
+        return Goal(L, L @ moments.theta_hat, 0.0, True)
     values, vectors = np.linalg.eigh(moments.hessian)
     theta, c = moments.theta_hat, design.regularization
     step = correction(values, vectors, theta, regularization=c, hessian_sd=hessian_sd, contrasts=L)
     steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
     full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
-    return _Goal(step.contrasts, L @ full, step.extra, False)
+    return Goal(step.contrasts, L @ full, step.extra, False)
 
 
 def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> Usefulness:
