@@ -8,7 +8,21 @@ from dpci_core.errors import ConvergenceError, DataRejectedError, InfeasibleDesi
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.inference import IntervalResult, private_intervals
 from dpci_core.losses import HuberSVM, Logistic, Loss
-from dpci_core.planner import Remedies, SplitAnswer, best_split, remedies
+from dpci_core.planner import (
+    NeededBudget,
+    NeededRecords,
+    RankedDesign,
+    Remedies,
+    SplitAnswer,
+    Target,
+    as_if_records,
+    best_split,
+    meeting_probability,
+    needed_budget,
+    needed_records,
+    rank_mechanisms,
+    remedies,
+)
 from dpci_core.privacy import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
@@ -31,15 +45,24 @@ __all__ = [
     "Logistic",
     "Loss",
     "Moments",
+    "NeededBudget",
+    "NeededRecords",
     "Progress",
     "PureDP",
+    "RankedDesign",
     "Remedies",
     "SplitAnswer",
+    "Target",
     "Validity",
+    "as_if_records",
     "best_split",
     "fit_moments",
     "forecast",
+    "meeting_probability",
+    "needed_budget",
+    "needed_records",
     "private_intervals",
+    "rank_mechanisms",
     "remedies",
     "run_experiment",
 ]

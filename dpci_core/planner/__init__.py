@@ -4,7 +4,29 @@ Every answer is found by calling the forecast, so it is as private as the moment
 answer may steer a release only when the moments are public, simulated, or a release already paid for.
 """
 
+from dpci_core.planner.needed import NeededBudget, NeededRecords, Neighbour, needed_budget, needed_records
+from dpci_core.planner.ranking import RankedDesign, rank_mechanisms
 from dpci_core.planner.remedies import Remedies, moments_near, remedies
 from dpci_core.planner.split import PARTS, SplitAnswer, best_split, score, shares_of
+from dpci_core.planner.targets import Target, as_if_records, meeting_probability
 
-__all__ = ["PARTS", "Remedies", "SplitAnswer", "best_split", "moments_near", "remedies", "score", "shares_of"]
+__all__ = [
+    "PARTS",
+    "NeededBudget",
+    "NeededRecords",
+    "Neighbour",
+    "RankedDesign",
+    "Remedies",
+    "SplitAnswer",
+    "Target",
+    "as_if_records",
+    "best_split",
+    "meeting_probability",
+    "moments_near",
+    "needed_budget",
+    "needed_records",
+    "rank_mechanisms",
+    "remedies",
+    "score",
+    "shares_of",
+]

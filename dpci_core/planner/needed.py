@@ -1,0 +1,316 @@
+"""How many records, or how much budget, a target needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from typing import NoReturn
+
+from dpci_core.design import Design, check_design
+from dpci_core.erm import Moments
+from dpci_core.errors import InfeasibleDesignError
+from dpci_core.forecast import N_DRAWS, Forecast, forecast
+from dpci_core.limits import BUDGET_PART, records_in_range
+from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
+
+MOST_RECORDS = 10**12
+"""More records are not looked for."""
+LARGEST_TOTAL = Decimal("1e9")
+"""More budget is not looked for; far below it nothing is protected any more."""
+NEIGHBOURS = (0.8, 1.25)
+"""An answer comes with the lengths at these multiples of it."""
+SEARCH_DRAWS = 16
+"""Draws behind a forecast while searching; the last steps and the answer take all of them."""
+
+_DECADE = 900
+"""Amounts with three significant digits from one power of ten to the next."""
+_FACTOR_4 = 542
+"""Steps of the grid that multiply by about 4."""
+_ROUGH = 16
+"""Steps of the grid at which the search changes to all draws."""
+_SCAN = tuple(range(90, 1_081, 90))
+"""Steps above a crossing at which a noise-aware length is looked at again: up to 16 times the amount."""
+_EXACT = Context(prec=200)
+_DOWN = Context(prec=28, rounding=ROUND_FLOOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The target at a multiple of an answer: the amount, the expected length (infinite where the design cannot run)
+    and the chance to meet the target."""
+
+    factor: float
+    amount: Decimal
+    length: float
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NeededRecords:
+    """The smallest number of records, to three digits rounded up, with its forecast and neighbourhood."""
+
+    n_records: int
+    design: Design
+    target: Target
+    forecast: Forecast
+    length: float
+    probability: float
+    around: tuple[Neighbour, ...]
+
+    @property
+    def reason(self) -> str:
+        """The answer in a sentence."""
+        return f"{self.n_records:,} records are needed so that {self.target.sentence}. {_in_words(self)}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NeededBudget:
+    """The smallest total, to three digits rounded up, as a design with its forecast and neighbourhood.
+
+    The total is in the definition of the design; epsilon_delta says what it means at the headline delta.
+    """
+
+    design: Design
+    target: Target
+    forecast: Forecast
+    length: float
+    probability: float
+    around: tuple[Neighbour, ...]
+
+    @property
+    def total(self) -> Decimal:
+        """Epsilon, or rho."""
+        return Decimal(f"{self.design.budget.total.normalize(_EXACT):f}")
+
+    @property
+    def epsilon_delta(self) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta)."""
+        return self.forecast.epsilon_delta
+
+    @property
+    def reason(self) -> str:
+        """The answer in a sentence."""
+        name = "epsilon" if self.design.definition == "pure" else "rho"
+        epsilon, delta = self.epsilon_delta
+        means = "" if self.design.definition == "pure" else f" (epsilon = {epsilon:.3g} at delta = {delta:g})"
+        return f"A total {name} of {self.total}{means} is needed so that {self.target.sentence}. {_in_words(self)}"
+
+
+def _in_words(answer: NeededRecords | NeededBudget) -> str:
+    def chance(probability: float) -> str:
+        return f" and the chance {probability:.2g}" if answer.target.is_power else ""
+
+    parts = [
+        f"{item.length:.3g}{chance(item.probability)} at {item.factor:g} times as much"
+        if math.isfinite(item.length)
+        else f"out of reach at {item.factor:g} times as much, where the design cannot run"
+        for item in answer.around
+    ]
+    return f"There the length is {answer.length:.3g}{chance(answer.probability)}; {', '.join(parts)}."
+
+
+def needed_records(moments: Moments, *, design: Design, target: Target) -> NeededRecords:
+    """Return the smallest number of records from which on the target is met, by forecast.
+
+    To three significant digits, rounded up, and checked by a forecast with all draws. Published lengths fall with n.
+    Noise-aware ones do not everywhere: where the noise on a matrix dominates they are the plain ones, and the step
+    from there to the corrected ones, which keep their coverage, goes up (`half_widths`). The answer is therefore the
+    n after which the target stays met, looked for up to 16 times as far, not the first n at which it happens to be.
+
+    Args:    moments: as for `forecast`; they describe the population, n is free.
+    Privacy: none of its own; see the package docstring for what it may steer.
+    Raises:  InfeasibleDesignError if even 10^12 records do not meet the target, with the nearest target that they do.
+    """
+    check_design(design)
+    check_target(target, p=len(moments.theta_hat))
+
+    def at(amount: Decimal, n_draws: int) -> Outcome:
+        return outcome(moments, design=design, target=target, n_records=math.ceil(amount), n_draws=n_draws)
+
+    search = _Search(at, start=Decimal(moments.n_records), low=Decimal(1), high=Decimal(MOST_RECORDS), design=design)
+    amount = search.run()
+    if amount is None:
+        _refuse_records(moments, design, target)
+    n = math.ceil(amount)
+    found = at(Decimal(n), N_DRAWS)
+    return NeededRecords(
+        n_records=n,
+        design=design,
+        target=target,
+        forecast=forecast(moments, design=design, n_records=n),
+        length=found.length,
+        probability=found.probability,
+        around=search.around(Decimal(n), whole=True),
+    )
+
+
+def needed_budget(moments: Moments, *, design: Design, target: Target, n_records: int | None = None) -> NeededBudget:
+    """Return the smallest total from which on the target is met, split as the design's, by forecast.
+
+    To three significant digits, rounded up, and checked by a forecast with all draws. For lengths that do not fall
+    everywhere see `needed_records`: from this total on the target stays met.
+
+    Args:    moments, n_records: as for `forecast`.  design: its budget gives the definition and the shares.
+    Privacy: none of its own; see the package docstring for what it may steer.
+    Raises:  InfeasibleDesignError if no total meets the target, with the nearest target and the n that would.
+    """
+    check_design(design)
+    check_target(target, p=len(moments.theta_hat))
+    n = records_in_range(moments.n_records if n_records is None else n_records)
+
+    def at(total: Decimal, n_draws: int) -> Outcome:
+        return outcome(moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws)
+
+    own = design.budget
+    least = _DOWN.divide(_DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
+    search = _Search(at, start=own.total, low=least, high=max(LARGEST_TOTAL, least), design=design)
+    total = search.run()
+    if total is None:
+        _refuse_budget(moments, with_total(design, search.high), target, n)
+    answer, found = with_total(design, total), at(total, N_DRAWS)
+    return NeededBudget(
+        design=answer,
+        target=target,
+        forecast=forecast(moments, design=answer, n_records=n),
+        length=found.length,
+        probability=found.probability,
+        around=search.around(total),
+    )
+
+
+def with_total(design: Design, total: Decimal) -> Design:
+    """The design at another total: the same shares to 28 digits, the sum exactly the total."""
+    own = design.budget
+    h, s = (_DOWN.divide(_DOWN.multiply(total, part), own.total) for part in (own.hessian, own.covariance))
+    with localcontext(_EXACT):
+        model = total - h - s
+    return replace(design, budget=type(own)(model=model, hessian=h, covariance=s))
+
+
+class _Search:
+    """The smallest amount on the grid of three significant digits from which on a target is met."""
+
+    def __init__(
+        self, at: Callable[[Decimal, int], Outcome], *, start: Decimal, low: Decimal, high: Decimal, design: Design
+    ) -> None:
+        self.at = at
+        self.is_noise_aware = design.switches.noise_aware
+        self.lowest, self.highest = _place_up(low), _place_up(high)
+        self.start = min(max(_place_up(start), self.lowest), self.highest)
+        self.high = _amount(self.highest)
+        self.seen: dict[tuple[int, int], bool] = {}
+
+    def meets(self, place: int, n_draws: int) -> bool:
+        """Whether the target is met there; a design that cannot run does not meet it."""
+        key = place, n_draws
+        if key not in self.seen:
+            try:
+                self.seen[key] = self.at(_amount(place), n_draws).meets
+            except InfeasibleDesignError:
+                self.seen[key] = False
+        return self.seen[key]
+
+    def run(self) -> Decimal | None:
+        """The amount, None if the largest does not meet the target."""
+        low, high = self._bracket(self.start, SEARCH_DRAWS, _FACTOR_4)
+        low, high = self._halve(low, high, SEARCH_DRAWS, _ROUGH)
+        if self.is_noise_aware:
+            low, high = self._last(low, high)
+        low, high = self._bracket(high, N_DRAWS, _ROUGH)
+        if not self.meets(high, N_DRAWS):
+            return None
+        return _amount(self._halve(low, high, N_DRAWS, 1)[1])
+
+    def _bracket(self, place: int, n_draws: int, step: int) -> tuple[int, int]:
+        """An amount that fails below one that meets the target, from a guess; the ends of the range stay inside."""
+        low = high = place
+        if self.meets(place, n_draws):
+            while low > self.lowest and self.meets(low, n_draws):
+                high, low, step = low, max(self.lowest, low - step), 2 * step
+            return (low - 1, low) if self.meets(low, n_draws) else (low, high)
+        while high < self.highest and not self.meets(high, n_draws):
+            low, high, step = high, min(self.highest, high + step), 2 * step
+        return low, high
+
+    def _halve(self, low: int, high: int, n_draws: int, width: int) -> tuple[int, int]:
+        while high - low > width:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.meets(middle, n_draws) else (middle, high)
+        return low, high
+
+    def _last(self, low: int, high: int) -> tuple[int, int]:
+        """The last crossing, where the target is lost again above the one found."""
+        places = [min(high + step, self.highest) for step in _SCAN]
+        lost = [place for place in places if not (self.meets(place, SEARCH_DRAWS) or self.meets(place, N_DRAWS))]
+        if not lost:
+            return low, high
+        return self._halve(*self._bracket(lost[-1], SEARCH_DRAWS, _SCAN[0]), SEARCH_DRAWS, _ROUGH)
+
+    def around(self, amount: Decimal, *, whole: bool = False) -> tuple[Neighbour, ...]:
+        """What happens a little below and above an answer, inside the range."""
+        found = []
+        for factor in NEIGHBOURS:
+            other = min(max(amount * Decimal(repr(factor)), _amount(self.lowest)), self.high)
+            other = Decimal(math.ceil(other)) if whole else other
+            try:
+                result = self.at(other, N_DRAWS)
+                found.append(Neighbour(factor, other, result.length, result.probability))
+            except InfeasibleDesignError:
+                found.append(Neighbour(factor, other, math.inf, 0.0))
+        return tuple(found)
+
+
+def _amount(place: int) -> Decimal:
+    """100, 101, ... 999 times powers of ten, in one row."""
+    decade, step = divmod(place, _DECADE)
+    return Decimal(100 + step).scaleb(decade - 2)
+
+
+def _place_up(amount: Decimal) -> int:
+    """The first place whose amount is not smaller."""
+    decade = amount.adjusted()
+    return decade * _DECADE + math.ceil(amount.scaleb(2 - decade, _EXACT)) - 100
+
+
+def _refuse_records(moments: Moments, design: Design, target: Target) -> NoReturn:
+    """Say what 10^12 records reach; a design that cannot run there says itself what it needs."""
+    best = outcome(moments, design=design, target=target, n_records=MOST_RECORDS)
+    nearest = _nearest(moments, design, target, MOST_RECORDS, best)
+    floor = ""
+    if design.switches.covariance_floor == "2c":
+        floor = " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
+    raise InfeasibleDesignError(
+        f"Even 10^12 records do not make it true that {target.sentence}: {_reached(target, best)}.{floor}", nearest
+    )
+
+
+def _refuse_budget(moments: Moments, design: Design, target: Target, n: int) -> NoReturn:
+    best = outcome(moments, design=design, target=target, n_records=n)
+    nearest = _nearest(moments, design, target, n, best)
+    try:
+        more = f"{needed_records(moments, design=design, target=target).n_records:,} records would make it possible; "
+    except InfeasibleDesignError:
+        more = ""
+    raise InfeasibleDesignError(
+        f"No budget makes it true with {n:,} records that {target.sentence}: without any noise worth the name "
+        f"{_reached(target, best)}.",
+        more + (nearest[0].lower() if more else nearest[0]) + nearest[1:],
+    )
+
+
+def _reached(target: Target, best: Outcome) -> str:
+    if target.is_power:
+        return f"the probability is {best.probability:.3g}"
+    return f"sampling and the noise that is left make the length {best.within_reach:.3g}"
+
+
+def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> str:
+    """The nearest target that this design meets at n."""
+    if target.is_power:
+        value = smallest_told_from_zero(moments, design=design, target=target, n_records=n)
+        away = math.copysign(float(_amount(_place_up(Decimal(repr(abs(value)))))), value)
+        return f"At n_records={n:,} the true value must be {away:.3g} or farther from zero."
+    length = _amount(_place_up(Decimal(repr(best.within_reach))))
+    return f"At n_records={n:,} ask for a length of {float(length):.3g} or more."

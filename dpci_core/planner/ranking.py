@@ -1,0 +1,185 @@
+"""All mechanisms and definitions at the same guarantee, each with its own best split."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+
+from dpci_core.design import Calibration, CalibrationName, Definition, Design, Mechanism
+from dpci_core.design import Target as Estimand
+from dpci_core.erm import Moments
+from dpci_core.errors import InfeasibleDesignError
+from dpci_core.forecast import Forecast
+from dpci_core.limits import BUDGET_PART, DELTA
+from dpci_core.planner.split import quick_split, shares_of
+from dpci_core.planner.targets import as_if
+from dpci_core.privacy import (
+    ZCDP,
+    Amount,
+    Budget,
+    PureDP,
+    check_amount,
+    epsilon_to_zcdp,
+    to_decimal,
+    to_float_down,
+    zcdp_to_epsilon,
+)
+
+_START = Decimal("0.1")
+"""Share of each matrix before the split is searched for."""
+_EXACT = Context(prec=200)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RankedDesign:
+    """One way to spend a guarantee; design and forecast are None where it cannot run, and `reason` says why.
+
+    epsilon: what its total means at the delta asked for, never more than the epsilon asked for.  as_if_records: the
+    number of records that give intervals as long without privacy, 0 where it cannot run.
+    """
+
+    loss: str
+    mechanism: Mechanism
+    definition: Definition
+    calibration: str
+    design: Design | None
+    forecast: Forecast | None
+    epsilon: float
+    delta: float
+    as_if_records: int
+    reason: str
+
+    @property
+    def length(self) -> float:
+        """Forecast mean length, infinite where it cannot run."""
+        return math.inf if self.forecast is None else self.forecast.ci_length_mean
+
+    @property
+    def status(self) -> str:
+        """What must be said about a result that is not published."""
+        return "" if self.design is None else self.design.status
+
+
+def rank_mechanisms(
+    moments: Moments | Sequence[Moments],
+    *,
+    epsilon: Amount,
+    delta: Amount,
+    regularization: float,
+    n_records: int | None = None,
+    confidence_level: float = 0.95,
+    target: Estimand = "penalised",
+    calibrations: Sequence[CalibrationName | Calibration] = ("sharp", "published"),
+) -> tuple[RankedDesign, ...]:
+    """Return every mechanism and definition at the same (epsilon, delta), the shortest mean interval first.
+
+    Pure designs spend epsilon, and their delta is 0; zCDP designs the largest rho whose conversion at delta is at most
+    epsilon, rounded down. Each has nearly the best split of its own (`split.quick_split`). Designs that cannot run
+    come last, with the reason. Moments of several losses give one block each, in the order given: lengths of
+    different losses are those of different coefficients.
+
+    Args:    moments: of one loss or several, at this regularization.  delta: 0 leaves zCDP without a guarantee.
+             calibrations: which to rank.  Others: as for `Design` and `forecast`.
+    Privacy: every design that can run is (epsilon, delta)-DP, replace-one neighbours, n public; the moments are not
+             private, see the package docstring for what an answer may steer.
+    Raises:  ValueError naming the argument.
+    """
+    given = [moments] if isinstance(moments, Moments) else list(moments)
+    allowed = to_decimal(epsilon, name="epsilon")
+    check_amount(BUDGET_PART, epsilon=allowed)
+    at = _delta(delta)
+    budgets: dict[Definition, Budget | None] = {"pure": PureDP(**_parts(allowed)), "zcdp": None}
+    if at > 0:
+        budgets["zcdp"] = ZCDP(**_parts(epsilon_to_zcdp(to_float_down(allowed), at)))
+    rows: list[RankedDesign] = []
+    for fit in given:
+        block = []
+        for calibration in calibrations:
+            for definition, budget in budgets.items():
+                for mechanism in _MECHANISMS:
+                    row = _Row(fit, mechanism, definition, calibration, float(allowed), at)
+                    if budget is None:
+                        block.append(row.out_of_reach("A zCDP budget promises nothing at delta = 0."))
+                        continue
+                    design = Design(
+                        loss=fit.loss,
+                        mechanism=mechanism,
+                        budget=budget,
+                        regularization=regularization,
+                        confidence_level=confidence_level,
+                        calibration=calibration,
+                        target=target,
+                    )
+                    block.append(row.ranked(design, n_records))
+        rows += sorted(block, key=lambda row: row.length)
+    return tuple(rows)
+
+
+_MECHANISMS: tuple[Mechanism, ...] = ("objective", "output")
+
+
+def _delta(delta: Amount) -> float:
+    """Delta as a float, 0 allowed."""
+    if not isinstance(delta, bool) and delta in (0, "0"):
+        return 0.0
+    exact = to_decimal(delta, name="delta")
+    check_amount(DELTA, delta=exact)
+    return to_float_down(exact)
+
+
+def _parts(total: Decimal) -> dict[str, Decimal]:
+    with localcontext(_EXACT):
+        rest = total * _START
+        return {"model": total - rest - rest, "hessian": rest, "covariance": rest}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a ranked design is before its forecast."""
+
+    moments: Moments
+    mechanism: Mechanism
+    definition: Definition
+    calibration: CalibrationName | Calibration
+    epsilon: float
+    delta: float
+
+    def ranked(self, design: Design, n_records: int | None) -> RankedDesign:
+        try:
+            best, found = quick_split(self.moments, design=design, n_records=n_records)
+        except InfeasibleDesignError as error:
+            return self.out_of_reach(str(error))
+        total = best.budget.total
+        means = float(total) if self.definition == "pure" else zcdp_to_epsilon(to_float_down(total), self.delta)
+        m = as_if(found)
+        model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares_of(best.budget))
+        reason = (
+            f"{found.ci_length_mean:.3g} on average, as long as without privacy from {m:,} of the {found.n_records:,} "
+            f"records, with {model} for the coefficients, {hessian} for the Hessian, {covariance} for the covariance."
+        )
+        return self._make(best, found, means, m, reason)
+
+    def out_of_reach(self, why: str) -> RankedDesign:
+        return self._make(None, None, self.epsilon, 0, why)
+
+    def _make(self, design: Design | None, found: Forecast | None, epsilon: float, m: int, reason: str) -> RankedDesign:
+        name = self.calibration if isinstance(self.calibration, str) else _name(self.calibration)
+        return RankedDesign(
+            loss=self.moments.loss.name,
+            mechanism=self.mechanism,
+            definition=self.definition,
+            calibration=name,
+            design=design,
+            forecast=found,
+            epsilon=epsilon,
+            delta=0.0 if self.definition == "pure" else self.delta,
+            as_if_records=m,
+            reason=reason,
+        )
+
+
+def _name(calibration: Calibration) -> str:
+    named = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
+    return named.get(calibration, "custom")

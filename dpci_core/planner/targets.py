@@ -1,0 +1,191 @@
+"""What a plan is for: a length, or a coefficient that is told from zero."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import brentq
+
+from dpci_core.design import Design
+from dpci_core.erm import Moments
+from dpci_core.errors import check_positive, check_probability
+from dpci_core.forecast import N_DRAWS, Forecast, drawn_intervals, forecast
+
+Array = npt.NDArray[np.float64]
+
+_EVEN_ODDS = 0.5
+"""From this probability on, the mean over the noise must meet a length as well as the share of draws."""
+_LARGEST_VALUE = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A wish about the intervals of a design; a length, or a true value that must be told from zero.
+
+    Args:    length: the mean length over the coefficients, or that of `coefficient`, is at most this.
+             coefficient: its place, from 0; the constant is last.
+             excludes_zero_at: the interval of `coefficient` excludes zero when its true value is this number.
+             probability: at least. For a length, the share of draws of the matrix noise in which it is met; from 0.5
+             on the mean over the noise has to meet it as well, so 0.5 asks for both mean and median. For
+             `excludes_zero_at`, the power: the chance that the private estimate lies farther from zero than its
+             half-width, in either direction, under the law of the forecast.
+    Raises:  ValueError naming the argument.
+
+    >>> Target(0.1, coefficient=2).sentence
+    'the interval of coefficient 2 is at most 0.1 long'
+    >>> Target(coefficient=0, excludes_zero_at=0.5, probability=0.8).sentence
+    'the interval of coefficient 0 excludes zero with probability 0.8 or more if the true value is 0.5'
+    """
+
+    length: float | None = None
+    coefficient: int | None = None
+    excludes_zero_at: float | None = None
+    probability: float = _EVEN_ODDS
+
+    def __post_init__(self) -> None:
+        check_probability(probability=self.probability)
+        if (self.length is None) == (self.excludes_zero_at is None):
+            raise ValueError(
+                f"Expected exactly one of length={self.length!r} and excludes_zero_at={self.excludes_zero_at!r}."
+            )
+        if self.length is not None:
+            check_positive(length=self.length)
+        if self.coefficient is not None:
+            _check_place(self.coefficient)
+        if self.excludes_zero_at is not None:
+            if self.coefficient is None:
+                raise ValueError("Expected coefficient to say which interval excludes_zero_at is about, got None.")
+            _check_value(self.excludes_zero_at)
+
+    @property
+    def is_power(self) -> bool:
+        """Whether the wish is about zero, not about a length."""
+        return self.excludes_zero_at is not None
+
+    @property
+    def what(self) -> str:
+        """Which interval."""
+        return "the mean interval" if self.coefficient is None else f"the interval of coefficient {self.coefficient}"
+
+    @property
+    def sentence(self) -> str:
+        """The wish in words."""
+        if self.is_power:
+            return (
+                f"{self.what} excludes zero with probability {self.probability:g} or more if the true value is "
+                f"{self.excludes_zero_at:g}"
+            )
+        often = "" if self.probability == _EVEN_ODDS else f" with probability {self.probability:g} or more"
+        return f"{self.what} is at most {self.length:g} long{often}"
+
+
+def _check_place(coefficient: object) -> None:
+    is_whole = isinstance(coefficient, int | np.integer) and not isinstance(coefficient, bool)
+    if not is_whole or coefficient < 0:  # type: ignore[operator]
+        raise ValueError(f"Expected coefficient={coefficient!r} to be a whole number >= 0.")
+
+
+def _check_value(value: Any) -> None:
+    is_number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    if not is_number or value == 0 or not abs(value) <= _LARGEST_VALUE:
+        raise ValueError(f"Expected excludes_zero_at={value!r} to be a number other than 0, at most 1e9 in size.")
+
+
+def check_target(target: object, *, p: int) -> None:
+    """Raise ValueError unless this is a target for p coefficients."""
+    if not isinstance(target, Target):
+        raise ValueError(f"Expected a Target, got {type(target).__name__}.")
+    if target.coefficient is not None and target.coefficient >= p:
+        raise ValueError(f"Expected coefficient={target.coefficient} < {p}, the number of coefficients.")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How far a design meets a target: expected length of what the target is about, lengths draw by draw, power."""
+
+    target: Target
+    length: float
+    draws: Array
+    power: float
+
+    @property
+    def probability(self) -> float:
+        """The chance that the target is met: the power, or the share of draws that are short enough."""
+        length = self.target.length
+        return self.power if length is None else float(np.mean(self.draws <= length))
+
+    @property
+    def meets(self) -> bool:
+        """Whether the wish comes true often enough."""
+        target = self.target
+        if target.length is None or target.probability < _EVEN_ODDS:
+            return self.probability >= target.probability
+        return self.probability >= target.probability and self.length <= target.length
+
+    @property
+    def within_reach(self) -> float:
+        """The shortest length that this outcome would meet."""
+        rank = math.ceil(self.target.probability * len(self.draws) - 1e-9)
+        at = float(np.sort(self.draws)[max(rank, 1) - 1])
+        return at if self.target.probability < _EVEN_ODDS else max(at, self.length)
+
+
+def outcome(moments: Moments, *, design: Design, target: Target, n_records: int, n_draws: int = N_DRAWS) -> Outcome:
+    """Return what the forecast of a design says about a target."""
+    drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
+    lengths, j = drawn.lengths, target.coefficient
+    power = 0.0 if target.excludes_zero_at is None else float(drawn.power(target.excludes_zero_at)[:, j].mean())
+    if j is None:
+        return Outcome(target, float(lengths.mean()), lengths.mean(axis=1), power)
+    return Outcome(target, float(lengths.mean(axis=0)[j]), lengths[:, j], power)
+
+
+def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target, n_records: int) -> float:
+    """The true value nearest to zero, of the sign asked for, that the design tells from zero often enough."""
+    assert target.excludes_zero_at is not None
+    drawn = drawn_intervals(moments, design=design, n_records=n_records)
+    sign = math.copysign(1.0, target.excludes_zero_at)
+
+    def lacking(log_size: float) -> float:
+        power = float(drawn.power(sign * math.exp(log_size))[:, target.coefficient].mean())
+        return target.probability - power
+
+    low = math.log(abs(target.excludes_zero_at))
+    return sign * math.exp(float(brentq(lacking, low, math.log(_LARGEST_VALUE), xtol=1e-6))) * (1.0 + 1e-5)
+
+
+def meeting_probability(moments: Moments, *, design: Design, target: Target, n_records: int | None = None) -> float:
+    """Return the chance that a release of this design meets the target; `target.probability` plays no part.
+
+    For a length, the share of the forecast's draws of the matrix noise in which it is at most the target's, so it
+    moves in steps of 1/64; for `excludes_zero_at`, the power.
+
+    Args:    moments, n_records: as for `forecast`.
+    Privacy: none of its own; see the package docstring for what it may steer.
+    Raises:  ValueError; InfeasibleDesignError if the design cannot run at this n.
+    """
+    check_target(target, p=len(moments.theta_hat))
+    n = moments.n_records if n_records is None else n_records
+    return outcome(moments, design=design, target=target, n_records=n).probability
+
+
+def as_if_records(moments: Moments, *, design: Design, n_records: int | None = None) -> int:
+    """Return the price of privacy as m: without privacy, m of your n records give intervals as long on average.
+
+    Rounded down, at most n. The mean length without noise goes with 1/sqrt(m), so m has a closed form.
+
+    Args:    moments, n_records: as for `forecast`.
+    Privacy: none of its own; see the package docstring for what it may steer.
+    Raises:  ValueError; InfeasibleDesignError if the design cannot run at this n.
+    """
+    return as_if(forecast(moments, design=design, n_records=n_records))
+
+
+def as_if(found: Forecast) -> int:
+    """The same, from a forecast."""
+    share = (found.nonprivate_length_mean / found.ci_length_mean) ** 2
+    return min(found.n_records, math.floor(found.n_records * share))
