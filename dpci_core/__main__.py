@@ -16,6 +16,7 @@ from dpci_core.datasets import census_check, list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
+from dpci_core.plan_command import add_plan
 
 if TYPE_CHECKING:
     from dpci_core.compare import Compared, DataTable
@@ -70,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     compare.add_argument("--json", action="store_true", help="print JSON for machines")
     compare.set_defaults(run=_compare)
+    add_plan(rooms)
     return parser
 
 

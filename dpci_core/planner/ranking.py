@@ -99,7 +99,7 @@ def rank_mechanisms(
         for calibration in calibrations:
             for definition, budget in budgets.items():
                 for mechanism in _MECHANISMS:
-                    row = _Row(fit, mechanism, definition, calibration, float(allowed), at)
+                    row = _Row(fit, mechanism, definition, calibration, float(allowed), float(delta))
                     if budget is None:
                         block.append(row.out_of_reach("A zCDP budget promises nothing at delta = 0."))
                         continue

@@ -190,7 +190,7 @@ class _Search:
                 moved = self._score(self._parts(*best)) < self._score(self._parts(h, s)) * (1 - 1e-5)
                 h, s = best if moved else (h, s)
 
-    def run_quick(self, point: tuple[float, float]) -> tuple[float, float]:
+    def run_quick(self, point: tuple[float, float]) -> None:
         """From a typical point, parabolas through the logarithm of one share at a time."""
         tried: dict[tuple[float, float], float] = {}
 
@@ -206,7 +206,6 @@ class _Search:
                 turn = _vertex(at(low), at(here), at(high))
                 at(_moved(here, axis, step * turn))
                 here = min(tried, key=lambda x: tried[x])
-        return math.exp(here[0]), math.exp(here[1])
 
     def best(self) -> tuple[Design, Forecast] | None:
         """The best split tried; ties go to the larger covariance share."""
@@ -237,9 +236,10 @@ def score(found: Forecast | None, level: float) -> float:
     return found.ci_length_mean * (1.0 + 10.0 * missing)
 
 
-_QUICK_STEPS = (0.8, 0.4)
+_QUICK_STEPS = (1.0, 0.5, 0.25)
 """Steps of the quick search, in the logarithm of a share."""
 _QUICK_DRAWS = 16
+"""Enough where coverage does not decide; sharp pure designs need all draws, else the answer was up to 9 % longer."""
 _TYPICAL = {
     ("pure", "objective"): (0.05, 0.18),
     ("pure", "output"): (0.03, 0.15),
@@ -258,7 +258,8 @@ def quick_split(moments: Moments, *, design: Design, n_records: int | None = Non
     Raises:  InfeasibleDesignError if the design cannot run with almost everything spent on the coefficients.
     """
     check_design(design)
-    search = _Search(moments, design, n_records, {}, n_draws=_QUICK_DRAWS)
+    needs_all = design.definition == "pure" and design.switches.noise_aware
+    search = _Search(moments, design, n_records, {}, n_draws=N_DRAWS if needs_all else _QUICK_DRAWS)
     h, s = _TYPICAL[design.definition, design.mechanism]
     starts = [(h * k, s * k) for k in _SMALLER]
     start = next((x for x in starts if math.isfinite(search._score(search._parts(*x)))), None)
