@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from typing import NoReturn
@@ -243,6 +244,9 @@ class _Search:
 
     def _last(self, low: int, high: int) -> tuple[int, int]:
         """The last crossing, where the target is lost again above the one found."""
+        with suppress(InfeasibleDesignError):
+            if self.at(_amount(high), N_DRAWS).is_settled:
+                return low, high
         places = [min(_place_up(_amount(high) * factor), self.highest) for factor in _SCAN]
         lost = [place for place in places if not (self.meets(place, SEARCH_DRAWS) or self.meets(place, N_DRAWS))]
         if not lost:

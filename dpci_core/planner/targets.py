@@ -105,12 +105,16 @@ def check_target(target: object, *, p: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How far a design meets a target: expected length of what the target is about, lengths draw by draw, power."""
+    """How far a design meets a target: expected length of what the target is about, lengths draw by draw, power.
+
+    is_settled: every interval is noise-aware in every draw, so more records or budget change the formula of none.
+    """
 
     target: Target
     length: float
     draws: Array
     power: float
+    is_settled: bool
 
     @property
     def probability(self) -> float:
@@ -139,9 +143,10 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_records: int,
     drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
     lengths, j = drawn.lengths, target.coefficient
     power = 0.0 if target.excludes_zero_at is None else float(drawn.power(target.excludes_zero_at)[:, j].mean())
+    settled = bool(drawn.is_noise_aware.all())
     if j is None:
-        return Outcome(target, float(lengths.mean()), lengths.mean(axis=1), power)
-    return Outcome(target, float(lengths.mean(axis=0)[j]), lengths[:, j], power)
+        return Outcome(target, float(lengths.mean()), lengths.mean(axis=1), power, settled)
+    return Outcome(target, float(lengths.mean(axis=0)[j]), lengths[:, j], power, settled)
 
 
 def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target, n_records: int) -> float:
