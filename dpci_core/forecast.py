@@ -206,7 +206,7 @@ def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> _Goa
         return _Goal(L, L @ moments.theta_hat, 0.0, True)
     values, vectors = np.linalg.eigh(moments.hessian)
     theta, c = moments.theta_hat, design.regularization
-    step = correction(values, vectors, theta, regularization=c, hessian_sd=hessian_sd, contrasts=L)
+    step = correction(values, vectors, theta, loss=design.loss, regularization=c, hessian_sd=hessian_sd, contrasts=L)
     steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
     full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
     return _Goal(step.contrasts, L @ full, step.extra, False)

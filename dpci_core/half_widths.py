@@ -146,6 +146,7 @@ class _Known:
             spectrum.values,
             spectrum.vectors,
             theta,
+            loss=self.design.loss,
             regularization=self.design.regularization,
             hessian_sd=self.on_hessian.diagonal_sd(p),
             contrasts=self.contrasts,
