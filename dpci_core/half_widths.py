@@ -246,7 +246,7 @@ def _mean_where(values: Array, used: Flags) -> Array:
 def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
     """The noise-aware results of the coefficients that use them, the plain ones of the others."""
     used = aware.is_noise_aware
-    any_used = used.any(axis=1)[:, None, None]
+    any_used = np.asarray(used.any(axis=1))[:, None, None]
 
     def choose(new: Array, old: Array) -> Array:
         return np.where(used, new, old)
