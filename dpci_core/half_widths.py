@@ -40,6 +40,9 @@ there the factor of step 3 lengthens intervals by a quarter (`python -m benchmar
 COVARIANCE_DOMINATES = 0.75
 """Noise on a coefficient's v'Sv against its variance, as released, above which its plain half-width is used: there the
 clip at 0 acts so often that no factor repairs the coverage (the same command)."""
+_ALLOWANCE = 0.5
+"""Standard deviations of the noise on S that such a half-width allows for: projection alone covers too little where a
+matrix is small and its noise large (the same command)."""
 _N_DRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
@@ -186,13 +189,15 @@ class _Spectrum:
         return _Spectrum(self.values[chosen], self.vectors[chosen])
 
 
-def _plain(H_noisy: Array, S_noisy: Array, known: _Known) -> HalfWidths:
-    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5."""
+def _plain(H_noisy: Array, S_noisy: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
+    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5; `allowance` (K, k) times |v|^2 is added to v'Sv."""
     spectrum = _Spectrum.floored(H_noisy, known.on_hessian)
     S = floor_eigenvalues(S_noisy, known.on_covariance.floor).matrix
     estimand = known.estimand(spectrum, known.theta)
-    law = known.law(spectrum.rows(estimand.contrasts), S, estimand.contrasts)
-    law = law._replace(gaussian=law.gaussian + estimand.extra)
+    rows = spectrum.rows(estimand.contrasts)
+    law = known.law(rows, S, estimand.contrasts)
+    spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.n_records
+    law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
     none = np.zeros(q.shape, dtype=np.bool_)
     return HalfWidths(q, law, spectrum.matrix, S, np.ones_like(q), none, estimand.contrasts, estimand.marked(q))
@@ -226,7 +231,8 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     total = known.law(rows, S, estimand.contrasts).total(p)
     on_covariance = sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
-    used = np.asarray(on_hessian <= NOISE_DOMINATES)[:, None] & np.asarray(on_covariance <= COVARIANCE_DOMINATES)
+    is_steady = np.asarray(on_covariance <= COVARIANCE_DOMINATES)
+    used = np.asarray(on_hessian <= NOISE_DOMINATES)[:, None] & is_steady
     factor = np.ones_like(total)
     chosen = np.flatnonzero(used.any(axis=1))
     some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
@@ -236,7 +242,10 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     law = law._replace(gaussian=law.gaussian + estimand.extra)
     q = factor * known.half_width(law)
     aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
-    return aware if used.all() else _merge(aware, _plain(H_noisy, S_noisy, known))
+    if used.all():
+        return aware
+    allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
+    return _merge(aware, _plain(H_noisy, S_noisy, known, allowance))
 
 
 def _mean_where(values: Array, used: Flags) -> Array:

@@ -451,7 +451,6 @@ def test_the_cut_covers_as_well_as_plain_half_widths(
     assert np.all(aware >= np.minimum(plain, 0.945) - 0.002)
 
 
-@pytest.mark.xfail(strict=True, reason="plain half-widths with floor 0 cover 0.87 to 0.90 here")
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 @pytest.mark.parametrize("definition", ["pure", "zcdp"])
 def test_coverage_of_three_coefficients_where_the_noise_on_s_dominates(definition: str, mechanism: str) -> None:
