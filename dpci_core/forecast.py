@@ -39,7 +39,7 @@ HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
-"""A noise-aware factor is computed at one draw in so many; it varies little between draws, and the mean serves all."""
+"""A noise-aware factor is computed at one draw in so many and carried to the others (`half_widths`)."""
 _CUTS: dict[str, tuple[float, float]] = {
     "r1": (300.0, 1000.0),
     "r2": (4.0, 8.0),

@@ -97,7 +97,8 @@ def private_half_widths(
              norm.  theta_priv: (..., p) or (p,), where H and S are.
              covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
              contrasts: L (k, p) for the combinations L theta.
-             n_factors: compute the factors of so many of a stack, evenly spread, and use their mean (`forecast`).
+             n_factors: compute the factors of so many of a stack, evenly spread, and carry them to the others by
+             their half-widths (`forecast`).
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
     p = H_noisy.shape[-1]
@@ -236,11 +237,12 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     factor = np.ones_like(total)
     chosen = np.flatnonzero(used.any(axis=1))
     some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
+    law = law._replace(gaussian=law.gaussian + estimand.extra)
+    bare = known.half_width(law)
     if len(some):
         found = _factors(spectrum.take(some), S[some], sd_s[some], estimand.contrasts[some], known)
-        factor[chosen] = found if n_factors is None else _mean_where(found, used[some])
-    law = law._replace(gaussian=law.gaussian + estimand.extra)
-    q = factor * known.half_width(law)
+        factor[chosen] = found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
+    q = factor * bare
     aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
     if used.all():
         return aware
@@ -248,10 +250,19 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     return _merge(aware, _plain(H_noisy, S_noisy, known, allowance))
 
 
-def _mean_where(values: Array, used: Flags) -> Array:
-    """Mean of each column over the rows that are used; 1 where there is none."""
-    count = np.sum(used, axis=0)
-    return np.where(count > 0, np.sum(values * used, axis=0) / np.maximum(count, 1), 1.0)
+def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
+    """Factors of a whole stack (K, k) from those found at some of it: log-linear in the half-width they multiply.
+
+    Each coefficient has its own level, the mean over the releases that use it; the slope is common to all. 1 where a
+    coefficient has none.
+    """
+    count = np.maximum(np.sum(used, axis=0), 1)
+    x, y = np.log(some), np.log(found)
+    x_mean, y_mean = (np.sum(values * used, axis=0) / count for values in (x, y))
+    dx, dy = (x - x_mean) * used, (y - y_mean) * used
+    slope = float(np.sum(dx * dy) / max(float(np.sum(dx * dx)), np.finfo(np.float64).tiny))
+    carried = np.exp(y_mean + slope * (np.log(every) - x_mean))
+    return np.where(np.any(used, axis=0), np.clip(carried, 0.5, _LARGEST_FACTOR), 1.0)
 
 
 def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
