@@ -313,6 +313,8 @@ def _smallest_factor(works: Callable[[float, int], bool], largest: float) -> flo
         except ValueError:  # infeasible, or out of the range of an argument
             return False
 
+    if try_out(1.0, N_DRAWS):
+        return 1.0
     high = _FIRST_STEP
     while not try_out(high, _FEW_DRAWS):
         if high >= largest:
