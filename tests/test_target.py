@@ -22,7 +22,7 @@ from dpci_core import (
     run_experiment,
 )
 from dpci_core.erm import unpenalised_minimiser
-from dpci_core.half_widths import private_half_widths
+from dpci_core.half_widths import HalfWidths, private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise
@@ -200,11 +200,18 @@ def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> Non
 SD_MODEL, N, SD_H = 3.0, 20_000, 2e-3
 
 
-def widths(target: str, mechanism: str = "objective", theta: np.ndarray = THETA3, L: np.ndarray | None = None):
+def widths(
+    target: str,
+    mechanism: str = "objective",
+    theta: np.ndarray = THETA3,
+    L: np.ndarray | None = None,
+    loss: Loss | None = None,
+) -> HalfWidths:
     """Half-widths as published, under zCDP with Gaussian output noise or a Gaussian tilt, at H3."""
-    rho = (2.0 * 0.25 / N) ** 2 / (2.0 * SD_H**2)
+    loss = loss or Logistic()
+    rho = (2.0 * loss.max_curvature / N) ** 2 / (2.0 * SD_H**2)
     budget = ZCDP(model=1, hessian=rho, covariance=1)
-    design = Design(loss=Logistic(), mechanism=mechanism, budget=budget, regularization=C, target=target)
+    design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, target=target)
     law = MatrixNoise(1e-9, 1.0, "zcdp", False, 0.0)
     given = {"design": design, "noise": ModelNoise(sd=SD_MODEL), "n_records": N, "covariance_noise": law}
     return private_half_widths(H3, 0.5 * H3, theta_priv=theta, contrasts=L, **given)
@@ -245,6 +252,14 @@ def test_a_penalised_target_is_untouched() -> None:
     assert nothing.contrasts.shape == (4, 2, 3)
     assert not nothing.marked(np.full((4, 2), 1e-9)).any()
     assert not nothing.extra.any()
+
+
+def test_half_widths_are_marked_by_the_loss_of_the_design() -> None:
+    """The same release: a step that is short enough for the logistic loss is too long for a Huber loss of small h."""
+    logistic, huber = (widths("unpenalised", loss=loss) for loss in (Logistic(), HuberSVM(h=0.1)))
+    np.testing.assert_allclose(huber.half_width, logistic.half_width, rtol=1e-9)
+    assert not logistic.is_flat.any()
+    assert huber.is_flat.all()
 
 
 def test_contrasts_of_the_step_scale() -> None:
