@@ -59,7 +59,7 @@ def main() -> None:
     runs = parser.parse_args().runs
     head = "  cover marked unmarked   length"
     print(
-        f"Known truth, d = 2, {runs} runs, c ten times the smallest allowed and at least 1e-4, coefficients {TRUTH.tolist()}"
+        f"Known truth, d = 2, {runs} runs, c ten times the smallest allowed and at least 1e-4, truth {TRUTH.tolist()}"
     )
     print(f"{'n':>6} {'eps':>5} {'c':>8}  penalised{head:>34}  unpenalised{head:>32}")
     for n in SIZES:

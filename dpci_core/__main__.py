@@ -16,6 +16,7 @@ from dpci_core.datasets import census_check, list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
+from dpci_core.errors import check_count
 from dpci_core.plan_command import add_plan
 
 if TYPE_CHECKING:
@@ -132,6 +133,9 @@ def _compare(options: argparse.Namespace) -> int:
             )
         run = [cell for name in cells if name not in missing for cell in left[name]]
         _say(f"{len(run)} of {sum(map(len, cells.values()))} cells to run; k = {options.k}, m = {m}.")
+        check_count(k=options.k, m=m, seed=options.seed + 1)
+        if options.jobs == 0:
+            raise ValueError("Expected jobs=0 to be a whole number other than 0.")
         if run:
             compare.append_comparisons([], path)  # a file that cannot be written is found out before the work
         for found in compare.run_comparisons(

@@ -39,7 +39,7 @@ HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
-"""A noise-aware factor is computed at one draw in so many; it varies little between draws, and the mean serves all."""
+"""A noise-aware factor is computed at one draw in so many and carried to the others (`half_widths`)."""
 _CUTS: dict[str, tuple[float, float]] = {
     "r1": (300.0, 1000.0),
     "r2": (4.0, 8.0),
@@ -268,7 +268,7 @@ def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal
         return Goal(L, L @ moments.theta_hat, 0.0, True)
     values, vectors = np.linalg.eigh(moments.hessian)
     theta, c = moments.theta_hat, design.regularization
-    step = correction(values, vectors, theta, regularization=c, hessian_sd=hessian_sd, contrasts=L)
+    step = correction(values, vectors, theta, loss=design.loss, regularization=c, hessian_sd=hessian_sd, contrasts=L)
     steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
     full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
     return Goal(step.contrasts, L @ full, step.extra, False)

@@ -40,6 +40,9 @@ there the factor of step 3 lengthens intervals by a quarter (`python -m benchmar
 COVARIANCE_DOMINATES = 0.75
 """Noise on a coefficient's v'Sv against its variance, as released, above which its plain half-width is used: there the
 clip at 0 acts so often that no factor repairs the coverage (the same command)."""
+_ALLOWANCE = 0.5
+"""Standard deviations of the noise on S that such a half-width allows for: projection alone covers too little where a
+matrix is small and its noise large (the same command)."""
 _N_DRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
@@ -94,7 +97,8 @@ def private_half_widths(
              norm.  theta_priv: (..., p) or (p,), where H and S are.
              covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
              contrasts: L (k, p) for the combinations L theta.
-             n_factors: compute the factors of so many of a stack, evenly spread, and use their mean (`forecast`).
+             n_factors: compute the factors of so many of a stack, evenly spread, and carry them to the others by
+             their half-widths (`forecast`).
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
     p = H_noisy.shape[-1]
@@ -146,6 +150,7 @@ class _Known:
             spectrum.values,
             spectrum.vectors,
             theta,
+            loss=self.design.loss,
             regularization=self.design.regularization,
             hessian_sd=self.on_hessian.diagonal_sd(p),
             contrasts=self.contrasts,
@@ -185,13 +190,15 @@ class _Spectrum:
         return _Spectrum(self.values[chosen], self.vectors[chosen])
 
 
-def _plain(H_noisy: Array, S_noisy: Array, known: _Known) -> HalfWidths:
-    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5."""
+def _plain(H_noisy: Array, S_noisy: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
+    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5; `allowance` (K, k) times |v|^2 is added to v'Sv."""
     spectrum = _Spectrum.floored(H_noisy, known.on_hessian)
     S = floor_eigenvalues(S_noisy, known.on_covariance.floor).matrix
     estimand = known.estimand(spectrum, known.theta)
-    law = known.law(spectrum.rows(estimand.contrasts), S, estimand.contrasts)
-    law = law._replace(gaussian=law.gaussian + estimand.extra)
+    rows = spectrum.rows(estimand.contrasts)
+    law = known.law(rows, S, estimand.contrasts)
+    spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.n_records
+    law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
     none = np.zeros(q.shape, dtype=np.bool_)
     return HalfWidths(q, law, spectrum.matrix, S, np.ones_like(q), none, estimand.contrasts, estimand.marked(q))
@@ -225,23 +232,37 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     total = known.law(rows, S, estimand.contrasts).total(p)
     on_covariance = sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
-    used = np.asarray(on_hessian <= NOISE_DOMINATES)[:, None] & np.asarray(on_covariance <= COVARIANCE_DOMINATES)
+    is_steady = np.asarray(on_covariance <= COVARIANCE_DOMINATES)
+    used = np.asarray(on_hessian <= NOISE_DOMINATES)[:, None] & is_steady
     factor = np.ones_like(total)
     chosen = np.flatnonzero(used.any(axis=1))
     some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
+    law = law._replace(gaussian=law.gaussian + estimand.extra)
+    bare = known.half_width(law)
     if len(some):
         found = _factors(spectrum.take(some), S[some], sd_s[some], estimand.contrasts[some], known)
-        factor[chosen] = found if n_factors is None else _mean_where(found, used[some])
-    law = law._replace(gaussian=law.gaussian + estimand.extra)
-    q = factor * known.half_width(law)
+        factor[chosen] = found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
+    q = factor * bare
     aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
-    return aware if used.all() else _merge(aware, _plain(H_noisy, S_noisy, known))
+    if used.all():
+        return aware
+    allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
+    return _merge(aware, _plain(H_noisy, S_noisy, known, allowance))
 
 
-def _mean_where(values: Array, used: Flags) -> Array:
-    """Mean of each column over the rows that are used; 1 where there is none."""
-    count = np.sum(used, axis=0)
-    return np.where(count > 0, np.sum(values * used, axis=0) / np.maximum(count, 1), 1.0)
+def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
+    """Factors of a whole stack (K, k) from those found at some of it: log-linear in the half-width they multiply.
+
+    Each coefficient has its own level, the mean over the releases that use it; the slope is common to all. 1 where a
+    coefficient has none.
+    """
+    count = np.maximum(np.sum(used, axis=0), 1)
+    x, y = np.log(some), np.log(found)
+    x_mean, y_mean = (np.sum(values * used, axis=0) / count for values in (x, y))
+    dx, dy = (x - x_mean) * used, (y - y_mean) * used
+    slope = float(np.sum(dx * dy) / max(float(np.sum(dx * dx)), np.finfo(np.float64).tiny))
+    carried = np.exp(y_mean + slope * (np.log(every) - x_mean))
+    return np.where(np.any(used, axis=0), np.clip(carried, 0.5, _LARGEST_FACTOR), 1.0)
 
 
 def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:

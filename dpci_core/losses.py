@@ -26,6 +26,9 @@ class Loss(ABC):
     name: str
     is_nonincreasing = False
     """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it (`sensitivity.gaussian_objective_sd`)."""
+    newton_remainder = 1.0
+    """What a Newton step leaves of the way to a minimiser, about, in units of |step| times the coefficient's own step
+    (`target`); smaller for a loss whose curvature changes slowly with the margin."""
 
     @abstractmethod
     def value(self, z: Array) -> Array:
@@ -63,6 +66,7 @@ class Logistic(Loss):
 
     name = "logistic"
     is_nonincreasing = True
+    newton_remainder = 0.1
 
     def value(self, z: Array) -> Array:
         return np.logaddexp(0.0, -z)
@@ -112,6 +116,11 @@ class HuberSVM(Loss):
     @property
     def max_curvature(self) -> float:
         return 1.0 / (2.0 * self.h)
+
+    @property
+    def newton_remainder(self) -> float:  # type: ignore[override]
+        """Margins enter and leave the band of width 2h as they move, and with them their curvature."""
+        return 0.3 / min(self.h, 1.0)
 
     def max_squared_slope(self, radius: float) -> float:
         """1 whatever the radius [WKL Lemma 4]."""

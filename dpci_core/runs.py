@@ -46,9 +46,12 @@ def read_rows(kind: type[Row], path: Path) -> list[Row]:
 def append_rows(rows: Iterable[Row], path: Path, kind: type[Row]) -> None:
     """Add rows to a file, which is made if need be, after cutting off an unfinished last line; on disk on return.
 
-    Raises:  ValueError naming the file if it has other columns.
+    Raises:  ValueError naming the file if it has other columns, or no line that is a header.
     """
     whole = _whole_lines(path)
+    begun = path.read_bytes() if path.exists() and not whole else b""
+    if not ",".join(f.name for f in fields(kind)).encode().startswith(begun):
+        raise ValueError(f"Expected {path.name} to be a file of results or empty.")
     if whole:
         first = whole.decode("utf-8").splitlines()[0]
         _check_header(kind, next(csv.reader([first])), path)

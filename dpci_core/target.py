@@ -20,15 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.losses import Loss
+
 Array = npt.NDArray[np.float64]
 
 _MARKED = 0.05
 """A coefficient is marked when more than this share of its squared length lies in flat directions."""
-_REMAINDER = 0.1
-"""What a step leaves of the bias is about this much of |step| times the coefficient's own step, or less
-(`python -m benchmarks.unpenalised` prints the coverage of marked and unmarked intervals)."""
 _TOLERATED = 0.25
-"""A coefficient is marked when that is more than this share of its half-width."""
+"""A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed this share of its
+half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and unmarked intervals."""
 _FLATTEST = 2.0
 """K is raised to this many times the noise on it, and to 2c, where the step would double what it corrects."""
 
@@ -64,7 +64,14 @@ def floor_of(regularization: float, hessian_sd: float, p: int) -> float:
 
 
 def correction(
-    values: Array, vectors: Array, theta: Array, *, regularization: float, hessian_sd: float, contrasts: Array
+    values: Array,
+    vectors: Array,
+    theta: Array,
+    *,
+    loss: Loss,
+    regularization: float,
+    hessian_sd: float,
+    contrasts: Array,
 ) -> Correction:
     """Return the step for H with these eigenvalues (..., p) and eigenvectors (..., p, p), released at theta (..., p).
 
@@ -86,5 +93,5 @@ def correction(
     share = (contrasts @ vectors) ** 2 / np.einsum("ij,ij->i", contrasts, contrasts)[:, None]
     in_flat = np.einsum("...ij,...j->...i", share, (curvature < floor).astype(np.float64))
     step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, theta))
-    remainder = _REMAINDER * two_c * np.sqrt(size) * step
+    remainder = loss.newton_remainder * two_c * np.sqrt(size) * step
     return Correction(contrasts + two_c * rows, extra, in_flat > _MARKED, remainder)

@@ -275,3 +275,5 @@ def test_a_calibration_travels_with_its_result():
     assert result.to_record()["designs"][0]["calibration"]["tight_sensitivity"] is True
     made = private_intervals(records.X, records.y, design=design(c=0.01), rng=np.random.default_rng(0))
     assert made.to_record()["calibration"]["covariance_floor"] == "zero"
+    assert made.is_noise_aware.shape == made.estimate.shape
+    assert made.to_record()["is_noise_aware"] == made.is_noise_aware.tolist()

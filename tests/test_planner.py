@@ -257,7 +257,7 @@ def test_an_infeasible_design_can_be_remedied(moments: dict[str, Moments]) -> No
 def test_remedies_in_words() -> None:
     found = Remedies(n_records=12_345, budget_factor=2.3456, regularization=0.01234)
     assert found.sentence == (
-        "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = 0.012, which also "
+        "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = 0.0123, which also "
         "pulls the coefficients towards zero."
     )
     assert dataclasses.replace(found, budget_factor=None, regularization=None).sentence == (
@@ -308,7 +308,7 @@ def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
     answer = best_split(fit, design=design)
     best = penalised_length(answer.forecast)
     for i, name in enumerate(PARTS):
-        assert answer.flat[name][1] - answer.flat[name][0] > 0.005
+        assert answer.flat[name][1] - answer.flat[name][0] > 0.003
         for end in answer.flat[name]:
             lengths = []
             for t in np.linspace(0.02, 0.98, 49):

@@ -13,6 +13,7 @@ from dpci_core import (
     ConvergenceError,
     Design,
     Forecast,
+    HuberSVM,
     Logistic,
     PureDP,
     fit_moments,
@@ -21,7 +22,8 @@ from dpci_core import (
     run_experiment,
 )
 from dpci_core.erm import unpenalised_minimiser
-from dpci_core.half_widths import private_half_widths
+from dpci_core.half_widths import HalfWidths, private_half_widths
+from dpci_core.losses import Loss
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise
 from dpci_core.target import Correction, correction, floor_of, no_correction
@@ -29,10 +31,13 @@ from dpci_core.target import Correction, correction, floor_of, no_correction
 C = 0.004
 
 
-def step(H: np.ndarray, theta: np.ndarray, sd: float = 1e-6, L: np.ndarray | None = None, c: float = C) -> Correction:
+def step(
+    H: np.ndarray, theta: np.ndarray, sd: float = 1e-6, L: np.ndarray | None = None, loss: Loss | None = None
+) -> Correction:
     values, vectors = np.linalg.eigh(H)
     contrasts = np.eye(len(theta)) if L is None else L
-    return correction(values, vectors, theta, regularization=c, hessian_sd=sd, contrasts=contrasts)
+    given = {"loss": loss or Logistic(), "regularization": C, "hessian_sd": sd}
+    return correction(values, vectors, theta, contrasts=contrasts, **given)
 
 
 def rotated(values: list[float], seed: int = 3) -> np.ndarray:
@@ -94,7 +99,7 @@ def test_a_stack_is_its_members() -> None:
     theta = np.array([THETA3, 2.0 * THETA3, -THETA3])
     values, vectors = np.linalg.eigh(stack)
     L = np.array([[1.0, -1.0, 0.0], [0.0, 0.3, 2.0]])
-    found = correction(values, vectors, theta, regularization=C, hessian_sd=1e-3, contrasts=L)
+    found = correction(values, vectors, theta, loss=Logistic(), regularization=C, hessian_sd=1e-3, contrasts=L)
     for i in range(3):
         one = step(stack[i], theta[i], sd=1e-3, L=L)
         for field in dataclasses.fields(one):
@@ -173,16 +178,40 @@ def test_a_long_step_is_marked() -> None:
     assert found.marked(np.full(2, 0.3)).tolist() == [True, False]
 
 
+@pytest.mark.parametrize(("h", "share"), [(0.1, 3.0), (0.5, 0.6), (1.0, 0.3), (2.0, 0.3)])
+def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> None:
+    """Its curvature jumps at the ends of a band of width 2h: 0.3/min(h, 1) in place of 0.1, and nothing else."""
+    H = np.diag([0.04, 0.2])
+    theta = np.array([1.0, 2.0])
+    own = 2.0 * C / (np.array([0.04, 0.2]) - 2.0 * C) * theta
+    left = share * np.linalg.norm(own) * own
+    found, logistic = step(H, theta, loss=HuberSVM(h=h)), step(H, theta)
+    np.testing.assert_allclose(found.remainder, left, rtol=1e-12)
+    assert found.marked(4.0 * left * 1.01).tolist() == [False, False]
+    assert found.marked(4.0 * left * 0.99).tolist() == [True, True]
+    assert not logistic.marked(4.0 * left * 0.99).any()
+    assert not logistic.marked(4.0 * left * 0.34).any()
+    for name in ("contrasts", "extra", "in_flat"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(logistic, name), err_msg=name)
+
+
 # --- half-widths ------------------------------------------------------------------------------------------------------
 
 SD_MODEL, N, SD_H = 3.0, 20_000, 2e-3
 
 
-def widths(target: str, mechanism: str = "objective", theta: np.ndarray = THETA3, L: np.ndarray | None = None):
+def widths(
+    target: str,
+    mechanism: str = "objective",
+    theta: np.ndarray = THETA3,
+    L: np.ndarray | None = None,
+    loss: Loss | None = None,
+) -> HalfWidths:
     """Half-widths as published, under zCDP with Gaussian output noise or a Gaussian tilt, at H3."""
-    rho = (2.0 * 0.25 / N) ** 2 / (2.0 * SD_H**2)
+    loss = loss or Logistic()
+    rho = (2.0 * loss.max_curvature / N) ** 2 / (2.0 * SD_H**2)
     budget = ZCDP(model=1, hessian=rho, covariance=1)
-    design = Design(loss=Logistic(), mechanism=mechanism, budget=budget, regularization=C, target=target)
+    design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, target=target)
     law = MatrixNoise(1e-9, 1.0, "zcdp", False, 0.0)
     given = {"design": design, "noise": ModelNoise(sd=SD_MODEL), "n_records": N, "covariance_noise": law}
     return private_half_widths(H3, 0.5 * H3, theta_priv=theta, contrasts=L, **given)
@@ -223,6 +252,14 @@ def test_a_penalised_target_is_untouched() -> None:
     assert nothing.contrasts.shape == (4, 2, 3)
     assert not nothing.marked(np.full((4, 2), 1e-9)).any()
     assert not nothing.extra.any()
+
+
+def test_half_widths_are_marked_by_the_loss_of_the_design() -> None:
+    """The same release: a step that is short enough for the logistic loss is too long for a Huber loss of small h."""
+    logistic, huber = (widths("unpenalised", loss=loss) for loss in (Logistic(), HuberSVM(h=0.1)))
+    np.testing.assert_allclose(huber.half_width, logistic.half_width, rtol=1e-9)
+    assert not logistic.is_flat.any()
+    assert huber.is_flat.all()
 
 
 def test_contrasts_of_the_step_scale() -> None:

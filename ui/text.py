@@ -245,8 +245,9 @@ def flat_words(names: list[str]) -> str:
     """What marked coefficients mean."""
     listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     return (
-        f"For {listed} the table says too little to undo the penalty: the interval is still pulled toward zero. A "
-        "smaller c, more records or fewer such columns help."
+        f"For {listed} one step cannot undo the penalty, because it pulls too hard or the table is too flat in their "
+        "direction: the interval is still pulled toward zero, and its level is not claimed for them. A smaller c "
+        "helps, and so does leaving out columns that hardly vary."
     )
 
 

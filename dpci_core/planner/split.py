@@ -12,6 +12,7 @@ from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import N_DRAWS, Forecast, forecast
+from dpci_core.limits import BUDGET_PART
 from dpci_core.privacy import Amount, Budget, to_decimal
 
 PARTS = ("model", "hessian", "covariance")
@@ -28,6 +29,7 @@ _SMALLEST_SHARE = 0.002
 _FLAT = 0.01
 """A split counts as equally good while its intervals are at most so much longer."""
 
+_SMALLEST_PART = Decimal(repr(BUDGET_PART[0]))
 _EXACT = Context(prec=200)
 """Budgets add up exactly, whatever decimal context the caller has set."""
 
@@ -158,7 +160,7 @@ class _Search:
                 rest = total - held["model"]
                 h, s = (rest - s, s) if "covariance" in held else (h, rest - h)
             parts = total - h - s, h, s
-        return parts if min(parts) > 0 else None
+        return parts if min(parts) >= _SMALLEST_PART else None
 
     def _score(self, parts: Parts | None) -> float:
         if parts is None:
