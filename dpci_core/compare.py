@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +20,13 @@ from dpci_core.datasets import list_datasets, load
 from dpci_core.design import Calibration, Definition, Design, Mechanism
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.errors import check_choice, check_count
+from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.planner import best_split, shares_of
 from dpci_core.privacy import ZCDP, PureDP
 from dpci_core.runs import append_rows, read_rows
 from dpci_core.schema import Records
-
-if TYPE_CHECKING:
-    from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
 
 Parts = tuple[Decimal, Decimal, Decimal]
 
@@ -320,12 +316,7 @@ def _compared(
         ratio=round(found.ci_length_mean / vi_length, 6) if vi_length else float("nan"),  # a single fit has no length
         forecast_length=round(expected.ci_length_mean, 6),
         forecast_coverage=round(expected.coverage_mean, 6),
-        n_failed=found.n_failed,
-        k=result.n_covered,
-        m=result.n_done,
-        seed=seed,
-        date=datetime.now(UTC).date().isoformat(),
-        versions=" ".join(f"{name} {number}" for name, number in result.versions.items()),
+        **provenance(found, result, seed),
     )
 
 

@@ -279,7 +279,7 @@ def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> U
     p = len(moments.theta_hat)
     size = np.linalg.norm(L, axis=1)
     law = ErrorVariance(*(part / size**2 for part in truth))
-    expected = (L @ moments.theta_hat / size) ** 2 + law.normal + law.laplace * (p + 1) / 2.0
+    expected = (L @ moments.theta_hat / size) ** 2 + law.total(p)
     return judge_usefulness(q.mean(axis=0) / size, expected, law, dim=p)
 
 
@@ -334,7 +334,7 @@ def _validity(moments: Moments, noise: ModelNoise, design: Design, n: int, sd_h:
     law = error_variance(H, moments.covariance, mechanism=design.mechanism, noise=noise, n_records=n)
     inverse = np.linalg.inv(H)
     r1 = sd_h * np.sqrt(2.0 * p) / float(np.linalg.eigvalsh(H)[0])
-    r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * _total_variance(law, p))))
+    r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * law.total(p))))
     size = _model_noise_size(moments, noise, design, n)
     r3 = 0.0
     if moments.drift is not None:
@@ -352,10 +352,6 @@ def _grade(ratios: dict[str, float], mechanism: str) -> Validity:
             reasons.append(_REASONS[name].format(value, valid))
             grade = "unusable" if value >= rough or grade == "unusable" else "rough"
     return Validity(grade, tuple(reasons), **ratios)
-
-
-def _total_variance(law: ErrorVariance, p: int) -> Array:
-    return law.normal + law.laplace * (p + 1) / 2.0
 
 
 _REASONS = {

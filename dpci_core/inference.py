@@ -150,7 +150,7 @@ def private_intervals(
         theta_priv=model.theta_priv,
         is_flat=widths.is_flat,
         sampling_se=np.sqrt(law.sampling),
-        privacy_se=np.sqrt(law.gaussian + law.laplace * (p + 1) / 2.0),
+        privacy_se=np.sqrt(law.privacy(p)),
         confidence_level=design.confidence_level,
         n_records=n,
         design=design,

@@ -35,9 +35,13 @@ class ErrorVariance(NamedTuple):
         """The part that does not depend on W."""
         return self.sampling + self.gaussian
 
+    def privacy(self, dim: int) -> Array:
+        """The part from noise on the coefficients, W at its mean, for noise in R^dim."""
+        return self.gaussian + self.laplace * (dim + 1) / 2.0
+
     def total(self, dim: int) -> Array:
-        """The variance, W at its mean, for noise in R^dim."""
-        return self.normal + self.laplace * (dim + 1) / 2.0
+        """Sampling and privacy together."""
+        return self.sampling + self.privacy(dim)
 
     def half_width(self, *, dim: int, confidence_level: float) -> Array:
         """Half-length of the central interval of this law."""
@@ -74,7 +78,7 @@ class Usefulness:
 
 def judge_usefulness(half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int) -> Usefulness:
     """Judge intervals (p,) around estimates whose squares (or expected squares) are given."""
-    noise = float(np.mean(law.gaussian + law.laplace * (dim + 1) / 2.0))
+    noise = float(np.mean(law.privacy(dim)))
     total = float(np.mean(law.sampling)) + noise
     return Usefulness(
         half_width=float(np.mean(half_width)),

@@ -19,6 +19,8 @@ from dpci_core.sensitivity import (
     objective_noise_rate,
     output_noise_rate,
     output_noise_sd,
+    smallest_gaussian_regularization,
+    smallest_regularization,
 )
 
 Array = npt.NDArray[np.float64]
@@ -92,6 +94,14 @@ def model_noise(design: Design, n_records: int) -> ModelNoise:
     if isinstance(design.budget, PureDP):
         return ModelNoise(rate=output_noise_rate(epsilon=amount, n_records=n_records, regularization=c))
     return ModelNoise(sd=output_noise_sd(rho=amount, n_records=n_records, regularization=c))
+
+
+def smallest_regularization_of(design: Design, n_records: int) -> float:
+    """Return the c that objective perturbation at the budget of this design has to exceed."""
+    if design.is_gaussian_objective:
+        rho = to_float_down(design.budget.model)
+        return smallest_gaussian_regularization(rho=rho, n_records=n_records, loss=design.loss)
+    return smallest_regularization(epsilon=design.objective_epsilon, n_records=n_records, loss=design.loss)
 
 
 def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:

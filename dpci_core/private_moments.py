@@ -61,7 +61,7 @@ class MatrixNoise:
         """Dimension of spherical Laplace noise for a (p, p) matrix; None for Gaussian noise."""
         if self.kind == "zcdp":
             return None
-        return p * (p + 1) // 2 if self.symmetric else p * p
+        return _noise_dim(p, self.symmetric)
 
     def diagonal_sd(self, p: int) -> float:
         """Standard deviation of a diagonal entry; off the diagonal it is smaller by sqrt 2."""
@@ -96,6 +96,11 @@ def _law(design: Design, sensitivity: float, amount: float, floor: float) -> Mat
     return MatrixNoise(sensitivity, amount, design.definition, design.switches.symmetric_noise, floor)
 
 
+def _noise_dim(p: int, symmetric: bool) -> int:
+    """Entries of a (p, p) matrix that noise is drawn for."""
+    return p * (p + 1) // 2 if symmetric else p * p
+
+
 def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
     """Return what `unit_noise` is multiplied by: 1/rate ("pure") or the standard deviation ("zcdp").
 
@@ -120,7 +125,7 @@ def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric:
              it had.  Source: own.
     """
     check_choice(kind, ("pure", "zcdp"), name="kind")
-    dim = p * (p + 1) // 2 if symmetric else p * p
+    dim = _noise_dim(p, symmetric)
     if kind == "pure":
         noise = sample_spherical_laplace(dim, rate=1.0, rng=rng)
     else:
@@ -144,7 +149,7 @@ def fixed_draws(p: int, *, n_draws: int, kind: Definition, symmetric: bool, seed
     rng = np.random.default_rng([seed, p])
     draws = symmetrise(rng.standard_normal((n_draws // 2, p, p)))
     if kind == "pure":
-        shape = ((p * (p + 1) // 2 if symmetric else p * p) + 1) / 2.0
+        shape = (_noise_dim(p, symmetric) + 1) / 2.0
         draws = draws * np.sqrt(rng.gamma(shape, size=n_draws // 2) / shape)[:, None, None]
     draws = np.concatenate([draws, -draws])
     draws.setflags(write=False)

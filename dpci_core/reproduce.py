@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from dpci_core.datasets import load
 from dpci_core.datasets.ipums import load_ipums
 from dpci_core.design import Design, Mechanism
 from dpci_core.errors import check_choice
-from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
+from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.privacy import PureDP, pair_budget
 from dpci_core.runs import append_rows, read_rows
@@ -308,12 +307,7 @@ def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: 
         ci_length_se=round(float(sd / root), 6),
         vi_length=round(vi, 6),
         vi_length_se=round(share * vi, 6),
-        n_failed=found.n_failed,
-        k=result.n_covered,
-        m=result.n_done,
-        seed=seed,
-        date=datetime.now(UTC).date().isoformat(),
-        versions=" ".join(f"{name} {number}" for name, number in result.versions.items()),
+        **provenance(found, result, seed),
     )
 
 

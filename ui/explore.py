@@ -169,7 +169,7 @@ def _warnings(view: compute.View) -> None:
         st.warning("All rows of this table belong to one class. The method works, but there is nothing to tell apart.")
     for note in view.records.notes:
         st.caption(note)
-    is_advised = False
+    advised = next((o for o in view.drawn if o.forecast and o.forecast.usefulness.is_useless), None)
     for outcome in view.outcomes:
         name = outcome.combination.label
         if outcome.forecast is None:
@@ -182,15 +182,15 @@ def _warnings(view: compute.View) -> None:
             reasons = " ".join(outcome.forecast.validity.reasons)
             st.info(f"**{name}: rough forecast.** {reasons}")
         if outcome.forecast is not None:
-            is_advised |= _noise_warning(outcome, with_advice=not is_advised)
+            _noise_warning(outcome, with_advice=outcome is advised)
     _flat_warning(view)
     if any(o.forecast and o.forecast.design.status for o in view.outcomes):
         st.caption(f"Sharp objective perturbation under zCDP: **{NOT_REVIEWED}**")
 
 
-def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> bool:
-    """Loud where the intervals are useless, for the first with what helps (it takes a while); plain where the noise
-    only dominates. Returns whether it advised."""
+def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
+    """Loud where the intervals are useless, with what helps if wanted (it takes a while); plain where noise only
+    dominates."""
     made, moments, name = outcome.forecast, outcome.moments, outcome.combination.label
     assert made is not None
     assert moments is not None
@@ -201,14 +201,12 @@ def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> bool:
             found = state.memo().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
             advice = found.sentence
         st.warning(f"**{name}: useless.** {made.usefulness.sentence} {advice}", icon="🚫")
-        return with_advice
-    if made.ci_length_mean > NOISE_DOMINATES * made.nonprivate_length_mean:
+    elif made.ci_length_mean > NOISE_DOMINATES * made.nonprivate_length_mean:
         times = made.ci_length_mean / made.nonprivate_length_mean
         st.warning(
             f"**{name}: the privacy noise dominates.** The intervals are {text.number(times, 2)} times as long as "
             "without privacy. More records, a larger budget or a larger c help, in this order."
         )
-    return False
 
 
 def _flat_warning(view: compute.View) -> None:

@@ -204,7 +204,7 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
         args=(name, chosen, int(k), int(m)),
         disabled=active or not chosen,
     )
-    if problem := st.session_state.pop("queue_problem", None):
+    if problem := state.queue_problem():
         st.warning(problem)
     if job is not None:
         st.fragment(_status, run_every=1.0 if active else None)(job.key, active)
@@ -220,13 +220,7 @@ def _start(name: str, cells: tuple[Cell, ...], k: int, m: int) -> None:
     job = _job()
     if job is not None and job.is_active:
         return  # a double click
-    new = jobs.CellsJob(name=name, cells=cells, k=k, m=max(m, k), seed=1)
-    try:
-        jobs.QUEUE.submit(new)
-    except jobs.QueueFullError as problem:
-        st.session_state["queue_problem"] = str(problem)
-        return
-    st.session_state[_JOB] = new.key
+    state.submit(_JOB, jobs.CellsJob(name=name, cells=cells, k=k, m=max(m, k), seed=1))
 
 
 def _status(key: str, was_active: bool) -> None:

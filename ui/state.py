@@ -10,12 +10,13 @@ from typing import Any
 import streamlit as st
 
 from dpci_core import datasets
+from ui import jobs
 from ui.budget import from_shares
 from ui.compute import LRU, PUBLIC, Source, Store, Upload
 from ui.settings import Settings, from_query
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
-_LINK_PROBLEM, _LINK_JOBS = "link_problem", "link_jobs"
+_LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _JOBS = ("job", "cells_job")
 """Names in session and link of the keys of a simulation and of cells that are computed again."""
 MAX_PINS = 3
@@ -54,6 +55,22 @@ def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
     if wanted.d > info.max_features:
         wanted, bad = replace(wanted, d=info.max_features), [*bad, "d"]
     return wanted, tuple(bad)
+
+
+def submit(name: str, task: jobs.Task) -> bool:
+    """Queue a task as this session's job of one kind; a full queue is kept as a problem for the page to tell."""
+    try:
+        jobs.QUEUE.submit(task)
+    except jobs.QueueFullError as problem:
+        st.session_state[_QUEUE_PROBLEM] = str(problem)
+        return False
+    st.session_state[name] = task.key
+    return True
+
+
+def queue_problem() -> str | None:
+    """Why the last task was not queued; told once."""
+    return st.session_state.pop(_QUEUE_PROBLEM, None)  # type: ignore[no-any-return]
 
 
 def put(new: Settings) -> None:

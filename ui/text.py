@@ -6,6 +6,7 @@ import math
 
 from dpci_core.design import Design
 from dpci_core.errors import InfeasibleDesignError
+from dpci_core.perturbation import smallest_regularization_of
 from dpci_core.privacy import (
     analytic_gaussian_epsilon,
     approx_risk,
@@ -15,7 +16,6 @@ from dpci_core.privacy import (
     zcdp_to_epsilon_published,
 )
 from dpci_core.schema import Records
-from dpci_core.sensitivity import smallest_gaussian_regularization, smallest_regularization
 from ui.settings import Settings
 
 LARGE_EPSILON = 3.0
@@ -144,13 +144,7 @@ def c_sentence(settings: Settings) -> str:
                 design = settings.design(combination)
             except InfeasibleDesignError:
                 continue  # no budget can be paired, so nothing is drawn for this combination
-            if design.is_gaussian_objective:
-                rho = to_float_down(design.budget.model)
-                c = smallest_gaussian_regularization(rho=rho, n_records=settings.n, loss=design.loss)
-            else:
-                epsilon = design.objective_epsilon
-                c = smallest_regularization(epsilon=epsilon, n_records=settings.n, loss=design.loss)
-            smallest.append(c)
+            smallest.append(smallest_regularization_of(design, settings.n))
     rule = f" Objective perturbation needs c above {number(max(smallest), 2)} here." if smallest else ""
     covered = "pulled" if settings.target == "penalised" else "unpulled"
     return (

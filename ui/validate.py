@@ -107,7 +107,7 @@ def _start_controls(view: compute.View) -> None:
     for outcome in view.outcomes:
         if outcome.forecast is None:
             st.warning(f"**{outcome.combination.label}**: {outcome.refusal}")
-    if problem := st.session_state.pop("queue_problem", None):
+    if problem := state.queue_problem():
         st.warning(problem)
 
 
@@ -137,13 +137,8 @@ def _start(view: compute.View) -> None:
         X=view.records.X,
         y=view.records.y,
     )
-    try:
-        jobs.QUEUE.submit(new)
-    except jobs.QueueFullError as problem:
-        st.session_state["queue_problem"] = str(problem)
-        return
-    st.session_state[_JOB] = new.key
-    st.session_state.pop(_OPENED, None)
+    if state.submit(_JOB, new):
+        st.session_state.pop(_OPENED, None)
 
 
 def _watch() -> None:
