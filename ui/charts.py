@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 Meta = dict[str, object]
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
-_QUIET = "#8A8F98"
-_GRID = "rgba(138,143,152,0.25)"
+QUIET = "#8A8F98"
+GRID = "rgba(138,143,152,0.25)"
 _CAPTION_WIDTH = 56
 """Letters in a line under a chart: what a narrow screen shows."""
 
@@ -61,7 +61,7 @@ def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
     }
 
 
-def _finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
+def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
     """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
     badge, colour = SOURCE_MARKS[source]
     lines = textwrap.wrap(caption, _CAPTION_WIDTH)
@@ -146,7 +146,7 @@ def interval_chart(
         parts = (
             ("private", item.ci_length, style.colour, 11, style.opacity),
             ("variability", item.vi_length, style.colour, 5, 1.0),
-            ("non-private", item.nonprivate_length, _QUIET, 2, 1.0),
+            ("non-private", item.nonprivate_length, QUIET, 2, 1.0),
         )
         for word, length, colour, width, opacity in parts:
             low, high = _span(item, length, odds)
@@ -165,22 +165,22 @@ def interval_chart(
             )
         _estimates(fig, item, y, odds)
     if not odds:
-        fig.add_vline(x=0, line={"color": _QUIET, "width": 1, "dash": "dot"})
+        fig.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
     else:
-        fig.add_vline(x=1, line={"color": _QUIET, "width": 1, "dash": "dot"})
+        fig.add_vline(x=1, line={"color": QUIET, "width": 1, "dash": "dot"})
         fig.update_xaxes(type="log")
     fig.update_yaxes(
         tickvals=base.tolist(),
-        ticktext=[_short(n) for n in rows[0].names],
+        ticktext=[short_name(n) for n in rows[0].names],
         range=[-(many + 0.8) / 2, float(base[0]) + (many + 0.8) / 2],
         automargin=True,
         showgrid=False,
         zeroline=False,
     )
     title = "odds ratio per unit" if odds else "coefficient"
-    fig.update_xaxes(title={"text": title, "standoff": 4}, gridcolor=_GRID, zeroline=False, automargin=True)
+    fig.update_xaxes(title={"text": title, "standoff": 4}, gridcolor=GRID, zeroline=False, automargin=True)
     height = max(220, int(k * (16 * many + 13)))
-    fig = _finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1)
+    fig = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1)
     return fig.update_layout(margin_r=58)
 
 
@@ -224,7 +224,7 @@ def _outline(marker: str) -> dict[str, object]:
     return {"width": 2} if "-open" in marker else {"color": "white", "width": 1}
 
 
-def _short(name: str, width: int = 22) -> str:
+def short_name(name: str, width: int = 22) -> str:
     return name if len(name) <= width else name[: width - 1] + "…"
 
 
@@ -286,16 +286,16 @@ def sweep_chart(
     if start is not None and start < end:
         _shade(fig, start, end)
     if current is not None:
-        fig.add_vline(x=current, line={"color": _QUIET, "width": 1.5, "dash": "dot"})
+        fig.add_vline(x=current, line={"color": QUIET, "width": 1.5, "dash": "dot"})
         at = float(np.log10(current)) if x_log else current
         fig.add_annotation(text="you are here", x=at, y=1, yref="paper", xanchor="left", showarrow=False, xshift=3)
     fig.update_xaxes(
-        title={"text": x_label, "standoff": 4}, type="log" if x_log else "linear", gridcolor=_GRID, automargin=True
+        title={"text": x_label, "standoff": 4}, type="log" if x_log else "linear", gridcolor=GRID, automargin=True
     )
-    fig.update_yaxes(title={"text": y_label}, type="log", gridcolor=_GRID, automargin=True)
+    fig.update_yaxes(title={"text": y_label}, type="log", gridcolor=GRID, automargin=True)
     if x_log:
         fig.update_xaxes(dtick=1 if np.log10(end / float(curves[0].x.min())) > 2 else "D1")
-    return _finish(fig, caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves))
+    return finish(fig, caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves))
 
 
 def _sweep_traces(fig: go.Figure, curve: SweepCurve) -> None:
@@ -356,7 +356,7 @@ def _shade(fig: go.Figure, start: float, end: float) -> None:
     fig.add_vrect(
         x0=start,
         x1=end,
-        fillcolor=_QUIET,
+        fillcolor=QUIET,
         opacity=0.12,
         line_width=0,
         annotation_text="extrapolated",
@@ -426,7 +426,7 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
     low = min(level - 0.05, *(float(c.min()) - 0.005 for _, _, c in rows))
     fig.add_vline(
         x=level,
-        line={"color": _QUIET, "width": 2, "dash": "dash"},
+        line={"color": QUIET, "width": 2, "dash": "dash"},
         annotation_text=f"promised {100 * level:g} %",
         annotation_position="top left",
     )
@@ -434,14 +434,14 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
         title={"text": "share of intervals that contain the coefficient (forecast)", "standoff": 4},
         range=[low, 1.003],
         tickformat=".0%",
-        gridcolor=_GRID,
+        gridcolor=GRID,
         automargin=True,
     )
     fig.update_yaxes(
-        tickvals=base.tolist(), ticktext=[_short(n) for n in names], gridcolor=_GRID, zeroline=False, automargin=True
+        tickvals=base.tolist(), ticktext=[short_name(n) for n in names], gridcolor=GRID, zeroline=False, automargin=True
     )
     height = max(200, 20 * len(names))
-    return _finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=(len(rows) + 1) // 2)
+    return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=(len(rows) + 1) // 2)
 
 
 def coverage_sentence(rows: Sequence[CoverageRow], *, level: float) -> str:

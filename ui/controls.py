@@ -331,38 +331,30 @@ def _pills(key: str, label: str, options: dict[str, str], chosen: tuple[str, ...
     )
 
 
+LOSSES = {"logistic": "Logistic regression", "huber_svm": "Huber SVM"}
+MECHANISMS = {"objective": "Objective perturbation", "output": "Output perturbation"}
+DEFINITIONS = {"pure": "Pure ε", "zcdp": "zCDP"}
+_LOSS_HELP = "Logistic regression gives odds; the SVM does not."
+_MECHANISM_HELP = (
+    "Objective: the fitting problem is tilted at random before it is solved. Output: noise is added to the answer."
+)
+
+
 def combination_controls(settings: Settings) -> None:
     """Loss, mechanism and definition; every combination of what is chosen is drawn."""
-    losses = {"logistic": "Logistic regression", "huber_svm": "Huber SVM"}
-    mechanisms = {"objective": "Objective perturbation", "output": "Output perturbation"}
-    definitions = {"pure": "Pure ε", "zcdp": "zCDP"}
-    _pills("losses", "Model", losses, settings.losses, "losses", "Logistic regression gives odds; the SVM does not.")
-    _pills(
-        "mechanisms",
-        "Where the noise goes",
-        mechanisms,
-        settings.mechanisms,
-        "mechanisms",
-        "Objective: the fitting problem is tilted at random before it is solved. Output: noise is added to the answer.",
-    )
+    _pills("losses", "Model", LOSSES, settings.losses, "losses", _LOSS_HELP)
+    _pills("mechanisms", "Where the noise goes", MECHANISMS, settings.mechanisms, "mechanisms", _MECHANISM_HELP)
     _pills(
         "definitions",
         "Compare definitions",
-        definitions,
+        DEFINITIONS,
         settings.definitions,
         "definitions",
         "Choose both to draw pure and concentrated differential privacy side by side.",
     )
     _pills("calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, "calibrations", text.CALIBRATION_HELP)
     if "sharp" in settings.calibrations and "objective" in settings.mechanisms and "zcdp" in settings.definitions:
-        st.session_state["reviewed"] = settings.results == "reviewed"
-        st.toggle(
-            "Only peer-reviewed privacy results",
-            key="reviewed",
-            on_change=lambda: state.update(results="reviewed" if st.session_state["reviewed"] else "all"),
-            help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this project. Its proof "
-            "stands in the documentation and on the page “Published or sharp”; no journal has reviewed it yet.",
-        )
+        _reviewed_toggle(settings)
     if settings.is_compared:
         st.session_state["pairing"] = settings.pairing
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
@@ -373,3 +365,34 @@ def combination_controls(settings: Settings) -> None:
             key="pairing",
             on_change=lambda: state.update(pairing=st.session_state["pairing"]),
         )
+
+
+def _reviewed_toggle(settings: Settings) -> None:
+    st.session_state["reviewed"] = settings.results == "reviewed"
+    st.toggle(
+        "Only peer-reviewed privacy results",
+        key="reviewed",
+        on_change=lambda: state.update(results="reviewed" if st.session_state["reviewed"] else "all"),
+        help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this project. Its proof "
+        "stands in the documentation and on the page “Published or sharp”; no journal has reviewed it yet.",
+    )
+
+
+def design_controls(settings: Settings) -> None:
+    """One loss, one mechanism and one calibration; the definition is the budget's own."""
+    first = settings.combinations[0]
+    _one_of("loss", "Model", LOSSES, first.loss, "losses", _LOSS_HELP)
+    _one_of("mechanism", "Where the noise goes", MECHANISMS, first.mechanism, "mechanisms", _MECHANISM_HELP)
+    _one_of("calibration", "Intervals", text.CALIBRATIONS, first.calibration, "calibrations", text.CALIBRATION_HELP)
+    if settings.own_definition == "zcdp" and first.calibration == "sharp":
+        _reviewed_toggle(settings)
+
+
+def _one_of(key: str, label: str, options: dict[str, str], chosen: str, field: str, help: str) -> None:
+    st.session_state[key] = chosen
+
+    def take() -> None:
+        if picked := st.session_state[key]:  # a click on the chosen one would leave none
+            state.update(**{field: (picked,)})
+
+    st.segmented_control(label, list(options), format_func=options.__getitem__, key=key, on_change=take, help=help)

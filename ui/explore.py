@@ -61,13 +61,16 @@ def page() -> None:
     state.mirror_to_link()
 
 
-def sidebar() -> bool:
-    """All controls; False while an upload that should be explored is still missing."""
-    _data_controls()
+def sidebar(*, one_design: bool = False) -> bool:
+    """All controls; False while an upload that should be explored is still missing.
+
+    one_design: a choice instead of a comparison of models, and the `schema` encoding only.
+    """
+    _data_controls(has_encodings=not one_design)
     settings = state.settings()
     if settings.dataset == "upload" and state.upload() is None:
         return False
-    _other_controls(settings, feature_names())
+    _other_controls(settings, feature_names(), one_design=one_design)
     return True
 
 
@@ -79,7 +82,7 @@ def feature_names() -> tuple[str, ...]:
     return datasets.feature_names(state.settings().dataset)
 
 
-def _data_controls() -> None:
+def _data_controls(*, has_encodings: bool) -> None:
     """Data set and encoding."""
     settings = state.settings()
     left, right = st.columns(2)
@@ -101,7 +104,7 @@ def _data_controls() -> None:
     st.caption(info.sentence)
     if missing := st.session_state.pop("missing_dataset", None):
         st.warning(missing)
-    if len(info.encodings) > 1:
+    if has_encodings and len(info.encodings) > 1:
         st.session_state["encoding"] = settings.encoding
         words = {"schema": "by declared bounds (usable on private data)", "paper": "as in the paper (public data only)"}
         st.radio(
@@ -135,7 +138,7 @@ def _take_dataset() -> None:
     state.update(dataset=key, names=(), d=min(10, info.max_features), n=info.n_rows, encoding=encoding)
 
 
-def _other_controls(settings: Settings, names: tuple[str, ...]) -> None:
+def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: bool) -> None:
     st.subheader("Privacy budget")
     controls.currency_control(settings)
     controls.total_control(settings)
@@ -150,7 +153,10 @@ def _other_controls(settings: Settings, names: tuple[str, ...]) -> None:
     )
     controls.d_control(settings, names)
     st.subheader("Model")
-    controls.combination_controls(settings)
+    if one_design:
+        controls.design_controls(settings)
+    else:
+        controls.combination_controls(settings)
     controls.model_controls(settings)
     controls.target_control(settings)
     st.subheader("Pictures")

@@ -8,7 +8,7 @@ from itertools import groupby
 import plotly.graph_objects as go
 
 from dpci_core.reproduce import Cell, Reproduced
-from ui.charts import _GRID, _QUIET, Meta, _finish
+from ui.charts import GRID, QUIET, Meta, finish
 from ui.palette import Combination
 
 DATASET_WORDS = {
@@ -64,13 +64,13 @@ def coverage_chart(
                 name=f"{combination.plain_short}: ours ± 2 s.e.",
                 legendgroup=combination.key,
             )
-    fig.add_hline(y=0.95, line={"color": _QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %")
-    fig.update_xaxes(title={"text": label, "standoff": 4}, gridcolor=_GRID, automargin=True)
+    fig.add_hline(y=0.95, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %")
+    fig.update_xaxes(title={"text": label, "standoff": 4}, gridcolor=GRID, automargin=True)
     fig.update_yaxes(
         title={"text": "coverage, mean over coefficients"},
         range=[lowest - 0.003, 1.001],
         tickformat=".1%",
-        gridcolor=_GRID,
+        gridcolor=GRID,
         automargin=True,
     )
     first = cells[0]
@@ -78,4 +78,4 @@ def coverage_chart(
         f"{DATASET_WORDS[first.dataset]}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, published calibration, "
         "zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours"
     )
-    return _finish(fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups))
+    return finish(fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups))

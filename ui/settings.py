@@ -17,6 +17,8 @@ from ui.budget import Split, from_shares
 from ui.palette import Combination
 
 Currency = Literal["pure", "zcdp", "approx"]
+Goal = Literal["length", "zero"]
+Look = Literal["map", "split", "mechanisms", "c"]
 
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
@@ -29,13 +31,20 @@ LIMITS: dict[str, tuple[float, float]] = {
     "c": (1e-6, 1.0),
     "h": (0.01, 10.0),
     "level": (0.5, 0.999),
+    "goal_length": (1e-9, 1e9),
+    "goal_value": (-1e9, 1e9),
+    "goal_chance": (0.01, 0.99),
 }
 """Range of each number control: the slider's ends and what may be typed."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The state of Explore. Amounts are decimal strings, so that links and comparisons are exact."""
+    """The state that all pages share. Amounts are decimal strings, so that links and comparisons are exact.
+
+    goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is "" for the mean over the
+    coefficients or a feature, whose length and value are then in its own units.
+    """
 
     dataset: str = "census"
     encoding: Encoding = "schema"
@@ -58,6 +67,12 @@ class Settings:
     level: float = 0.95
     sweep: str = "total"
     units: str = "scaled"
+    goal: Goal = "length"
+    goal_on: str = ""
+    goal_length: float = 0.5
+    goal_value: float = 0.5
+    goal_chance: float = 0.5
+    look: Look = "map"
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
@@ -204,6 +219,8 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "calibrations": ("sharp", "published"),
     "results": ("all", "reviewed"),
     "target": ("penalised", "unpenalised"),
+    "goal": ("length", "zero"),
+    "look": ("map", "split", "mechanisms", "c"),
 }
 
 
@@ -217,7 +234,7 @@ def _parse(name: str, text: str) -> object:
     if isinstance(example, int | float):
         number = int(text) if isinstance(example, int) else float(text)
         low, high = LIMITS.get(name, (1, 1_000))
-        if not low <= number <= high:
+        if not low <= number <= high or (name == "goal_value" and number == 0):
             raise ValueError(name)
         return number
     if name in ("epsilon", "delta"):

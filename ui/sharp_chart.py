@@ -9,12 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpci_core.compare import Compared
-from ui.charts import _GRID, _QUIET, Meta, _finish
+from ui.charts import GRID, QUIET, Meta, finish
 from ui.palette import Combination
 from ui.sharp_rows import CALIBRATION_WORDS, SHOWN, Change, Groups, signed_percent
 
 _LOOK = {
-    "published": ("square-open", _QUIET),
+    "published": ("square-open", QUIET),
     "sharp": ("circle", "#1F77B8"),
     "best_split": ("diamond", "#D76C00"),
 }
@@ -54,7 +54,7 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
     )
     height = int(_ROW * step * len(groups)) + 10
     words = f"{caption}. Number at the right: length in variability intervals"
-    fig = _finish(fig, caption=words, meta=meta, source=source, height=height, legend_rows=3)
+    fig = finish(fig, caption=words, meta=meta, source=source, height=height, legend_rows=3)
     return fig.update_layout(margin_r=58)
 
 
@@ -122,7 +122,7 @@ def _two_lines(combination: Combination) -> str:
 
 def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None:
     title = {"text": "mean length over coefficients" + (", log scale" if is_log else ""), "standoff": 4}
-    fig.update_xaxes(title=title, showgrid=True, gridcolor=_GRID, zeroline=False, automargin=True)
+    fig.update_xaxes(title=title, showgrid=True, gridcolor=GRID, zeroline=False, automargin=True)
     if is_log:
         low, high = math.log10(min(lengths)), math.log10(max(lengths))
         room = 0.04 * (high - low)
@@ -144,7 +144,7 @@ def change_chart(
         x=[x for c in found for x in (0.0, c.value, None)],
         y=[v for at in y for v in (at, at, None)],
         mode="lines",
-        line={"color": _QUIET, "width": 2},
+        line={"color": QUIET, "width": 2},
         hoverinfo="skip",
         showlegend=False,
         name="stem",
@@ -169,7 +169,7 @@ def change_chart(
         showlegend=False,
         name="change of mean length",
     )
-    fig.add_vline(x=0, line={"color": _QUIET, "width": 1.5})
+    fig.add_vline(x=0, line={"color": QUIET, "width": 1.5})
     low, high = span
     room = 0.24 * (high - low)
     fig.update_xaxes(
@@ -178,7 +178,7 @@ def change_chart(
         tickformat=".0%",
         nticks=5,
         showgrid=True,
-        gridcolor=_GRID,
+        gridcolor=GRID,
         zeroline=False,
         automargin=True,
     )
@@ -190,7 +190,7 @@ def change_chart(
         zeroline=False,
         automargin=True,
     )
-    return _finish(fig, caption=caption, meta=meta, source=source, height=22 * len(found) + 20, legend_rows=0)
+    return finish(fig, caption=caption, meta=meta, source=source, height=22 * len(found) + 20, legend_rows=0)
 
 
 def span_of(parts: Sequence[Sequence[Change]]) -> tuple[float, float]:
@@ -219,14 +219,14 @@ def corner_chart(
             hovertemplate="h = %{x:g}: %{y:.2%}<extra></extra>",
         )
     lowest = min([0.0, *(float(np.min(values)) for values in changes.values())])
-    fig.update_xaxes(title={"text": "Huber width h", "standoff": 4}, gridcolor=_GRID, zeroline=False, automargin=True)
+    fig.update_xaxes(title={"text": "Huber width h", "standoff": 4}, gridcolor=GRID, zeroline=False, automargin=True)
     fig.update_yaxes(
         title={"text": "change of mean length"},
         range=[min(-_LARGE_ENOUGH / 100, 1.2 * lowest), _LARGE_ENOUGH / 400],
         tickformat=".1%",
-        gridcolor=_GRID,
+        gridcolor=GRID,
         zeroline=True,
-        zerolinecolor=_QUIET,
+        zerolinecolor=QUIET,
         automargin=True,
     )
-    return _finish(fig, caption=caption, meta=meta, source=source, height=196, legend_rows=1)
+    return finish(fig, caption=caption, meta=meta, source=source, height=196, legend_rows=1)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from ui.charts import _GRID, _QUIET, Meta, _finish, _short
+from ui.charts import GRID, QUIET, Meta, finish, short_name
 from ui.palette import Combination
 
 Array = npt.NDArray[np.float64]
@@ -63,7 +63,7 @@ def coverage_comparison(
             legendgroup=row.combination.key,
         )
     fig.add_vline(
-        x=level, line={"color": _QUIET, "width": 2, "dash": "dash"}, annotation_text=f"promised {100 * level:g} %"
+        x=level, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text=f"promised {100 * level:g} %"
     )
     low = min(
         level - 0.05, *(float(np.nanmin(np.r_[r.coverage - 2 * r.coverage_se, r.forecast_coverage])) for r in rows)
@@ -72,12 +72,12 @@ def coverage_comparison(
         title={"text": "share of intervals that contain the coefficient", "standoff": 4},
         range=[low, 1.01],
         tickformat=".0%",
-        gridcolor=_GRID,
+        gridcolor=GRID,
         automargin=True,
     )
-    fig.update_yaxes(tickvals=base.tolist(), ticktext=[_short(n) for n in names], showgrid=False, automargin=True)
+    fig.update_yaxes(tickvals=base.tolist(), ticktext=[short_name(n) for n in names], showgrid=False, automargin=True)
     height = max(220, int(len(names) * (14 * len(rows) + 13)))
-    return _finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1)
+    return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1)
 
 
 def add_points(fig: go.Figure, rows: Sequence[Comparison], *, x: float, first_only: bool) -> go.Figure:
@@ -95,7 +95,7 @@ def add_points(fig: go.Figure, rows: Sequence[Comparison], *, x: float, first_on
                 x=[x],
                 y=[y],
                 mode="markers",
-                marker={"color": style.colour, "symbol": marker, "size": 10, "line": {"color": _QUIET, "width": 1.5}},
+                marker={"color": style.colour, "symbol": marker, "size": 10, "line": {"color": QUIET, "width": 1.5}},
                 error_y={"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 9},
                 name=f"{row.combination.short}: {word}",
                 legendgroup=row.combination.key,

@@ -1,0 +1,261 @@
+"""What the page Plan computes: one design, one wish, and the answers. No Streamlit; maths only by `dpci_core`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core import InfeasibleDesignError, Moments, RankedDesign, Target, forecast, rank_mechanisms
+from dpci_core.design import Design
+from dpci_core.errors import ConvergenceError
+from dpci_core.planner.needed import with_total
+from dpci_core.planner.targets import outcome
+from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.schema import CONSTANT, Records
+from ui.budget import Split
+from ui.compute import Source
+from ui.palette import Combination
+from ui.settings import LIMITS, Settings
+
+Array = npt.NDArray[np.float64]
+
+MAP_POINTS = 13
+"""Budgets, and numbers of records, at which the map is computed; between them it is interpolated in logarithms."""
+MAP_TOTALS = {"pure": (0.05, 10.0), "zcdp": (0.0005, 10.0), "approx": (0.05, 10.0)}
+MAP_RECORDS = (300.0, 1_000_000.0)
+MAP_DRAWS = {False: 16, True: 8}
+"""Draws behind a point of a picture; fewer with more than 20 features (the key). Answers take all of them."""
+SPLIT_SHARES = tuple((k / 10.0) ** 2 for k in (0.4, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 7, 8))
+"""Shares of each matrix at which the split's picture is computed, closer where the best ones lie."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One design under these settings with the moments to plan by, and the wish in the scale of the moments.
+
+    scale: what a scaled length is multiplied by to be in the units of the wish.
+    """
+
+    settings: Settings
+    records: Records
+    moments: Moments
+    design: Design
+    target: Target
+    scale: float
+
+    @property
+    def n(self) -> int:
+        """Records planned for."""
+        return self.settings.n
+
+    @property
+    def draws(self) -> int:
+        """Draws of the matrix noise behind a point of a picture."""
+        return MAP_DRAWS[len(self.moments.theta_hat) > 21]
+
+
+def single(settings: Settings) -> Settings:
+    """The settings with one combination: the budget's own definition and the first of everything else chosen."""
+    first = settings.combinations[0]
+    return replace(
+        settings,
+        encoding="schema",
+        definitions=(settings.own_definition,),
+        mechanisms=(first.mechanism,),
+        losses=(first.loss,),
+        calibrations=(first.calibration,),
+    )
+
+
+def combination(settings: Settings) -> Combination:
+    """The one combination of the plan."""
+    return single(settings).combinations[0]
+
+
+def make_case(settings: Settings, source: Source) -> Case:
+    """Fit the table of these settings and say the wish in its terms.
+
+    Raises:  what loading and fitting raise; ValueError where the settings allow no design.
+    """
+    chosen = single(settings)
+    records = source.load(chosen, features=chosen.names or chosen.d)
+    design = chosen.design(chosen.combinations[0])
+    moments = source.store.moments(records, design.loss, chosen.c)
+    place = place_of(chosen, records)
+    scale = unit_of(records, place)
+    return Case(chosen, records, moments, design, make_target(chosen, place, scale), scale)
+
+
+def place_of(settings: Settings, records: Records) -> int | None:
+    """Which coefficient the wish is about; None for the mean, also where the named one is not in the table."""
+    names = records.feature_names
+    if settings.goal_on in names:
+        return names.index(settings.goal_on)
+    return None if settings.goal == "length" else 0
+
+
+def unit_of(records: Records, place: int | None) -> float:
+    """Units of the wish per scaled unit; the mean and the constant, which mixes all units, stay scaled."""
+    L = records.to_original
+    if place is None or L is None or records.feature_names[place] == CONSTANT:
+        return 1.0
+    return float(L[place, place])
+
+
+def make_target(settings: Settings, place: int | None, scale: float) -> Target:
+    """The wish of the settings, scaled."""
+    if settings.goal == "length":
+        return Target(settings.goal_length / scale, place, probability=settings.goal_chance)
+    value = settings.goal_value / scale
+    return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
+
+
+def at(case: Case, total: float, n: float) -> float:
+    """What the map shows: the length, in the units of the wish, or the chance to tell the value from zero."""
+    try:
+        design = with_total(case.design, _decimal(total))
+        found = outcome(case.moments, design=design, target=case.target, n_records=round(n), n_draws=case.draws)
+    except ValueError:  # infeasible there
+        return float("nan")
+    return found.probability if case.target.is_power else found.length * case.scale
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(f"{value:.6g}")
+
+
+@dataclass(frozen=True, eq=False)
+class IsoMap:
+    """Lengths (or chances) by budget and records: values (n_y, n_x), NaN where the design cannot run."""
+
+    totals: Array
+    records: Array
+    values: Array
+
+
+def iso_map(case: Case) -> IsoMap:
+    """The map's values; budgets in the currency of the settings."""
+    totals = np.geomspace(*MAP_TOTALS[case.settings.currency], MAP_POINTS)
+    counts = np.geomspace(*MAP_RECORDS, MAP_POINTS)
+    spent = [own_total(case.settings, total) for total in totals]
+    values = np.array([[at(case, total, n) for total in spent] for n in counts])
+    return IsoMap(totals, counts, values)
+
+
+def own_total(settings: Settings, typed: float) -> float:
+    """A typed total as what is spent: the rho that an (epsilon, delta) buys."""
+    if settings.currency != "approx":
+        return typed
+    return to_float_down(epsilon_to_zcdp(float(f"{typed:.12g}"), float(settings.delta)))
+
+
+def typed_total(settings: Settings, spent: Decimal) -> float:
+    """What is spent as it is typed; epsilon rounded up for (epsilon, delta), so that it buys at least as much."""
+    if settings.currency != "approx":
+        return float(spent)
+    epsilon = zcdp_to_epsilon(float(spent), float(settings.delta))
+    return float(f"{epsilon * 1.0005:.4g}")
+
+
+@dataclass(frozen=True, eq=False)
+class SplitMap:
+    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring splits by index."""
+
+    shares: Array
+    lengths: Array
+    triangles: npt.NDArray[np.intp]
+
+
+def split_map(case: Case) -> SplitMap:
+    """Mean interval lengths over a grid of splits of the same total, finer where matrices get little."""
+    index: dict[tuple[int, int], int] = {}
+    shares: list[tuple[float, float, float]] = []
+    lengths: list[float] = []
+    for i, h in enumerate(SPLIT_SHARES):
+        for j, s in enumerate(SPLIT_SHARES):
+            if h + s > 0.97:
+                continue
+            index[i, j] = len(shares)
+            shares.append((1.0 - h - s, h, s))
+            lengths.append(_mean_length(case, h, s))
+    cells = []
+    for i, j in index:
+        right, up, across = index.get((i + 1, j)), index.get((i, j + 1)), index.get((i + 1, j + 1))
+        if right is not None and up is not None:
+            cells.append((index[i, j], right, up))
+            if across is not None:
+                cells.append((right, across, up))
+    return SplitMap(np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp))
+
+
+def _mean_length(case: Case, hessian: float, covariance: float) -> float:
+    budget = case.design.budget
+    h, s = (budget.total * _decimal(share) for share in (hessian, covariance))
+    try:
+        design = replace(case.design, budget=type(budget)(model=budget.total - h - s, hessian=h, covariance=s))
+        return forecast(case.moments, design=design, n_records=case.n, n_draws=case.draws).ci_length_mean
+    except ValueError:
+        return float("nan")
+
+
+def guarantee(settings: Settings) -> tuple[float, float]:
+    """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP may add to it."""
+    total, delta = to_float_down(settings.split.total), float(settings.delta)
+    if settings.currency == "pure":
+        return total, delta
+    return (float(settings.epsilon) if settings.currency == "approx" else zcdp_to_epsilon(total, delta)), delta
+
+
+def ranking(case: Case) -> tuple[RankedDesign, ...]:
+    """Every mechanism, definition and calibration at the guarantee of the settings."""
+    epsilon, delta = guarantee(case.settings)
+    switches = case.settings.calibration(Combination("zcdp", "objective", "logistic", "sharp"))
+    return rank_mechanisms(
+        case.moments,
+        epsilon=Decimal(f"{epsilon:.9g}"),
+        delta=Decimal(f"{delta:g}"),
+        regularization=case.settings.c,
+        n_records=case.n,
+        confidence_level=case.settings.level,
+        target=case.settings.target,
+        calibrations=(switches, "published"),
+    )
+
+
+def adopted(settings: Settings, row: RankedDesign) -> Settings:
+    """The settings with the mechanism, the definition and the split of a row of the ranking.
+
+    Raises:  ValueError in words where the budget control does not reach the row's total.
+    """
+    assert row.design is not None
+    model, hessian, covariance = row.design.budget.parts
+    now, epsilon = settings, f"{guarantee(settings)[0]:.9g}"
+    if row.definition != settings.own_definition:
+        now = replace(settings, currency="pure" if row.definition == "pure" else "approx", epsilon=epsilon)
+    if not in_limits(now.currency, float(epsilon) if now.currency == "approx" else float(row.design.budget.total)):
+        raise ValueError(f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first.")
+    return replace(
+        now,
+        split=Split(row.design.budget.total, (model, hessian, covariance)),
+        definitions=(row.definition,),
+        mechanisms=(row.mechanism,),
+        calibrations=("published" if row.calibration == "published" else "sharp",),
+    )
+
+
+def attempt(make: Callable[[], object]) -> tuple[object, str]:
+    """A value and no words, or None and the sentence that says why there is none and what helps."""
+    try:
+        return make(), ""
+    except (InfeasibleDesignError, ConvergenceError, ValueError) as problem:
+        return None, str(problem)
+
+
+def in_limits(name: str, value: float) -> bool:
+    """Whether a control reaches a value."""
+    low, high = LIMITS[name]
+    return low <= value <= high
