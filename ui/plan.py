@@ -100,11 +100,13 @@ def _which(case: Case) -> None:
         format_func=lambda name: name or "the mean over all coefficients",
         key="goal_on",
         on_change=_take_which,
+        args=(case,),
     )
 
 
-def _take_which() -> None:
-    state.update(goal_on=st.session_state["goal_on"])
+def _take_which(case: Case) -> None:
+    """Another coefficient: the same wish in its units."""
+    state.update(**planning.moved_wish(case, st.session_state["goal_on"]))
 
 
 def _amount(case: Case) -> None:

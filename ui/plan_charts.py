@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 from scipy.interpolate import RegularGridInterpolator
+from scipy.special import ndtr, ndtri
 
 from ui.charts import GRID, QUIET, Meta, finish
 from ui.planning import IsoMap, SplitMap
@@ -18,7 +19,9 @@ Array = npt.NDArray[np.float64]
 
 _WISH, _HERE, _BEST = "#D76C00", "#1F77B8", "#1CA55D"
 _FINER = 8
-"""Points drawn for one that is computed, interpolated in logarithms, where lengths are nearly straight."""
+"""Points drawn for one that is computed, interpolated where values are nearly straight: logarithms of lengths, normal
+quantiles of chances."""
+_CHANCE_ENDS = (1e-12, 1.0 - 1e-12)
 _NEAR = 30.0
 """Lengths so many times longer or shorter than the wish get no line."""
 CHANCES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -100,12 +103,12 @@ def _ticks(ends: list[float]) -> list[float]:
 
 def _finer(found: IsoMap, *, is_chance: bool) -> tuple[Array, Array, Array]:
     """The map on a finer grid."""
-    values = found.values if is_chance else np.log(found.values)
+    values = ndtri(np.clip(found.values, *_CHANCE_ENDS)) if is_chance else np.log(found.values)
     axes = (np.log(found.records), np.log(found.totals))
     fine = [np.linspace(a[0], a[-1], _FINER * (len(a) - 1) + 1) for a in axes]
     grid = np.stack(np.meshgrid(*fine, indexing="ij"), axis=-1)
     z = RegularGridInterpolator(axes, values)(grid)
-    return np.exp(fine[1]), np.exp(fine[0]), z if is_chance else np.exp(z)
+    return np.exp(fine[1]), np.exp(fine[0]), ndtr(z) if is_chance else np.exp(z)
 
 
 def _levels(z: Array, wish: float, *, is_chance: bool) -> list[float]:
@@ -218,7 +221,7 @@ def split_chart(
             "aaxis": {"title": {"text": "coefficients"}, "min": least, **axis},
             "baxis": {"title": {"text": "curvature"}, **axis},
             "caxis": {"title": {"text": "gradient<br>covariance"}, **axis},
-            "domain": {"x": [0.08, 0.92], "y": [0.06, 0.94]},
+            "domain": {"x": [0.16, 0.84], "y": [0.06, 0.94]},
         }
     )
     return finish(fig, caption=caption, meta=meta, source=source, height=430, legend_rows=3)

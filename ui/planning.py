@@ -114,6 +114,14 @@ def make_target(settings: Settings, place: int | None, scale: float) -> Target:
     return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
 
 
+def moved_wish(case: Case, name: str) -> dict[str, float | str]:
+    """The settings that say the same wish, to two digits, about another coefficient in its own units."""
+    now = case.settings
+    ratio = unit_of(case.records, place_of(replace(now, goal_on=name), case.records)) / case.scale
+    length, value = (float(f"{x * ratio:.2g}") for x in (now.goal_length, now.goal_value))
+    return {"goal_on": name, "goal_length": length, "goal_value": value}
+
+
 def at(case: Case, total: float, n: float) -> float:
     """What the map shows: the length, in the units of the wish, or the chance to tell the value from zero."""
     try:
