@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar, cast
 
 import numpy as np
@@ -19,6 +20,9 @@ import pandas as pd
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
 from dpci_core.errors import ConvergenceError
 from dpci_core.losses import Loss
+from dpci_core.plan import DeclaredTable
+from dpci_core.plan.content import plain_source, source_from
+from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import Records, Schema, encode
 from dpci_core.schema import Source as RecordSource
 from ui.charts import IntervalRows, SweepCurve
@@ -28,6 +32,8 @@ from ui.settings import LIMITS, Settings
 Array = npt.NDArray[np.float64]
 T = TypeVar("T")
 
+DECLARED = "declared"
+"""The data set that is only described."""
 SWEEP_POINTS = 25
 SUBSAMPLE = 10_000
 """Rows on which sweeps over c, h and d are fitted."""
@@ -115,7 +121,11 @@ class Source:
                 ("upload", features, sample, upload.schema),
                 lambda: encode(frame, upload.schema, features=features, title=upload.title, source=upload.source),
             )
-        rows = min(SUBSAMPLE, table_rows(settings.dataset)) if sample else None
+        if settings.dataset == DECLARED:
+            return self.store.records(
+                (DECLARED, settings.declared, features), lambda: declared_table(settings.declared).records(features)
+            )
+        rows = min(SUBSAMPLE, table_rows(settings)) if sample else None
         key = (settings.dataset, settings.encoding, features, rows)
         return self.store.records(
             key,
@@ -146,15 +156,32 @@ class View:
         """Outcomes that have numbers which may be drawn as such."""
         return tuple(o for o in self.outcomes if o.forecast and o.forecast.validity.grade != "unusable")
 
-    @property
-    def extrapolates(self) -> bool:
-        """Whether n goes beyond the rows of the table."""
-        return self.settings.n > len(self.records.y)
+
+def table_rows(settings: Settings) -> int:
+    """Rows of the named set, or of the twin of a described table."""
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).guesses.n_rows
+    return next(info.n_rows for info in datasets.list_datasets() if info.key == settings.dataset)
 
 
-def table_rows(key: str) -> int:
-    """Rows of a named set."""
-    return next(info.n_rows for info in datasets.list_datasets() if info.key == key)
+@lru_cache(maxsize=32)
+def declared_table(packed: str) -> DeclaredTable:
+    """The described table of these settings.
+
+    Raises:  ValueError in words.
+    """
+    source = source_from(unpack(packed), "table")
+    if not isinstance(source, DeclaredTable):
+        raise ValueError("Expected a described table, got a public one.")
+    return source
+
+
+def packed_table(table: DeclaredTable) -> str:
+    """A described table as the settings hold it.
+
+    Raises:  ValueError if it is too long for a link.
+    """
+    return pack(plain_source(table))
 
 
 def compute(settings: Settings, source: Source) -> View:

@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, controls, pins, state, text, upload
+from ui import charts, compute, controls, declare, pins, state, text, upload
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -79,6 +79,8 @@ def feature_names() -> tuple[str, ...]:
     if state.settings().dataset == "upload":
         kept = state.upload()
         return kept.schema.feature_names if kept else ()
+    if state.settings().dataset == compute.DECLARED:
+        return compute.declared_table(state.settings().declared).schema.feature_names
     return datasets.feature_names(state.settings().dataset)
 
 
@@ -92,13 +94,18 @@ def _data_controls(*, has_encodings: bool) -> None:
     st.session_state["dataset"] = settings.dataset
     st.selectbox(
         "Data",
-        [*infos, "upload"],
+        [*infos, compute.DECLARED, "upload"],
         format_func=lambda key: _dataset_label(infos, key),
         key="dataset",
         on_change=_take_dataset,
     )
     if settings.dataset == "upload":
         upload.panel()
+        return
+    if settings.dataset == compute.DECLARED:
+        st.caption(text.DECLARED_SENTENCE)
+        if has_encodings:
+            st.page_link("../pages/plan.py", label="Change its description on the page Plan →")
         return
     info = infos[settings.dataset]
     st.caption(info.sentence)
@@ -121,6 +128,8 @@ def _data_controls(*, has_encodings: bool) -> None:
 def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
     if key == "upload":
         return "Your own file …"
+    if key == compute.DECLARED:
+        return "A table you describe (no file needed)"
     info = infos[key]
     return f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
 
@@ -129,6 +138,9 @@ def _take_dataset() -> None:
     key = st.session_state["dataset"]
     if key == "upload":
         state.update(dataset="upload", names=(), encoding="schema")
+        return
+    if key == compute.DECLARED:
+        declare.take(declare.example())
         return
     info = {i.key: i for i in datasets.list_datasets()}[key]
     if not info.available:
@@ -149,7 +161,7 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     st.subheader("Study")
     kept = state.upload()
     controls.n_control(
-        settings, len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings.dataset)
+        settings, len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings)
     )
     controls.d_control(settings, names)
     st.subheader("Model")

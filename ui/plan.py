@@ -13,8 +13,9 @@ from dpci_core import NeededBudget, NeededRecords, RankedDesign, SplitAnswer, be
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from dpci_core.planner.targets import as_if_records, outcome
 from dpci_core.privacy import to_float_down
-from ui import controls, explore, plan_charts, plan_text, planning, state, text
+from ui import controls, declare, explore, plan_charts, plan_file, plan_text, planning, state, text
 from ui.budget import Split
+from ui.compute import DECLARED
 from ui.planning import Case
 from ui.settings import Settings
 
@@ -44,6 +45,8 @@ def page() -> None:
         st.info("Bring your file in the panel at the left, or choose another table there.")
         state.mirror_to_link()
         return
+    if settings.dataset == DECLARED:
+        declare.panel()
     started = time.perf_counter()
     try:
         with st.spinner("Fitting …", show_time=True, width="content"):
@@ -55,6 +58,7 @@ def page() -> None:
     _wish(case)
     _answers(case)
     _look_closer(case)
+    plan_file.panel(case)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
     state.mirror_to_link()
 

@@ -42,11 +42,13 @@ LIMITS: dict[str, tuple[float, float]] = {
 class Settings:
     """The state that all pages share. Amounts are decimal strings, so that links and comparisons are exact.
 
+    declared: a table that is only described, packed as for a link, for the data set "declared".
     goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is "" for the mean over the
     coefficients or a feature, whose length and value are then in its own units.
     """
 
     dataset: str = "census"
+    declared: str = ""
     encoding: Encoding = "schema"
     names: tuple[str, ...] = ()
     d: int = 10

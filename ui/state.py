@@ -12,7 +12,7 @@ import streamlit as st
 from dpci_core import datasets
 from ui import jobs
 from ui.budget import from_shares
-from ui.compute import LRU, PUBLIC, Source, Store, Upload
+from ui.compute import DECLARED, LRU, PUBLIC, Source, Store, Upload, declared_table
 from ui.settings import Settings, from_query
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
@@ -41,6 +41,8 @@ def job_key(name: str) -> str | None:
 
 def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
     """Settings that fit the tables on this machine, and the names of those that had to give way."""
+    if wanted.dataset == DECLARED:
+        return _admissible_declared(wanted)
     infos = {info.key: info for info in datasets.list_datasets() if info.available}
     if wanted.dataset not in infos:
         fitting, _ = admissible(replace(wanted, dataset="census", names=()))
@@ -54,6 +56,21 @@ def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
         wanted, bad = replace(wanted, names=()), [*bad, "names"]
     if wanted.d > info.max_features:
         wanted, bad = replace(wanted, d=info.max_features), [*bad, "d"]
+    return wanted, tuple(bad)
+
+
+def _admissible_declared(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
+    try:
+        known = declared_table(wanted.declared).schema.feature_names
+    except ValueError:
+        fitting, _ = admissible(replace(wanted, dataset="census", declared="", names=()))
+        return fitting, ("declared",)
+    bad: list[str] = []
+    wanted = replace(wanted, encoding="schema")
+    if len(set(wanted.names)) < len(wanted.names) or not set(known).issuperset(wanted.names):
+        wanted, bad = replace(wanted, names=()), [*bad, "names"]
+    if wanted.d > len(known):
+        wanted, bad = replace(wanted, d=len(known)), [*bad, "d"]
     return wanted, tuple(bad)
 
 

@@ -21,13 +21,9 @@ from ui.settings import Settings
 LARGE_EPSILON = 3.0
 """Above this epsilon the risk sentence is flagged: one person's odds move by a factor of 20."""
 
-SOURCE_WORDS = {
-    "simulated": "Simulated data",
-    "public": "Public data",
-    "declared public": "Your file, declared public",
-    "declared synthetic": "Your file, declared synthetic",
-}
-
+DECLARED_SENTENCE = (
+    "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so nothing is given away."
+)
 PRIVACY_UNIT = (
     "Protected is one row (one person): neighbouring tables differ in the value of one record, "
     "and the number of rows n is public."

@@ -1,0 +1,219 @@
+"""Describing a table that nobody opens: columns with bounds or levels, and guesses, typed into a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core import DeclaredTable, Guesses
+from dpci_core.schema import CategoricalColumn, Column, NumericColumn, NumberGuess, Schema
+from ui import state
+from ui.compute import DECLARED, declared_table, packed_table
+
+KINDS = ("number", "levels")
+COLUMNS = ("column", "kind", "lowest", "highest", "levels", "typical", "spread", "shares", "effect")
+WHY = (
+    "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, common "
+    "sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee would "
+    "account for it. Wide bounds cost a little length; values outside are moved to the nearest bound."
+)
+
+
+def example() -> DeclaredTable:
+    """What the grid holds at first."""
+    schema = Schema(
+        (
+            NumericColumn("age", 18, 100),
+            CategoricalColumn("sex", ("female", "male")),
+            CategoricalColumn("smoker", ("no", "yes")),
+            NumericColumn("bmi", 12, 60),
+            CategoricalColumn("treatment", ("usual care", "new")),
+        ),
+        target="readmitted",
+        positive="yes",
+    )
+    guesses = Guesses(
+        numbers={"age": NumberGuess(62, 16), "bmi": NumberGuess(27, 5)},
+        shares={"smoker": (0.8, 0.2)},
+        effects={"age": 0.02, "smoker=yes": 0.4, "treatment=new": -0.3},
+        base_rate=0.2,
+    )
+    return DeclaredTable(schema=schema, guesses=guesses, unit="one patient")
+
+
+def to_grid(table: DeclaredTable) -> pd.DataFrame:
+    """A declaration as rows of the grid."""
+    guesses = table.guesses
+    rows = []
+    for column in table.schema.features:
+        row: dict[str, object] = dict.fromkeys(COLUMNS)
+        row["column"] = column.name
+        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
+        row["effect"] = _listed(effects) if any(effects) else None
+        if isinstance(column, NumericColumn):
+            row |= {"kind": "number", "lowest": column.low, "highest": column.high}
+            if guess := guesses.numbers.get(column.name):
+                row |= {"typical": guess.centre, "spread": guess.spread}
+        else:
+            row |= {"kind": "levels", "levels": "; ".join(column.levels)}
+            if shares := guesses.shares.get(column.name):
+                row["shares"] = _listed(shares)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({name: "Float64" for name in _NUMBERS})
+
+
+_NUMBERS = ("lowest", "highest", "typical", "spread")
+
+
+def _listed(values: Sequence[float]) -> str:
+    return "; ".join(f"{value:g}" for value in values)
+
+
+def from_grid(
+    grid: pd.DataFrame, *, target: str, positive: str, base_rate: float, unit: str, rows: int
+) -> DeclaredTable:
+    """The declaration that a grid and the fields beside it describe.
+
+    Raises:  ValueError naming the row and the field.
+    """
+    columns: list[Column] = []
+    shares: dict[str, tuple[float, ...]] = {}
+    numbers: dict[str, NumberGuess] = {}
+    effects: dict[str, float] = {}
+    filled = [row for row in grid.to_dict("records") if _text(row["column"])]
+    for place, row in enumerate(filled, start=1):
+        column = _column(row, place)
+        columns.append(column)
+        given = _numbers(row["effect"], f"row {place}, effect")
+        if given and len(given) != len(column.feature_names):
+            raise ValueError(
+                f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
+                f"{', '.join(column.feature_names)}; {len(given)} are there."
+            )
+        effects |= {name: value for name, value in zip(column.feature_names, given, strict=False) if value}
+        if isinstance(column, CategoricalColumn):
+            if wished := _numbers(row["shares"], f"row {place}, shares"):
+                shares[column.name] = tuple(wished)
+        elif _is_given(row["typical"]) or _is_given(row["spread"]):
+            numbers[column.name] = NumberGuess(
+                _number(row["typical"], f"row {place}, typical"), _number(row["spread"], f"row {place}, spread")
+            )
+    guesses = Guesses(shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows)
+    schema = Schema(tuple(columns), target=target, positive=positive)
+    return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
+
+
+def _column(row: dict[Any, Any], place: int) -> Column:
+    name = _text(row["column"])
+    if row["kind"] == "levels":
+        levels = tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
+        if len(levels) < 2:
+            raise ValueError(f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons.")
+        return CategoricalColumn(name, levels)
+    low, high = (_number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest"))
+    return NumericColumn(name, low, high)
+
+
+def _text(value: object) -> str:
+    return "" if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)) else str(value).strip()
+
+
+def _is_given(value: object) -> bool:
+    return _text(value) != ""
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        return float(_text(value))
+    except ValueError:
+        raise ValueError(f"{where[0].upper()}{where[1:]}: a number is needed.") from None
+
+
+def _numbers(value: object, where: str) -> list[float]:
+    return [_number(part, where) for part in _text(value).split(";") if part.strip()]
+
+
+# --- the panel ---------------------------------------------------------------------------------------------------
+
+
+def take(table: DeclaredTable) -> None:
+    """Plan with this description."""
+    count = len(table.schema.feature_names)
+    now = state.settings()
+    is_new = now.dataset != DECLARED
+    state.update(
+        dataset=DECLARED,
+        declared=packed_table(table),
+        names=(),
+        d=min(10, count) if is_new or now.names or now.d > count else now.d,
+        encoding="schema",
+    )
+
+
+def panel() -> None:
+    """The description in a form: nothing is computed before it is handed in."""
+    table = declared_table(state.settings().declared)
+    with st.expander("The table you describe", expanded=True):
+        st.markdown(WHY)
+        with st.form("declare", border=False):
+            grid = st.data_editor(
+                to_grid(table),
+                num_rows="dynamic",
+                hide_index=True,
+                key=f"declare_grid_{state.settings().declared[-24:]}",
+                column_config=_CONFIG,
+                width="stretch",
+            )
+            typed = _outcome(table)
+            if st.form_submit_button("Use this description", type="primary"):
+                _hand_in(grid, typed)
+        if refused := st.session_state.pop("declare_refused", None):
+            st.error(refused)
+        st.caption(HOW)
+
+
+HOW = (
+    "**Effect**: log odds per unit of a number; for levels one number for each level but the first, which is the "
+    "reference. Leave it out where you have no idea: 0. **Typical, spread**: around where, and how widely, a number lies; "
+    "without them every value between the bounds is as likely. **Shares**: of the levels, in their order; without them "
+    "all alike. Lists are separated by semicolons."
+)
+_CONFIG = {
+    "column": st.column_config.TextColumn("Column", required=True),
+    "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True),
+    "lowest": st.column_config.NumberColumn("Lowest", help="Bound of a number, known beforehand."),
+    "highest": st.column_config.NumberColumn("Highest", help="Bound of a number, known beforehand."),
+    "levels": st.column_config.TextColumn("Levels", help="All levels, separated by semicolons; the first is the reference."),
+    "typical": st.column_config.NumberColumn("Typical", help="A guess: where a number usually lies."),
+    "spread": st.column_config.NumberColumn("Spread", help="A guess: its standard deviation."),
+    "shares": st.column_config.TextColumn("Shares", help="A guess: how often each level occurs."),
+    "effect": st.column_config.TextColumn("Effect", help="A guess: log odds per unit, or against the reference."),
+}
+
+
+def _outcome(table: DeclaredTable) -> dict[str, Any]:
+    """The fields beside the grid."""
+    first, second, third, fourth = st.columns(4)
+    return {
+        "target": first.text_input("Outcome column", table.schema.target),
+        "positive": second.text_input("Its value that counts as “yes”", table.schema.positive),
+        "base_rate": third.number_input(
+            "Guessed share of “yes” (%)", 0.1, 99.9, 100.0 * table.guesses.base_rate, format="%.4g"
+        )
+        / 100.0,
+        "unit": fourth.text_input("What one row is", table.unit),
+    }
+
+
+def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
+    """Take the description over, or keep the old one and say what is wrong."""
+    rows = declared_table(state.settings().declared).guesses.n_rows
+    try:
+        take(from_grid(grid, **typed, rows=rows))
+    except ValueError as problem:
+        st.session_state["declare_refused"] = f"This description cannot be used yet. {problem}"
+    st.rerun()
