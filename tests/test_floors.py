@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
-    ("errors", "limits", "validation", "privacy", "losses", "noise", "linalg", "kernels", "runs"),
+    ("errors", "limits", "validation", "privacy", "losses", "noise", "linalg", "kernels", "runs", "html"),
     ("design", "erm", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
     ("target", "intervals", "half_widths", "inference"),
@@ -22,7 +22,7 @@ FLOORS = (
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
-ONLY_IN_TESTS = {"pytest", "hypothesis", "statsmodels", "opendp", "playwright", "psutil"}
+ONLY_IN_TESTS = {"pytest", "hypothesis", "statsmodels", "opendp", "playwright", "psutil", "nbformat"}
 INTERFACE = {"streamlit", "plotly", "starlette", "ui", "pages", "app"}
 
 
