@@ -60,6 +60,13 @@ def encode(
     )
 
 
+def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
+    """Return the L of `Records.to_original` from the declaration alone: original units are L @ theta."""
+    names = schema.select(features)
+    columns = schema.columns_of(names)
+    return _to_original(columns, names, NORM_MARGIN / math.sqrt(2.0 * len(columns)))
+
+
 def _to_original(columns: tuple[Column, ...], names: tuple[str, ...], scale: float) -> Array:
     """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every column's centring."""
     L = np.zeros((len(names) + 1, len(names) + 1))
