@@ -10,16 +10,16 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core import DeclaredTable, Guesses
-from dpci_core.schema import CategoricalColumn, Column, NumericColumn, NumberGuess, Schema
+from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn, Schema
 from ui import state
 from ui.compute import DECLARED, declared_table, packed_table
 
 KINDS = ("number", "levels")
 COLUMNS = ("column", "kind", "lowest", "highest", "levels", "typical", "spread", "shares", "effect")
 WHY = (
-    "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, common "
-    "sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee would "
-    "account for it. Wide bounds cost a little length; values outside are moved to the nearest bound."
+    "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, "
+    "common sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee "
+    "would account for it. Wide bounds cost a little length; values outside are moved to the nearest bound."
 )
 
 
@@ -63,7 +63,7 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
             if shares := guesses.shares.get(column.name):
                 row["shares"] = _listed(shares)
         rows.append(row)
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({name: "Float64" for name in _NUMBERS})
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_NUMBERS, "Float64"))
 
 
 _NUMBERS = ("lowest", "highest", "typical", "spread")
@@ -96,12 +96,10 @@ def from_grid(
             )
         effects |= {name: value for name, value in zip(column.feature_names, given, strict=False) if value}
         if isinstance(column, CategoricalColumn):
-            if wished := _numbers(row["shares"], f"row {place}, shares"):
-                shares[column.name] = tuple(wished)
-        elif _is_given(row["typical"]) or _is_given(row["spread"]):
-            numbers[column.name] = NumberGuess(
-                _number(row["typical"], f"row {place}, typical"), _number(row["spread"], f"row {place}, spread")
-            )
+            if wished := _shares(row, column, place):
+                shares[column.name] = wished
+        elif guess := _guess(row, column, place):
+            numbers[column.name] = guess
     guesses = Guesses(shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows)
     schema = Schema(tuple(columns), target=target, positive=positive)
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
@@ -118,8 +116,30 @@ def _column(row: dict[Any, Any], place: int) -> Column:
     return NumericColumn(name, low, high)
 
 
+def _shares(row: dict[Any, Any], column: CategoricalColumn, place: int) -> tuple[float, ...]:
+    given = _numbers(row["shares"], f"row {place}, shares")
+    if given and len(given) != len(column.levels):
+        raise ValueError(f"Row {place} (“{column.name}”), shares: {len(column.levels)} are needed, one for each level.")
+    return tuple(given)
+
+
+def _guess(row: dict[Any, Any], column: NumericColumn, place: int) -> NumberGuess | None:
+    if not _is_given(row["typical"]) and not _is_given(row["spread"]):
+        return None
+    centre, spread = (_number(row[name], f"row {place}, {name}") for name in ("typical", "spread"))
+    if not column.low <= centre <= column.high:
+        raise ValueError(
+            f"Row {place} (“{column.name}”), typical: {centre:g} lies outside {column.low:g} to {column.high:g}."
+        )
+    return NumberGuess(centre, spread)
+
+
 def _text(value: object) -> str:
-    return "" if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)) else str(value).strip()
+    return (
+        ""
+        if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+        else str(value).strip()
+    )
 
 
 def _is_given(value: object) -> bool:
@@ -178,16 +198,18 @@ def panel() -> None:
 
 HOW = (
     "**Effect**: log odds per unit of a number; for levels one number for each level but the first, which is the "
-    "reference. Leave it out where you have no idea: 0. **Typical, spread**: around where, and how widely, a number lies; "
-    "without them every value between the bounds is as likely. **Shares**: of the levels, in their order; without them "
-    "all alike. Lists are separated by semicolons."
+    "reference. Leave it out where you have no idea: 0. **Typical, spread**: around where, and how widely, a number "
+    "lies; without them every value between the bounds is as likely. **Shares**: of the levels, in their order; "
+    "without them all alike. Lists are separated by semicolons."
 )
 _CONFIG = {
     "column": st.column_config.TextColumn("Column", required=True),
     "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True),
     "lowest": st.column_config.NumberColumn("Lowest", help="Bound of a number, known beforehand."),
     "highest": st.column_config.NumberColumn("Highest", help="Bound of a number, known beforehand."),
-    "levels": st.column_config.TextColumn("Levels", help="All levels, separated by semicolons; the first is the reference."),
+    "levels": st.column_config.TextColumn(
+        "Levels", help="All levels, separated by semicolons; the first is the reference."
+    ),
     "typical": st.column_config.NumberColumn("Typical", help="A guess: where a number usually lies."),
     "spread": st.column_config.NumberColumn("Spread", help="A guess: its standard deviation."),
     "shares": st.column_config.TextColumn("Shares", help="A guess: how often each level occurs."),

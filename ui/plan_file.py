@@ -1,119 +1,92 @@
-"""A plan as an object: what the page shows as a file, a link, code or a page for a board, and a file back into it."""
+"""A plan to keep: as a file, as code, as a page for a board; and a file back into the page."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from decimal import Decimal
-
 import streamlit as st
 
-from dpci_core import Calibration, DeclaredTable, Plan, PublicTable, read_plan
-from dpci_core.plan import as_json, as_yaml
-from dpci_core.planner import Target
-from dpci_core.schema import Schema, to_original
-from ui import planning, state
-from ui.budget import Split
-from ui.compute import DECLARED, declared_table, packed_table
+from dpci_core import read_plan
+from dpci_core.plan import as_json, as_yaml, to_html, to_notebook, to_script
+from ui import state
+from ui.plan_object import plan_of, settings_of
 from ui.planning import Case
-from ui.settings import LIMITS, Settings
 
 MOST_BYTES = 1_000_000
 """Of a plan file that is opened."""
 
 
-def plan_of(case: Case, title: str, notes: str = "") -> Plan:
-    """The settings as a plan.
+def panel(case: Case) -> None:
+    """Keep, share or open a plan."""
+    st.subheader("Keep this plan")
+    st.markdown(
+        "A plan holds what you declared and decided, never a record: it may be shared like any text. The address of "
+        "this page restores it too."
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        _save(case)
+    with right:
+        _open()
 
-    Raises:  ValueError in words where they rest on an uploaded table, which a plan cannot carry, or the title is bad.
-    """
-    now = case.settings
-    if now.dataset == "upload":
-        raise ValueError(
-            "A plan holds no data, so it cannot start from your file. Choose a public set or describe your table."
+
+def _save(case: Case) -> None:
+    title = st.text_input("Title", "A plan", key="plan_title", persist_state="session")
+    notes = st.text_area("Notes for whoever reads it", key="plan_notes", persist_state="session", height=80)
+    try:
+        plan = plan_of(case, title, notes)
+    except ValueError as problem:
+        st.warning(str(problem))
+        return
+    for place, (label, ending, mime, make) in enumerate(_KINDS):
+        st.download_button(
+            label,
+            lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
+            file_name=f"dpci_plan.{ending}",
+            mime=mime,
+            on_click="ignore",
+            key=f"plan_as_{ending}",
+            type="primary" if place == 0 else "secondary",
         )
-    source = declared_table(now.declared) if now.dataset == DECLARED else PublicTable(key=now.dataset)
-    return Plan(
-        title=title,
-        source=source,
-        features=now.names or now.d,
-        design=case.design,
-        n_records=now.n,
-        goal=case.target,
-        delta=Decimal(now.delta),
-        notes=notes,
-    )
 
 
-def settings_of(plan: Plan) -> Settings:
-    """A plan as settings of this page.
-
-    Raises:  ValueError naming what the page has no control for.
-    """
-    design, source = plan.design, plan.source
-    if isinstance(source, PublicTable) and source.n_rows is not None:
-        raise ValueError(f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} of them.")
-    calibration, results = _calibration(design.switches)
-    budget = design.budget
-    now = replace(
-        Settings(),
-        dataset=source.key if isinstance(source, PublicTable) else DECLARED,
-        declared=packed_table(source) if isinstance(source, DeclaredTable) else "",
-        names=plan.features if isinstance(plan.features, tuple) else (),
-        d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
-        definitions=(design.definition,),
-        mechanisms=(design.mechanism,),
-        losses=(design.loss.name,),
-        calibrations=(calibration,),
-        results=results,
-        target=design.target,
-        currency=design.definition,
-        delta=_shortest(plan.delta),
-        split=Split(budget.total, budget.parts),
-        n=plan.n_records,
-        c=design.regularization,
-        h=getattr(design.loss, "h", Settings().h),
-        level=design.confidence_level,
-    )
-    _check_limits(now)
-    return now if plan.goal is None else replace(now, **_wish(plan.goal, plan.schema, plan.features, plan.names))
+_KINDS = (
+    ("Plan file (YAML), to read, edit and open again", "yaml", "application/yaml", lambda plan, case: as_yaml(plan)),
+    ("Plan file (JSON), for machines", "json", "application/json", lambda plan, case: as_json(plan)),
+    (
+        "One page for a data-protection board (HTML, prints as PDF)",
+        "html",
+        "text/html",
+        lambda plan, case: to_html(plan, plan.numbers(case.moments)),
+    ),
+    ("Python script that gives the same numbers", "py", "text/x-python", lambda plan, case: to_script(plan)),
+    ("Notebook that gives the same numbers", "ipynb", "application/x-ipynb+json", lambda plan, case: to_notebook(plan)),
+)
 
 
-def _shortest(amount: Decimal) -> str:
-    """A decimal as the page writes it: 1e-6, not 0.000001."""
-    short = f"{amount.normalize():e}".replace("e-0", "e-").replace("e+0", "e+")
-    return short if Decimal(short) == amount else str(amount)
+def _open() -> None:
+    st.file_uploader("Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file)
+    if opened := st.session_state.pop("plan_opened", None):
+        st.success(opened)
+    if refused := st.session_state.pop("plan_refused", None):
+        st.error(refused)
 
 
-def _calibration(switches: Calibration) -> tuple[str, str]:
-    known = {
-        Calibration.published(): ("published", "all"),
-        Calibration.sharp(): ("sharp", "all"),
-        Calibration(gaussian_objective=False): ("sharp", "reviewed"),
-    }
-    if switches not in known:
-        raise ValueError("This plan sets single switches of the calibration, for which the page has no control.")
-    return known[switches]
-
-
-def _check_limits(now: Settings) -> None:
-    """Raise ValueError naming the first control that does not reach a value."""
-    values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: float(now.split.total)}
-    names = {"pure": "the total ε", "zcdp": "the total ρ", "level": "the confidence level"}
-    for name, value in values.items():
-        low, high = LIMITS[name]
-        if not low <= value <= high:
-            raise ValueError(f"The control for {names.get(name, name)} goes from {low:g} to {high:,g}, not to {value:g}.")
-
-
-def _wish(
-    goal: Target, schema: Schema, features: int | tuple[str, ...] | None, names: tuple[str, ...]
-) -> dict[str, object]:
-    """The wish of a plan, which is in encoded units, in those of the page."""
-    scale, place = 1.0, goal.coefficient
-    if place is not None and place < len(names) - 1:
-        scale = float(to_original(schema, features)[place, place])
-    wish: dict[str, object] = {"goal_on": "" if place is None else names[place], "goal_chance": goal.probability}
-    if goal.length is not None:
-        return wish | {"goal": "length", "goal_length": goal.length * scale}
-    assert goal.excludes_zero_at is not None
-    return wish | {"goal": "zero", "goal_value": goal.excludes_zero_at * scale}
+def _take_file() -> None:
+    """Replace the settings by those of the file, or say what is wrong with it."""
+    file = st.session_state["plan_open"]
+    if file is None:
+        return
+    try:
+        raw = file.getvalue()
+        if len(raw) > MOST_BYTES:
+            raise ValueError(f"It is larger than {MOST_BYTES:,} bytes, and no plan is.")
+        plan = read_plan(raw.decode("utf-8") + "\n")
+        wanted, bad = state.admissible(settings_of(plan))
+        if bad:
+            raise ValueError(f"The table “{plan.to_dict()['source'].get('key', '')}” is not on this machine.")
+    except ValueError as problem:  # UnicodeDecodeError is one
+        words = "It is not text in UTF-8." if isinstance(problem, UnicodeDecodeError) else str(problem)
+        st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"
+        return
+    state.put(wanted)
+    st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
+    st.session_state["plan_opened"] = f"Opened “{plan.title}”."

@@ -9,10 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core import datasets
+from dpci_core import Plan, datasets
+from dpci_core.plan import LINK_KEY
 from ui import jobs
 from ui.budget import from_shares
 from ui.compute import DECLARED, LRU, PUBLIC, Source, Store, Upload, declared_table
+from ui.plan_object import settings_of
 from ui.settings import Settings, from_query
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
@@ -25,12 +27,22 @@ MAX_PINS = 3
 def settings() -> Settings:
     """The settings of this session; a first visit takes them from the link."""
     if _SETTINGS not in st.session_state:
-        read, unreadable = from_query({k: str(v) for k, v in st.query_params.items()})
+        read, unreadable = _read_link({k: str(v) for k, v in st.query_params.items()})
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
         st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit)
         st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
+
+
+def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """Settings of a link: of the plan in it, or one by one."""
+    if LINK_KEY not in query:
+        return from_query(query)
+    try:
+        return settings_of(Plan.from_query(query)), ()
+    except ValueError:
+        return Settings(), (LINK_KEY,)
 
 
 def job_key(name: str) -> str | None:

@@ -1,0 +1,138 @@
+"""A described table: grid, link, page; nothing is opened, and what is wrong is said with its row."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from dpci_core import DeclaredTable, Guesses
+from dpci_core.schema import CategoricalColumn, NumberGuess, NumericColumn, Schema
+from tests.test_pages import charts_of, check, now, start
+from ui import declare
+from ui.compute import DECLARED, declared_table, packed_table
+from ui.settings import Settings, from_query
+from ui.state import admissible
+
+OUTCOME = {"target": "ill", "positive": "yes", "base_rate": 0.3, "unit": "one person", "rows": 5_000}
+
+
+def grid(*rows: dict) -> pd.DataFrame:
+    return pd.DataFrame([{name: row.get(name) for name in declare.COLUMNS} for row in rows])
+
+
+AGE = {"column": "age", "kind": "number", "lowest": 0, "highest": 100}
+SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
+
+
+def test_the_grid_returns_what_was_put_in():
+    table = DeclaredTable(
+        schema=Schema(
+            (NumericColumn("a", -1, 3.5), CategoricalColumn("b", ("no", "1", "null")), NumericColumn("c", 0, 1)),
+            "y",
+            "yes",
+        ),
+        guesses=Guesses(
+            numbers={"a": NumberGuess(1.0, 0.5)},
+            shares={"b": (0.2, 0.3, 0.5)},
+            effects={"a": 0.1, "b=null": -2.0},
+            base_rate=0.25,
+            n_rows=3_000,
+        ),
+        unit="one visit",
+    )
+    again = declare.from_grid(
+        declare.to_grid(table), target="y", positive="yes", base_rate=0.25, unit="one visit", rows=3_000
+    )
+    assert again == table
+    assert declared_table(packed_table(table)) == table
+
+
+def test_the_example_is_a_table_to_plan_with():
+    table = declare.example()
+    records = table.records()
+    assert records.source == "simulated"
+    assert (records.y > 0).mean() == pytest.approx(table.guesses.base_rate, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([AGE | {"lowest": None}], "Row 1 .*age.*lowest: a number is needed"),
+        ([AGE, SEX | {"levels": "f"}], "Row 2 .*sex.*levels: at least two"),
+        ([SEX | {"effect": "1"}], "Row 1, effect: 2 numbers are needed, one for sex=m, sex=x; 1 are there"),
+        ([SEX | {"effect": "1; many"}], "Row 1, effect: a number is needed"),
+        ([SEX | {"shares": "0.5; 0.5"}], "Row 1 .*sex.*shares: 3 are needed"),
+        ([AGE | {"typical": 50}], "Row 1, spread: a number is needed"),
+        ([AGE | {"typical": 500, "spread": 1}], "Row 1 .*age.*typical: 500 lies outside 0 to 100"),
+        ([AGE | {"lowest": 100}], "age"),
+        ([AGE, AGE], "age.*twice"),
+        ([], "at least one column"),
+        ([{"column": "   "}], "at least one column"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(rows, message):
+    with pytest.raises(ValueError, match=message):
+        declare.from_grid(grid(*rows), **OUTCOME)
+
+
+def test_empty_rows_are_left_out():
+    table = declare.from_grid(grid(AGE, {}, SEX), **OUTCOME)
+    assert [c.name for c in table.schema.features] == ["age", "sex"]
+
+
+def test_a_link_restores_a_described_table():
+    wanted = Settings(dataset=DECLARED, declared=packed_table(declare.example()), d=3)
+    again, bad = from_query(wanted.to_query())
+    assert bad == ()
+    assert again == wanted
+    assert admissible(wanted) == (wanted, ())
+
+
+@pytest.mark.parametrize("text", ["", "1.", "1.AAAA", "2.x", "x" * 9_000])
+def test_a_damaged_description_falls_back_to_the_census(text):
+    settings, bad = admissible(Settings(dataset=DECLARED, declared=text))
+    assert settings.dataset == "census"
+    assert "declared" in bad
+
+
+def test_a_description_of_other_columns_drops_chosen_names():
+    wanted = Settings(dataset=DECLARED, declared=packed_table(declare.example()), names=("height",), d=99)
+    settings, bad = admissible(wanted)
+    assert bad == ("names", "d")
+    assert settings.d == 5
+
+
+@pytest.mark.parametrize("page", ["plan", "explore"])
+def test_a_page_starts_from_a_description(page):
+    app = start(page, n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    check(app)
+    assert now(app).dataset == DECLARED
+    chart = charts_of(app)[0]
+    assert "Simulated twin" in str(chart["layout"])
+    assert "◇ Simulated data" in str(chart["layout"])
+    app.selectbox(key="dataset").set_value("census").run()
+    check(app)
+    assert now(app).dataset == "census"
+
+
+def test_a_submitted_description_is_planned_with():
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    before = charts_of(app)[0]["data"]
+    next(f for f in app.number_input if f.label.startswith("Guessed share")).set_value(40.0)
+    next(b for b in app.button if b.label == "Use this description").click().run()
+    check(app)
+    assert declared_table(now(app).declared).guesses.base_rate == pytest.approx(0.4)
+    assert charts_of(app)[0]["data"] != before
+
+
+def test_a_bad_description_keeps_the_old_one():
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    kept = now(app).declared
+    next(f for f in app.text_input if f.label == "Outcome column").set_value("age")
+    next(b for b in app.button if b.label == "Use this description").click().run()
+    assert not app.exception
+    assert any("cannot be used yet" in e.value and "age" in e.value for e in app.error)
+    assert now(app).declared == kept
