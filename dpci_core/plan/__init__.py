@@ -8,6 +8,7 @@ from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, wr
 from dpci_core.plan.link import LINK_KEY
 from dpci_core.plan.numbers import Lengths, PlanNumbers, guarantee_at
 from dpci_core.plan.plan import VERSION, Plan
+from dpci_core.plan.script import notebook_text, to_notebook, to_script
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
 
 __all__ = [
@@ -24,6 +25,9 @@ __all__ = [
     "as_json",
     "as_yaml",
     "guarantee_at",
+    "notebook_text",
     "read_plan",
+    "to_notebook",
+    "to_script",
     "write_plan",
 ]

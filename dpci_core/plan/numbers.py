@@ -15,7 +15,7 @@ from dpci_core.erm import Moments
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.intervals import Usefulness
 from dpci_core.planner import Target, as_if_records, meeting_probability
-from dpci_core.privacy import PureDP, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy import PureDP, zcdp_to_epsilon
 
 Array = npt.NDArray[np.float64]
 
@@ -91,8 +91,7 @@ def guarantee_at(design: Design, delta: Decimal) -> tuple[float, float]:
     """
     if isinstance(design.budget, PureDP):
         return float(design.budget.total), 0.0
-    at = to_float_down(delta)
-    return zcdp_to_epsilon(to_float_down(design.budget.total), at), at
+    return zcdp_to_epsilon(float(design.budget.total), float(delta)), float(delta)
 
 
 def plan_numbers(
