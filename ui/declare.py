@@ -183,6 +183,7 @@ def panel() -> None:
             grid = st.data_editor(
                 to_grid(table),
                 num_rows="dynamic",
+                placeholder="",
                 hide_index=True,
                 key=f"declare_grid_{state.settings().declared[-24:]}",
                 column_config=_CONFIG,

@@ -52,7 +52,7 @@ _KINDS = (
     ("Plan file (YAML), to read, edit and open again", "yaml", "application/yaml", lambda plan, case: as_yaml(plan)),
     ("Plan file (JSON), for machines", "json", "application/json", lambda plan, case: as_json(plan)),
     (
-        "One page for a data-protection board (HTML, prints as PDF)",
+        "One page for a data-protection board (HTML)",
         "html",
         "text/html",
         lambda plan, case: to_html(plan, plan.numbers(case.moments)),
@@ -63,7 +63,9 @@ _KINDS = (
 
 
 def _open() -> None:
-    st.file_uploader("Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file)
+    st.file_uploader(
+        "Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file, max_upload_size=1
+    )
     if opened := st.session_state.pop("plan_opened", None):
         st.success(opened)
     if refused := st.session_state.pop("plan_refused", None):
