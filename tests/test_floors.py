@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
-    ("errors", "limits", "validation", "privacy", "losses", "noise", "linalg", "kernels", "runs", "html"),
+    ("errors", "limits", "validation", "privacy", "losses", "noise", "linalg", "kernels", "runs", "html", "words"),
     ("design", "erm", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
     ("target", "intervals", "half_widths", "inference"),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-
+from dpci_core import words
 from dpci_core.design import Design
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.perturbation import smallest_regularization_of
 from dpci_core.privacy import (
     analytic_gaussian_epsilon,
-    approx_risk,
-    pure_risk,
     to_float_down,
     zcdp_to_epsilon,
     zcdp_to_epsilon_published,
 )
 from dpci_core.schema import Records
+from dpci_core.words import number as number
+from dpci_core.words import percent as percent
 from ui.settings import Settings
 
 LARGE_EPSILON = 3.0
@@ -30,43 +29,14 @@ PRIVACY_UNIT = (
 )
 
 
-def number(x: float, digits: int = 3) -> str:
-    """A number for people: 3 significant digits, thousands with commas, no exponent between 1e-4 and 1e7."""
-    if not math.isfinite(x):
-        return "-"
-    if x == 0:
-        return "0"
-    if abs(x) >= 1000:
-        return (
-            f"{round(x, digits - 1 - math.floor(math.log10(abs(x)))):,.0f}" if abs(x) < 1e7 else f"{x:.{digits - 1}e}"
-        )
-    if abs(x) < 1e-4:
-        return f"{x:.{digits - 1}e}"
-    return f"{x:.{digits}g}"
-
-
-def percent(x: float) -> str:
-    """A share as percent; near the ends it never rounds to 0 or 100."""
-    if 0.99 < x < 1:
-        return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
-    return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
-
-
 def risk_pure(epsilon: float) -> str:
     """What a pure epsilon lets an attacker learn about one person."""
-    return (
-        f"Someone who is 50 % sure what one person's record says can become at most "
-        f"**{percent(pure_risk(epsilon))}** sure by seeing everything you publish."
-    )
+    return words.risk_pure(epsilon, mark="**")
 
 
 def risk_approx(epsilon: float, delta: float) -> str:
     """What an (epsilon, delta) guarantee lets an attacker find."""
-    found = min(100.0, 100.0 * approx_risk(epsilon, delta))
-    return (
-        f"Of 100 people whose record is in the table instead of someone else's, an attacker who allows 1 false alarm "
-        f"in 100 recognises at most **{number(found, 2)}** (1 would be blind guessing)."
-    )
+    return words.risk_approx(epsilon, delta, mark="**")
 
 
 def budget_sentence(settings: Settings) -> str:

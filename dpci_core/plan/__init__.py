@@ -10,6 +10,7 @@ from dpci_core.plan.numbers import Lengths, PlanNumbers, guarantee_at
 from dpci_core.plan.plan import VERSION, Plan
 from dpci_core.plan.script import notebook_text, to_notebook, to_script
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
+from dpci_core.plan.summary import to_html
 
 __all__ = [
     "DEFAULT_UNIT",
@@ -27,6 +28,7 @@ __all__ = [
     "guarantee_at",
     "notebook_text",
     "read_plan",
+    "to_html",
     "to_notebook",
     "to_script",
     "write_plan",

@@ -36,11 +36,6 @@ class PublicTable:
         """The declared columns."""
         return schema_of(self.key)
 
-    @property
-    def unit(self) -> str:
-        """What a row is."""
-        return "one row is one record of the public set"
-
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
         """The records under the `schema` encoding."""
         return load(self.key, encoding="schema", features=features, n_rows=self.n_rows)

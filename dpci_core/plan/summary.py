@@ -1,0 +1,172 @@
+"""A plan on one page, for people who decide about data protection: self-contained HTML that prints on A4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dpci_core.design import Design
+from dpci_core.html import IntervalRow, interval_chart, render, table
+from dpci_core.losses import HuberSVM
+from dpci_core.plan.content import decimal_text, plain_design
+from dpci_core.plan.numbers import PlanNumbers
+from dpci_core.plan.plan import Plan
+from dpci_core.plan.source import DeclaredTable, PublicTable
+from dpci_core.planner import PARTS, Target, shares_of
+from dpci_core.schema import Guesses
+from dpci_core.words import number, percent, risk
+
+MOST_ROWS = 14
+"""Coefficients in the picture; the page is one page."""
+_MOST_NOTES = 400
+_MOST_NAME = 60
+_MOST_GUESSES = 6
+
+_PART_WORDS = {
+    "model": ("Coefficients", "the coefficients themselves"),
+    "hessian": ("Curvature", "the Hessian, from which interval lengths are computed"),
+    "covariance": ("Gradient covariance", "the sampling part of the lengths"),
+}
+_MECHANISMS = {
+    "objective": "objective perturbation (noise in the objective before the fit)",
+    "output": "output perturbation (noise on the fitted coefficients)",
+}
+_SERIES = ("Planned private interval", "Variability of the private estimate", "Without privacy")
+
+
+def to_html(plan: Plan, numbers: PlanNumbers) -> str:
+    """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no script, nothing loaded."""
+    return render(
+        "summary.html",
+        title=plan.title,
+        unit=plan.source.unit if isinstance(plan.source, DeclaredTable) else "one row of the private table",
+        n=f"{plan.n_records:,}",
+        guarantee=_guarantee(plan, numbers),
+        risk=risk(numbers.epsilon, numbers.delta),
+        split=_split(plan.design),
+        released=_released(plan),
+        status=plan.design.status,
+        chart=_chart(plan, numbers),
+        lengths=_lengths(plan, numbers),
+        assumptions=list(_assumptions(plan, numbers)),
+        warnings=[*numbers.validity.reasons, *([numbers.usefulness.sentence] if numbers.usefulness.is_useless else [])],
+        notes=_cut(plan.notes, _MOST_NOTES),
+        digest=plan.digest,
+    )
+
+
+def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
+    total = decimal_text(plan.design.budget.total)
+    if plan.design.definition == "pure":
+        return f"Pure differential privacy with ε = {total} in total (δ = 0)."
+    return (
+        f"Zero-concentrated differential privacy with ρ = {total} in total. "
+        f"That means ε = {number(numbers.epsilon)} at δ = {decimal_text(plan.delta)}."
+    )
+
+
+def _split(design: Design) -> str:
+    symbol = "ε" if design.definition == "pure" else "ρ"
+    rows = [
+        (_PART_WORDS[part][0], _PART_WORDS[part][1], decimal_text(getattr(design.budget, part)), f"{100 * share:.3g} %")
+        for part, share in zip(PARTS, shares_of(design.budget), strict=True)
+    ]
+    return table(("Release", "What it is", symbol, "Share"), rows, caption="How the budget is split", numeric_from=2)
+
+
+def _released(plan: Plan) -> str:
+    design = plan.design
+    model = f"a Huber support vector machine (h = {design.loss.h:g})" if isinstance(design.loss, HuberSVM) else None
+    goal = "without penalty" if design.target == "unpenalised" else f"at the penalty c = {design.regularization:g}"
+    return (
+        f"{len(plan.names)} coefficients of {model or 'a logistic regression'} for {_name(plan.schema.target)} = "
+        f"{_name(plan.schema.positive)} by {_MECHANISMS[design.mechanism]}, each with a "
+        f"{100 * design.confidence_level:g} % confidence interval for the coefficient {goal}."
+    )
+
+
+def _chart(plan: Plan, numbers: PlanNumbers) -> str:
+    scaled = numbers.scaled
+    rows = []
+    for j, name in enumerate(numbers.names[:MOST_ROWS]):
+        centre = float(scaled.estimate[j])
+        halves = [float(length[j]) / 2.0 for length in (scaled.ci_length, scaled.vi_length, scaled.nonprivate_length)]
+        intervals = tuple((centre - half, centre + half) for half in halves)
+        rows.append(IntervalRow(label=name, centre=centre, intervals=intervals))
+    ratio = numbers.ci_length_mean / numbers.nonprivate_length_mean
+    return interval_chart(
+        rows,
+        series=_SERIES,
+        title="Planned intervals",
+        description=f"On average the private intervals are {ratio:.2f} times as long as those without privacy.",
+        axis="coefficient in encoded units (every number on [-1, 1] by its declared bounds)",
+    )
+
+
+def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
+    """Sentences about the lengths."""
+    ratio = numbers.ci_length_mean / numbers.vi_length_mean
+    found = [
+        f"Mean length {number(numbers.ci_length_mean)}: {ratio:.2f} times the variability of the private estimates "
+        f"({number(numbers.vi_length_mean)}); without privacy it would be {number(numbers.nonprivate_length_mean)}.",
+        f"The price of privacy: intervals as long as from {numbers.as_if_records:,} of the {plan.n_records:,} records "
+        "without privacy.",
+        f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
+        f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
+    ]
+    if plan.goal is not None and numbers.probability is not None:
+        found.append(f"Goal: {goal_words(plan.goal, plan.names)}. {_chance(plan.goal, numbers.probability)}")
+    if (left := len(numbers.names) - MOST_ROWS) > 0:
+        found.append(f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan.")
+    return found
+
+
+def _chance(goal: Target, probability: float) -> str:
+    if goal.is_power:
+        return f"The chance of it is {percent(probability)} by this forecast."
+    return f"It is that short in {percent(probability)} of the draws of the noise behind this forecast."
+
+
+def goal_words(goal: Target, names: tuple[str, ...]) -> str:
+    """The wish in words, with the name of its coefficient."""
+    if goal.coefficient is None:
+        return goal.sentence
+    return goal.sentence.replace(f"coefficient {goal.coefficient}", _name(names[goal.coefficient]), 1)
+
+
+def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
+    if isinstance(plan.source, PublicTable):
+        rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
+        yield f"The private table behaves like the set “{plan.source.key}”{rows}."
+    else:
+        yield from _guess_words(plan.source.guesses, len(plan.schema.features))
+    design = plan.design
+    calibration = plain_design(design)["calibration"]
+    named = calibration if isinstance(calibration, str) else "the plan's own"
+    yield (
+        f"d = {len(numbers.names) - 1} features, n = {plan.n_records:,}, c = {design.regularization:g}, "
+        f"{named} calibration. Bounds and levels were declared without looking at the private data."
+    )
+    yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
+
+
+def _guess_words(guesses: Guesses, n_columns: int) -> Iterable[str]:
+    yield (
+        f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
+        f"{percent(guesses.base_rate)} positives, correlation {guesses.correlation:g} between columns."
+    )
+    n_guessed = len(guesses.numbers) + len(guesses.shares)
+    effects = [f"{_name(name)} {effect:g}" for name, effect in list(guesses.effects.items())[:_MOST_GUESSES]]
+    more = len(guesses.effects) - len(effects)
+    listed = "; ".join(effects) + (f"; and {more} more" if more else "")
+    words = f"effects in log odds per unit or level: {listed}" if effects else "no effect of any column"
+    yield f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others even."
+
+
+def _name(text: str) -> str:
+    return _cut(text, _MOST_NAME)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
