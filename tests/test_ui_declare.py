@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -114,6 +118,47 @@ def test_a_page_starts_from_a_description(page):
     app.selectbox(key="dataset").set_value("census").run()
     check(app)
     assert now(app).dataset == "census"
+
+
+def test_the_whole_page_opens_no_file_and_no_connection():
+    """Only code and the page's own settings are read: no table can be in reach of what is shown."""
+    app = start("plan", n="50000")
+    seen: list[str] = []
+    with watched(seen):
+        app.selectbox(key="dataset").set_value(DECLARED).run()
+        for look in ("split", "mechanisms", "c", "map"):
+            app.segmented_control(key="look").set_value(look).run()
+            check(app)
+    assert seen == []
+    with watched(seen):
+        Path(__file__).with_name("test_hypothetical.csv").exists()
+        Path(__file__).read_text()
+    assert seen == [str(Path(__file__))]
+
+
+_WATCHED: list[list[str]] = []
+_CODE = (".py", ".pyc", ".toml", ".so", ".nbi", ".nbc")
+
+
+@contextmanager
+def watched(seen: list[str]):
+    """Note every file that is opened, code aside, and every connection; the hook itself cannot be taken out again."""
+    if not hasattr(watched, "hook"):
+        watched.hook = True
+        sys.addaudithook(_note)
+    _WATCHED.append(seen)
+    try:
+        yield
+    finally:
+        _WATCHED.clear()
+
+
+def _note(event: str, args: tuple) -> None:
+    if not _WATCHED or event not in ("open", "socket.connect"):
+        return
+    name = str(args[0]) if event == "open" else "connection"
+    if not name.endswith(_CODE) or name == __file__:
+        _WATCHED[-1].append(name)
 
 
 def test_a_submitted_description_is_planned_with():

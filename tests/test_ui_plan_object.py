@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ import pytest
 from dpci_core import ZCDP, Calibration, PublicTable, datasets, read_plan
 from dpci_core.plan import as_json, as_yaml
 from tests.test_pages import check, now, start
-from ui import declare, planning
+from ui import declare, plan_file, planning
 from ui.budget import from_shares
 from ui.compute import DECLARED, PUBLIC, Source, packed_table
 from ui.plan_object import plan_of, settings_of
@@ -86,6 +87,29 @@ def upload(app, text: str | bytes, name: str = "plan.yaml"):
     app.run()
     assert not app.exception
     return app
+
+
+def test_every_download_holds_the_plan():
+    case = case_of(SOME[-1])
+    plan = plan_of(case, "Smokers", "Notes")
+    made = {ending: make(plan, case) for _, ending, _, make in plan_file.KINDS}
+    assert read_plan(made["yaml"]) == read_plan(made["json"]) == plan
+    assert plan.digest in made["html"]
+    compile(made["py"], "plan.py", "exec")
+    assert json.loads(made["ipynb"])["nbformat"] == 4
+
+
+def test_all_downloads_are_on_the_page():
+    app = start("plan", d="3")
+    labels = {button.proto.label for button in app.get("download_button")}
+    assert {label for label, *_ in plan_file.KINDS} <= labels
+
+
+def test_an_upload_is_told_what_a_plan_needs(monkeypatch):
+    monkeypatch.setattr(plan_file, "plan_of", lambda *_: plan_of(upload_case, "T"))
+    upload_case = replace(case_of(Settings(d=3)), settings=Settings(dataset="upload"))
+    app = start("plan", d="3")
+    assert any("cannot start from your file" in w.value for w in app.warning)
 
 
 def test_a_saved_plan_opens_on_the_page():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from dpci_core import read_plan
-from dpci_core.plan import as_json, as_yaml, to_html, to_notebook, to_script
+from dpci_core import Plan, read_plan
+from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
 from ui import state
 from ui.plan_object import plan_of, settings_of
 from ui.planning import Case
@@ -36,7 +38,7 @@ def _save(case: Case) -> None:
     except ValueError as problem:
         st.warning(str(problem))
         return
-    for place, (label, ending, mime, make) in enumerate(_KINDS):
+    for place, (label, ending, mime, make) in enumerate(KINDS):
         st.download_button(
             label,
             lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
@@ -48,7 +50,7 @@ def _save(case: Case) -> None:
         )
 
 
-_KINDS = (
+KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
     ("Plan file (YAML), to read, edit and open again", "yaml", "application/yaml", lambda plan, case: as_yaml(plan)),
     ("Plan file (JSON), for machines", "json", "application/json", lambda plan, case: as_json(plan)),
     (
@@ -58,7 +60,12 @@ _KINDS = (
         lambda plan, case: to_html(plan, plan.numbers(case.moments)),
     ),
     ("Python script that gives the same numbers", "py", "text/x-python", lambda plan, case: to_script(plan)),
-    ("Notebook that gives the same numbers", "ipynb", "application/x-ipynb+json", lambda plan, case: to_notebook(plan)),
+    (
+        "Notebook that gives the same numbers",
+        "ipynb",
+        "application/x-ipynb+json",
+        lambda plan, case: notebook_text(plan),
+    ),
 )
 
 
