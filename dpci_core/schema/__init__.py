@@ -2,6 +2,7 @@
 
 from dpci_core.schema.declare import CONSTANT, CategoricalColumn, Column, NumericColumn, Schema
 from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs
+from dpci_core.schema.mapping import MappingNote, RecordMapper
 from dpci_core.schema.propose import MAX_LEVELS, propose_schema, round_outward
 from dpci_core.schema.records import NORM_MARGIN, Encoding, Records, Source, make_records
 
@@ -12,7 +13,9 @@ __all__ = [
     "CategoricalColumn",
     "Column",
     "Encoding",
+    "MappingNote",
     "NumericColumn",
+    "RecordMapper",
     "Records",
     "Schema",
     "Source",

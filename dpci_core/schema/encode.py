@@ -41,10 +41,7 @@ def encode(
     """
     names = schema.select(features)
     columns = schema.columns_of(names)
-    X, notes = design_matrix(frame, columns, names, is_scaled=True)
-    scale = NORM_MARGIN / math.sqrt(2.0 * len(columns))
-    X *= scale
-    X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+    X, notes = scaled_matrix(frame, columns, names)
     y = target_signs(frame, schema)
     if np.all(y == y[0]):
         notes = (*notes, "Every record is of the same class: the fit says little about the features.")
@@ -55,13 +52,29 @@ def encode(
         encoding="schema",
         source=source,
         title=title,
-        to_original=_to_original(columns, names, scale),
+        to_original=to_original_units(columns, names),
         notes=notes,
     )
 
 
-def _to_original(columns: tuple[Column, ...], names: tuple[str, ...], scale: float) -> Array:
+def scale_of(columns: tuple[Column, ...]) -> float:
+    """1 / (B sqrt 2) for the source columns used, by the margin against rounding."""
+    return NORM_MARGIN / math.sqrt(2.0 * len(columns))
+
+
+def scaled_matrix(
+    frame: pd.DataFrame, columns: tuple[Column, ...], names: tuple[str, ...]
+) -> tuple[Array, tuple[str, ...]]:
+    """Return X (n, p) with row norms at most 1, the constant last, and notes on mapped values."""
+    X, notes = design_matrix(frame, columns, names, is_scaled=True)
+    X *= scale_of(columns)
+    X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+    return X, notes
+
+
+def to_original_units(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
     """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every column's centring."""
+    scale = scale_of(columns)
     L = np.zeros((len(names) + 1, len(names) + 1))
     L[-1, -1] = NORM_MARGIN / math.sqrt(2.0)
     numeric = {column.name: column for column in columns if isinstance(column, NumericColumn)}
