@@ -17,7 +17,7 @@ FLOORS = (
     ("perturbation", "private_moments"),
     ("target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment"),
-    ("schema", "datasets", "reproduce", "compare"),
+    ("schema", "datasets", "reproduce", "compare", "ledger"),
     ("plan_command", "__main__"),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
