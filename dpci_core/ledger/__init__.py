@@ -8,6 +8,7 @@ from dpci_core.errors import BudgetExceededError, LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry
+from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, safe_cell
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
 from dpci_core.ledger.problems import (
     LedgerBusyError,
@@ -37,6 +38,11 @@ __all__ = [
     "SchemaChangedError",
     "UnknownDatasetError",
     "Verification",
+    "account_row",
+    "as_csv",
     "as_text",
+    "charge_row",
+    "entry_row",
     "price",
+    "safe_cell",
 ]

@@ -130,6 +130,10 @@ class Books:
                 return account
         raise SchemaChangedError(first.dataset, schema_hash)
 
+    def of_pool(self, pool_id: int) -> tuple[Charge, ...]:
+        """The charges on one cap, oldest first."""
+        return tuple(c for c in self.charges.values() if self._accounts[c.account_id].pool_id == pool_id)
+
     def _with_totals(self, account: Account) -> Account:
         """The exact sum of every charge on the pool, whatever its state."""
         pool_id = account.pool_id

@@ -20,6 +20,7 @@ SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA tru
 """Of every connection that writes: references are checked, and what is committed has reached the disk."""
 _PAUSE_SECONDS = 0.01
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries ORDER BY sequence"
+_GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
@@ -37,8 +38,7 @@ class Database:
             if not self._exists():
                 yield None
                 return
-            with closing(self._connect("ro")) as connection:
-                connection.execute("BEGIN")
+            with closing(self._connect_to_read()) as connection:
                 yield connection if _version(connection, self.path) else None
 
     @contextmanager
@@ -74,6 +74,30 @@ class Database:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             sync_folder(self.path.parent)
 
+    def _connect_to_read(self) -> sqlite3.Connection:
+        """A view that nobody else's writing moves.
+
+        In a folder where nothing can be written SQLite cannot share a write-ahead log; where there is none, nobody is
+        writing either, and the file can be read as it is.
+        """
+        try:
+            return self._begin_to_read("ro")
+        except sqlite3.OperationalError as error:
+            log = self.path.with_name(self.path.name + "-wal")
+            if not _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or log.exists():
+                raise
+            return self._begin_to_read("ro&immutable=1")
+
+    def _begin_to_read(self, mode: str) -> sqlite3.Connection:
+        connection = self._connect(mode)
+        try:
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
     def _connect(self, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(
             f"{self.path.as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=self.busy_seconds
@@ -101,6 +125,25 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
 def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     """Add one entry to the open transaction."""
     connection.execute(_INSERT, [getattr(entry, name) for name in COLUMNS])
+
+
+def changed_guards(connection: sqlite3.Connection) -> list[str]:
+    """A sentence for each table, index, trigger or view that is not as this program makes it, and for damaged pages.
+
+    A trigger that was added could change what others write, so it counts; an added view or table does not.
+    """
+    state = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    problems = [] if state == "ok" else [f"The database is damaged ({state})."]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for statement in (s for step in MIGRATIONS[:version] for s in step):
+            fresh.execute(statement)
+        wanted, found = (dict(c.execute(_GUARDS).fetchall()) for c in (fresh, connection))
+    problems += [
+        f"The {name} of the database was removed or changed." for name in wanted if found.get(name) != wanted[name]
+    ]
+    added = [name for name in found if name not in wanted and name.startswith("trigger ")]
+    return problems + [f"The {name} was added to the database." for name in added]
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -16,11 +16,12 @@ import platformdirs
 from dpci_core.errors import BudgetExceededError, LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
-from dpci_core.ledger.database import Database, add_entry, read_entries
+from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
 from dpci_core.ledger.key import Key, make_key, read_key
 from dpci_core.ledger.names import dataset_name, name_key, one_line
-from dpci_core.ledger.problems import LedgerDamagedError, SamePeopleQuestionError
+from dpci_core.ledger.people import check_declared, shared_account, shared_cap
+from dpci_core.ledger.problems import LedgerDamagedError
 from dpci_core.ledger.verify import (
     RecordedHead,
     Verification,
@@ -95,11 +96,11 @@ class Ledger:
         schema_hash, unit = one_line(schema_hash, name="schema_hash"), one_line(unit, name="unit")
         person = one_line(person, name="person")
         if cap is not None:
-            _check_declared(cap)
+            check_declared(cap)
         with self._writing() as page:
-            other = _shared_account(page.books, name, schema_hash, same_people_as, other_people)
+            other = shared_account(page.books, name, schema_hash, same_people_as, other_people)
             if other is not None:
-                cap = _shared_cap(other, cap, unit)
+                cap = shared_cap(other, cap, unit)
             if cap is None:
                 raise LedgerError(f"The data set {name!r} needs a cap: the most that may ever be spent on its people.")
             people: People = "same" if other else "other" if page.books.accounts else "first"
@@ -177,21 +178,22 @@ class Ledger:
         """Return the charge as failed: still spent, since noise may have been drawn. Never put data in the reason."""
         return self._end(charge_id, "failed", reason=one_line(reason, name="reason"))
 
+    def account(self, dataset: str) -> Account:
+        """The oldest account of a name: every other one of the name shares its cap."""
+        return self._books().pool(dataset)
+
     def remaining(self, dataset: str) -> Decimal:
         """What may still be spent on the people of a data set, in the currency of its cap."""
-        return self._books().pool(dataset).remaining
+        return self.account(dataset).remaining
 
     def accounts(self) -> tuple[Account, ...]:
         """Every account, oldest first."""
         return self._books().accounts
 
     def history(self, dataset: str | None = None) -> tuple[Charge, ...]:
-        """Every charge, or those of one name, in the order of booking."""
+        """Every charge, or those on the cap that a data set shares with others of its people, in order of booking."""
         books = self._books()
-        if dataset is None:
-            return tuple(books.charges.values())
-        key = name_key(books.pool(dataset).dataset)
-        return tuple(charge for charge in books.charges.values() if name_key(charge.dataset) == key)
+        return tuple(books.charges.values()) if dataset is None else books.of_pool(books.pool(dataset).pool_id)
 
     def find(self, request_id: str) -> Charge | None:
         """The charge of a request, None if it was never booked."""
@@ -215,11 +217,16 @@ class Ledger:
         Finds edits, deletions, insertions and changes of order by anyone without the key, and a cut end as far as
         records reach. `docs/ledger.md` says what it cannot find.
         """
+        problems: list[str] = []
+        entries: tuple[Entry, ...] = ()
         try:
-            entries = self.entries()
+            with self._database.reading() as connection:
+                if connection is not None:
+                    problems += changed_guards(connection)
+                    entries = read_entries(connection)
         except LedgerDamagedError as error:
-            return Verification(is_good=False, problems=(str(error),), n_entries=0)
-        problems = missing_heads(entries, against)
+            problems.append(str(error))
+        problems += missing_heads(entries, against)
         if entries:
             try:
                 key = read_key(self.key_path)
@@ -232,7 +239,16 @@ class Ledger:
             is_good=not problems,
             problems=tuple(problems),
             n_entries=len(entries),
-            remarks=tuple(clock_remarks(entries)),
+            n_records=len(against),
+            remarks=(*clock_remarks(entries), *self._orphaned_key(entries)),
+        )
+
+    def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[str, ...]:
+        if entries or not self.key_path.exists():
+            return ()
+        return (
+            f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the ledger was lost or "
+            f"removed. Look for it before you book.",
         )
 
     def _books(self) -> Books:
@@ -301,51 +317,3 @@ def _utc_text(time: datetime) -> str:
     if time.tzinfo is None:
         raise LedgerError("The clock of the ledger must know its time zone.")
     return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _check_declared(cap: Cap) -> None:
-    """A rho that says it comes from (epsilon, delta) must be the one that does."""
-    if cap.epsilon is not None and cap.delta is not None and cap != Cap.approx(cap.epsilon, cap.delta):
-        raise LedgerError(f"Expected the cap {cap.sentence} to be what Cap.approx makes of it.")
-
-
-def _shared_account(
-    books: Books, name: str, schema_hash: str, same_people_as: str | None, other_people: bool
-) -> Account | None:
-    """The account whose cap a new one shares, None if its people are others; raises until that is said."""
-    namesakes = books.named(name)
-    if any(account.schema_hash == schema_hash for account in namesakes):
-        raise LedgerError(
-            f"The data set {namesakes[0].dataset!r} exists already with this schema. Use it as it is; names that "
-            f"differ only in case, blanks or punctuation are one name."
-        )
-    if same_people_as is not None and other_people:
-        raise LedgerError("Say either that the people are the same or that they are others, not both.")
-    if same_people_as is None and not other_people:
-        if books.accounts:
-            known = dict.fromkeys(account.dataset for account in namesakes or books.accounts)
-            raise SamePeopleQuestionError(name, tuple(known))
-        return None
-    if same_people_as is None:
-        if namesakes:
-            raise LedgerError(
-                f"The name {namesakes[0].dataset!r} belongs to other people already. Choose another name for these."
-            )
-        return None
-    other = books.pool(same_people_as)
-    if namesakes and namesakes[0].pool_id != other.pool_id:
-        raise LedgerError(
-            f"The name {namesakes[0].dataset!r} belongs to other people than {other.dataset!r}. Choose another name."
-        )
-    return other
-
-
-def _shared_cap(other: Account, cap: Cap | None, unit: str) -> Cap:
-    if cap is not None and cap != other.cap:
-        raise LedgerError(
-            f"The people of {other.dataset!r} have the cap {other.cap.sentence}, which is never changed. Leave the cap "
-            f"out to share it."
-        )
-    if unit != other.unit:
-        raise LedgerError(f"The same people share one unit. Expected unit={unit!r} to be {other.unit!r}.")
-    return other.cap

@@ -25,7 +25,22 @@ class Verification:
     is_good: bool
     problems: tuple[str, ...]
     n_entries: int
+    n_records: int = 0
     remarks: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if not self.is_good:
+            return "The ledger is NOT as it was written. Put the newest backup back and verify that one."
+        if not self.n_entries:
+            return "The ledger has no entries."
+        reach = (
+            f"It contains what {self.n_records} given record(s) were written after."
+            if self.n_records
+            else "Entries cut off its end would not show: give the release.json files of its releases."
+        )
+        return f"All {self.n_entries} entries are as they were written, in order. {reach}"
 
 
 @dataclass(frozen=True, slots=True)
