@@ -19,6 +19,12 @@ from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
 SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF")
 """Of every connection that writes: references are checked, and what is committed has reached the disk."""
 _PAUSE_SECONDS = 0.01
+_HEADER = b"SQLite format 3\0"
+"""SQLite itself would take a shorter file of anything for an empty database, and write over it."""
+_DAMAGED = (
+    "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup back, and compare it "
+    "with your records: `python -m dpci_core ledger verify --against release.json ...`."
+)
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries ORDER BY sequence"
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
@@ -63,7 +69,14 @@ class Database:
     def _exists(self) -> bool:
         if self.path.is_dir():
             raise LedgerError(f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER.")
-        return self.path.exists()
+        if not self.path.exists():
+            return False
+        with self.path.open("rb") as file:
+            if (begin := file.read(len(_HEADER))) not in (b"", _HEADER):
+                raise LedgerDamagedError(
+                    _DAMAGED.format(path=self.path, what=f"it begins with {len(begin)} other bytes")
+                )
+        return True
 
     def _make_file(self) -> None:
         """An empty file that its owner alone can read, and the folder around it; SQLite fills it."""
@@ -217,8 +230,4 @@ def _sentence(name: str, path: Path) -> LedgerError:
             f"The disk failed while the ledger {path} was used, and nothing more was done. Check the disk, then run "
             f"`python -m dpci_core ledger verify`."
         )
-    return LedgerDamagedError(
-        f"{path} is damaged or not a ledger ({name or 'unreadable text'}), and nothing was booked. Put the newest "
-        f"backup back, and compare it with your records: "
-        f"`python -m dpci_core ledger verify --against release.json ...`."
-    )
+    return LedgerDamagedError(_DAMAGED.format(path=path, what=name or "unreadable text"))
