@@ -98,7 +98,7 @@ class Books:
             {"account": self._open, "booked": self._book, "done": self._end, "failed": self._end}[entry.kind](entry)
         except LedgerDamagedError:
             raise
-        except (KeyError, ValueError, TypeError) as error:
+        except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
             raise LedgerDamagedError(f"Entry {entry.sequence} cannot be right ({type(error).__name__}).") from None
 
     @property
@@ -140,14 +140,13 @@ class Books:
         return replace(account, spent=self._spent[pool_id], n_charges=self._n_charges[pool_id])
 
     def _open(self, entry: Entry) -> None:
-        assert entry.cap_amount is not None
         pool_id, other = entry.sequence, None
         if entry.people == "same":
             other = self._accounts[_number(entry.account)]
             pool_id = other.pool_id
         cap = Cap(
             definition=entry.cap_definition,  # type: ignore[arg-type]
-            amount=Decimal(entry.cap_amount),
+            amount=Decimal(_text(entry.cap_amount)),
             epsilon=None if entry.cap_epsilon is None else Decimal(entry.cap_epsilon),
             delta=None if entry.cap_delta is None else Decimal(entry.cap_delta),
         )

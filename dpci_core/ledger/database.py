@@ -201,6 +201,8 @@ def _in_words(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _sentence(_name(error), path) from None
+    except UnicodeError:  # damaged bytes that SQLite quotes in its message
+        raise LedgerDamagedError(_DAMAGED.format(path=path, what="unreadable text")) from None
     except OSError as error:
         raise LedgerError(
             f"The ledger {path} cannot be opened ({error.strerror}), and nothing was booked. Choose a file in a folder "
