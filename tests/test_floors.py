@@ -17,9 +17,8 @@ FLOORS = (
     ("perturbation", "private_moments"),
     ("target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment"),
-    ("schema", "datasets", "reproduce", "compare"),
-    ("release",),
-    ("plan_command", "__main__"),
+    ("schema", "datasets", "reproduce", "compare", "ledger", "release"),
+    ("plan_command", "ledger_command", "__main__"),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
