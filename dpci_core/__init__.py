@@ -23,22 +23,27 @@ from dpci_core.planner import (
     rank_mechanisms,
     remedies,
 )
-from dpci_core.privacy import ZCDP, ApproxDP, PureDP
+from dpci_core.privacy import ZCDP, ApproxDP, PureDP, zcdp_to_epsilon
 
 if TYPE_CHECKING:
     from dpci_core.experiment import run_experiment
     from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
+    from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
+    from dpci_core.schema import CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema, simulate_twin
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "Calibration",
+    "CategoricalColumn",
     "ConvergenceError",
     "DataRejectedError",
+    "DeclaredTable",
     "Design",
     "DesignResult",
     "ExperimentResult",
     "Forecast",
+    "Guesses",
     "HuberSVM",
     "InfeasibleDesignError",
     "IntervalResult",
@@ -47,10 +52,15 @@ __all__ = [
     "Moments",
     "NeededBudget",
     "NeededRecords",
+    "NumberGuess",
+    "NumericColumn",
+    "Plan",
     "Progress",
+    "PublicTable",
     "PureDP",
     "RankedDesign",
     "Remedies",
+    "Schema",
     "SplitAnswer",
     "Target",
     "Validity",
@@ -63,8 +73,12 @@ __all__ = [
     "needed_records",
     "private_intervals",
     "rank_mechanisms",
+    "read_plan",
     "remedies",
     "run_experiment",
+    "simulate_twin",
+    "write_plan",
+    "zcdp_to_epsilon",
 ]
 
 _LAZY = {
@@ -72,11 +86,15 @@ _LAZY = {
     "ExperimentResult": "experiment_result",
     "Progress": "experiment_result",
     "run_experiment": "experiment",
+    **dict.fromkeys(("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"), "plan"),
+    **dict.fromkeys(
+        ("CategoricalColumn", "Guesses", "NumberGuess", "NumericColumn", "Schema", "simulate_twin"), "schema"
+    ),
 }
 
 
 def __getattr__(name: str) -> object:
-    """Import the experiment on first use: its compiler takes half a second that most sessions never need."""
+    """Import on first use what is slow to import: the experiment's compiler, and tables behind schemas and plans."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

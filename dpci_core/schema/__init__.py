@@ -1,10 +1,11 @@
 """Declared columns, and the encoding that turns a table into records of norm at most 1."""
 
 from dpci_core.schema.declare import CONSTANT, CategoricalColumn, Column, NumericColumn, Schema
-from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs
+from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs, to_original
 from dpci_core.schema.mapping import MappingNote, RecordMapper
 from dpci_core.schema.propose import MAX_LEVELS, propose_schema, round_outward
 from dpci_core.schema.records import NORM_MARGIN, Encoding, Records, Source, make_records
+from dpci_core.schema.twin import Guesses, NumberGuess, simulate_twin, twin_table
 
 __all__ = [
     "CONSTANT",
@@ -13,7 +14,9 @@ __all__ = [
     "CategoricalColumn",
     "Column",
     "Encoding",
+    "Guesses",
     "MappingNote",
+    "NumberGuess",
     "NumericColumn",
     "RecordMapper",
     "Records",
@@ -25,5 +28,8 @@ __all__ = [
     "make_records",
     "propose_schema",
     "round_outward",
+    "simulate_twin",
     "target_signs",
+    "to_original",
+    "twin_table",
 ]

@@ -52,7 +52,7 @@ def encode(
         encoding="schema",
         source=source,
         title=title,
-        to_original=to_original_units(columns, names),
+        to_original=_to_original(columns, names),
         notes=notes,
     )
 
@@ -72,7 +72,13 @@ def scaled_matrix(
     return X, notes
 
 
-def to_original_units(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
+def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
+    """Return the L of `Records.to_original` from the declaration alone: original units are L @ theta."""
+    names = schema.select(features)
+    return _to_original(schema.columns_of(names), names)
+
+
+def _to_original(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
     """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every column's centring."""
     scale = scale_of(columns)
     L = np.zeros((len(names) + 1, len(names) + 1))

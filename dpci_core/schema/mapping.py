@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
-from dpci_core.schema.encode import scaled_matrix, target_signs, to_original_units
+from dpci_core.schema.encode import scaled_matrix, target_signs, to_original
 from dpci_core.schema.records import Array
 
 Cells = Sequence[object]
@@ -121,7 +121,7 @@ class RecordMapper:
     @property
     def to_original(self) -> Array:
         """L (p, p): L @ theta are the coefficients in original units, the intercept last."""
-        return to_original_units(self.columns, self.names)
+        return to_original(self.schema, self.names)
 
     def features_of(self, cells: Mapping[str, Cells]) -> Array:
         """X (n, p) for cells by column; every row has norm at most 1."""

@@ -1,0 +1,33 @@
+"""A plan as an object: where it starts, what would be released, and its numbers; as a file, a link, code and a page.
+
+A plan holds declarations and guesses, never a record, so it may be shared like any text.
+"""
+
+from dpci_core.plan.content import PlanFieldError
+from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
+from dpci_core.plan.link import LINK_KEY
+from dpci_core.plan.numbers import Lengths, PlanNumbers, guarantee_at
+from dpci_core.plan.plan import VERSION, Plan
+from dpci_core.plan.script import notebook_text, to_notebook, to_script
+from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
+
+__all__ = [
+    "DEFAULT_UNIT",
+    "LINK_KEY",
+    "MOST_CHARACTERS",
+    "VERSION",
+    "DeclaredTable",
+    "Lengths",
+    "Plan",
+    "PlanFieldError",
+    "PlanNumbers",
+    "PublicTable",
+    "as_json",
+    "as_yaml",
+    "guarantee_at",
+    "notebook_text",
+    "read_plan",
+    "to_notebook",
+    "to_script",
+    "write_plan",
+]

@@ -1,0 +1,407 @@
+"""The parts of a plan as plain values (texts, numbers, lists, mappings), and back with errors that name the field.
+
+Budgets and delta are texts of exact decimals. Reading is strict: a missing or unknown field is an error, and the
+message begins with the path of the field, as in `design.budget.model: Expected model=0 > 0 and finite.`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from decimal import Context, Decimal
+from typing import Any
+
+from dpci_core.design import Calibration, Design
+from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable, Source
+from dpci_core.planner import Target
+from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema
+
+Plain = dict[str, Any]
+
+_PARTS = ("model", "hessian", "covariance")
+_REQUIRED: Any = object()
+_PLAIN_EXPONENTS = (-12, 15)
+"""Powers of ten between which a decimal is written out in full."""
+
+
+_LARGEST_WHOLE = 1e15
+
+
+class PlanFieldError(ValueError):
+    """A field of a plan that breaks a rule; `field` is its path, like "design.budget.model"."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.field = field
+
+
+@contextmanager
+def at(path: str) -> Iterator[None]:
+    """Whatever rule is broken inside is reported with this path."""
+    try:
+        yield
+    except PlanFieldError:
+        raise
+    except (ValueError, ArithmeticError) as error:
+        raise PlanFieldError(path, str(error)) from None
+
+
+class Fields:
+    """The fields of one mapping, each read once; `done` refuses the ones nobody asked for."""
+
+    def __init__(self, record: object, path: str) -> None:
+        if not isinstance(record, Mapping):
+            raise PlanFieldError(path, f"Expected fields with values, got {kind_of(record)}.")
+        self.left, self.path = dict(record), path
+
+    def where(self, name: str) -> str:
+        """The path of a field."""
+        return f"{self.path}.{name}" if self.path else name
+
+    def get(self, name: str, read: Callable[[Any, str], Any], default: Any = _REQUIRED) -> Any:
+        """Read one field; an absent one has its default, if any."""
+        path = self.where(name)
+        if name not in self.left:
+            if default is _REQUIRED:
+                raise PlanFieldError(path, "This field is missing.")
+            return default
+        with at(path):
+            return read(self.left.pop(name), path)
+
+    def done(self) -> None:
+        """Raise if a field is left that no version of the format knows."""
+        if self.left:
+            raise PlanFieldError(self.where(str(next(iter(self.left)))), "This field is unknown.")
+
+
+def kind_of(value: object) -> str:
+    """A type in words."""
+    names = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "fields"}
+    return "nothing" if value is None else names.get(type(value), type(value).__name__)
+
+
+def a_text(value: object, path: str) -> str:
+    """A text; a whole number counts as the digits it was written with."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        hint = " Put it in quotes." if isinstance(value, bool | float) else ""
+        raise PlanFieldError(path, f"Expected a text, got {kind_of(value)}.{hint}")
+    return value
+
+
+def a_number(value: object, path: str) -> float:
+    """A number as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PlanFieldError(path, f"Expected a number, got {kind_of(value)}.")
+    with at(path):
+        try:
+            return float(value)
+        except OverflowError:
+            raise PlanFieldError(path, "Expected a number of a size that can be computed with.") from None
+
+
+def a_count(value: object, path: str) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise PlanFieldError(
+            path, f"Expected a whole number, got {value if isinstance(value, float) else kind_of(value)}."
+        )
+    return value
+
+
+def an_amount(value: object, path: str) -> Any:
+    """An amount that `to_decimal` will judge."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise PlanFieldError(path, f"Expected an amount, got {kind_of(value)}.")
+    return value
+
+
+def a_switch(value: object, path: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise PlanFieldError(path, f"Expected true or false, got {kind_of(value)}.")
+    return value
+
+
+def a_list(value: object, path: str) -> list[Any]:
+    """A list."""
+    if not isinstance(value, list):
+        raise PlanFieldError(path, f"Expected a list, got {kind_of(value)}.")
+    return value
+
+
+def texts(value: object, path: str) -> tuple[str, ...]:
+    """A list of texts."""
+    return tuple(a_text(item, f"{path}[{i}]") for i, item in enumerate(a_list(value, path)))
+
+
+def optional(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """The same, where nothing is allowed too."""
+    return lambda value, path: None if value is None else read(value, path)
+
+
+def mapping(read: Callable[[Any, str], Any]) -> Callable[[Any, str], dict[str, Any]]:
+    """Names with values of one kind."""
+
+    def read_all(value: object, path: str) -> dict[str, Any]:
+        record = Fields(value, path)
+        return {str(name): read(item, record.where(str(name))) for name, item in record.left.items()}
+
+    return read_all
+
+
+def decimal_text(amount: Decimal) -> str:
+    """The shortest text of an exact decimal; equal amounts have equal texts.
+
+    >>> decimal_text(Decimal("0.50")), decimal_text(Decimal("1E+2")), decimal_text(Decimal("1e-30"))
+    ('0.5', '100', '1e-30')
+    """
+    short = amount.normalize(Context(prec=max(1, len(amount.as_tuple().digits))))
+    low, high = _PLAIN_EXPONENTS
+    return f"{short:f}" if low <= short.adjusted() <= high else f"{short:e}"
+
+
+def _short(number: float) -> float | int:
+    """A number as people write it: whole ones without a point."""
+    return int(number) if number == round(number) and abs(number) < _LARGEST_WHOLE else float(number)
+
+
+def plain_schema(schema: Schema) -> Plain:
+    """A declaration; what has its default is left out."""
+    record: Plain = {"target": schema.target, "positive": schema.positive}
+    record["features"] = [_plain_column(column) for column in schema.features]
+    return record | ({"notes": list(schema.notes)} if schema.notes else {})
+
+
+def _plain_column(column: NumericColumn | CategoricalColumn) -> Plain:
+    if isinstance(column, NumericColumn):
+        return {"kind": "numeric", "name": column.name, "low": _short(column.low), "high": _short(column.high)}
+    record: Plain = {"kind": "categorical", "name": column.name, "levels": list(column.levels)}
+    if column.other is not None:
+        record["other"] = column.other
+    return record if column.has_reference else record | {"has_reference": False}
+
+
+def schema_from(record: object, path: str) -> Schema:
+    """Read a declaration."""
+    given = Fields(record, path)
+    features = given.get("features", a_list)
+    columns = tuple(_column_from(item, f"{path}.features[{i}]") for i, item in enumerate(features))
+    target, positive = given.get("target", a_text), given.get("positive", a_text)
+    notes = given.get("notes", texts, ())
+    given.done()
+    with at(path):
+        return Schema(features=columns, target=target, positive=positive, notes=notes)
+
+
+def _column_from(record: object, path: str) -> NumericColumn | CategoricalColumn:
+    given = Fields(record, path)
+    kind, name = given.get("kind", a_text), given.get("name", a_text)
+    column: Callable[[], NumericColumn | CategoricalColumn]
+    if kind == "numeric":
+        low, high = given.get("low", a_number), given.get("high", a_number)
+        column = lambda: NumericColumn(name, low, high)  # noqa: E731
+    elif kind == "categorical":
+        levels, other = given.get("levels", texts), given.get("other", optional(a_text), None)
+        has_reference = given.get("has_reference", a_switch, True)
+        column = lambda: CategoricalColumn(name, levels, other, has_reference)  # noqa: E731
+    else:
+        raise PlanFieldError(f"{path}.kind", f"Expected {kind!r} to be 'numeric' or 'categorical'.")
+    given.done()
+    with at(path):
+        return column()
+
+
+def plain_guesses(guesses: Guesses) -> Plain:
+    """Guesses; what has its default is left out, except the rate and the size."""
+    record: Plain = {"base_rate": guesses.base_rate, "n_rows": guesses.n_rows}
+    if guesses.correlation:
+        record["correlation"] = guesses.correlation
+    if guesses.numbers:
+        record["numbers"] = {
+            name: {"centre": _short(guess.centre), "spread": _short(guess.spread)}
+            for name, guess in guesses.numbers.items()
+        }
+    if guesses.shares:
+        record["shares"] = {name: list(shares) for name, shares in guesses.shares.items()}
+    if guesses.effects:
+        record["effects"] = {name: _short(effect) for name, effect in guesses.effects.items()}
+    return record
+
+
+def guesses_from(record: object, path: str) -> Guesses:
+    """Read guesses."""
+    given = Fields(record, path)
+    read: dict[str, Callable[[Any, str], Any]] = {
+        "base_rate": a_number,
+        "n_rows": a_count,
+        "correlation": a_number,
+        "numbers": mapping(_number_from),
+        "shares": mapping(lambda value, p: tuple(a_number(x, f"{p}[{i}]") for i, x in enumerate(a_list(value, p)))),
+        "effects": mapping(a_number),
+    }
+    found = {name: given.get(name, how) for name, how in read.items() if name in given.left}
+    given.done()
+    with at(path):
+        return Guesses(**found)
+
+
+def _number_from(record: object, path: str) -> NumberGuess:
+    given = Fields(record, path)
+    guess = NumberGuess(given.get("centre", a_number), given.get("spread", a_number))
+    given.done()
+    return guess
+
+
+def plain_source(source: Source) -> Plain:
+    """Where a plan starts."""
+    if isinstance(source, PublicTable):
+        return {"kind": "public", "key": source.key} | ({} if source.n_rows is None else {"n_rows": source.n_rows})
+    return {
+        "kind": "declared",
+        "unit": source.unit,
+        "schema": plain_schema(source.schema),
+        "guesses": plain_guesses(source.guesses),
+    }
+
+
+def source_from(record: object, path: str) -> Source:
+    """Read where a plan starts."""
+    given = Fields(record, path)
+    kind = given.get("kind", a_text)
+    if kind == "public":
+        key, n_rows = given.get("key", a_text), given.get("n_rows", optional(a_count), None)
+        given.done()
+        with at(path):
+            return PublicTable(key=key, n_rows=n_rows)
+    if kind != "declared":
+        raise PlanFieldError(given.where("kind"), f"Expected {kind!r} to be 'public' or 'declared'.")
+    schema = given.get("schema", schema_from)
+    guesses, unit = given.get("guesses", guesses_from, Guesses()), given.get("unit", a_text, DEFAULT_UNIT)
+    given.done()
+    with at(given.where("guesses")):
+        guesses.check_against(schema)
+    with at(path):
+        return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
+
+
+def plain_design(design: Design) -> Plain:
+    """A design; a calibration by its name, or by all its switches where it has none."""
+    budget = design.budget
+    switches = design.switches
+    names = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
+    return {
+        "loss": {"name": "huber_svm", "h": design.loss.h}
+        if isinstance(design.loss, HuberSVM)
+        else {"name": "logistic"},
+        "mechanism": design.mechanism,
+        "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in _PARTS}},
+        "regularization": design.regularization,
+        "confidence_level": design.confidence_level,
+        "calibration": names.get(switches, asdict(switches)),
+        "target": design.target,
+    }
+
+
+def design_from(record: object, path: str) -> Design:
+    """Read a design."""
+    given = Fields(record, path)
+    loss, budget = given.get("loss", _loss_from), given.get("budget", _budget_from)
+    calibration = given.get("calibration", _calibration_from)
+    found = {
+        "mechanism": given.get("mechanism", a_text),
+        "regularization": given.get("regularization", a_number),
+        "confidence_level": given.get("confidence_level", a_number, 0.95),
+        "target": given.get("target", a_text, "penalised"),
+    }
+    given.done()
+    with at(path):
+        return Design(loss=loss, budget=budget, calibration=calibration, **found)
+
+
+def _loss_from(record: object, path: str) -> Loss:
+    given = Fields(record if isinstance(record, Mapping) else {"name": record}, path)
+    name = given.get("name", a_text)
+    if name not in ("logistic", "huber_svm"):
+        raise PlanFieldError(given.where("name"), f"Expected {name!r} to be 'logistic' or 'huber_svm'.")
+    loss: Loss = Logistic()
+    if name == "huber_svm":
+        h = given.get("h", a_number)
+        with at(given.where("h")):
+            loss = HuberSVM(h=h)
+    given.done()
+    return loss
+
+
+def _budget_from(record: object, path: str) -> Budget:
+    given = Fields(record, path)
+    definition = given.get("definition", a_text)
+    if definition == "approx":
+        epsilon, delta = given.get("epsilon", an_amount), given.get("delta", an_amount)
+        shares = tuple(an_amount(x, f"{path}.shares[{i}]") for i, x in enumerate(given.get("shares", a_list)))
+        given.done()
+        with at(path):
+            return ApproxDP(epsilon, delta, shares).to_zcdp()
+    if definition not in ("pure", "zcdp"):
+        raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be 'pure', 'zcdp' or 'approx'.")
+    kind = PureDP if definition == "pure" else ZCDP
+    parts = {}
+    for part in _PARTS:
+        parts[part] = given.get(part, an_amount)
+        with at(given.where(part)):
+            kind(**(dict.fromkeys(_PARTS, "1") | {part: parts[part]}))
+    given.done()
+    return kind(**parts)
+
+
+def _calibration_from(record: object, path: str) -> Calibration:
+    if not isinstance(record, Mapping):
+        name = a_text(record, path)
+        if name not in ("published", "sharp"):
+            raise PlanFieldError(path, f"Expected {name!r} to be 'published', 'sharp' or all switches.")
+        return Calibration.published() if name == "published" else Calibration.sharp()
+    given = Fields(record, path)
+    switches = {
+        f.name: given.get(f.name, a_text if f.name == "covariance_floor" else a_switch) for f in fields(Calibration)
+    }
+    given.done()
+    with at(path):
+        return Calibration(**switches)
+
+
+def plain_goal(goal: Target, names: tuple[str, ...]) -> Plain:
+    """A goal; its coefficient by name."""
+    record: Plain = {"length": goal.length, "excludes_zero_at": goal.excludes_zero_at, "probability": goal.probability}
+    if goal.coefficient is not None:
+        record["coefficient"] = names[goal.coefficient]
+    order = ("length", "coefficient", "excludes_zero_at", "probability")
+    return {name: record[name] for name in order if record.get(name) is not None}
+
+
+def goal_from(record: object, path: str, names: tuple[str, ...]) -> Target:
+    """Read a goal; its coefficient is a name, or a place from 0."""
+    given = Fields(record, path)
+    place = given.get("coefficient", _name_or_place, None)
+    if isinstance(place, str):
+        if place not in names:
+            raise PlanFieldError(given.where("coefficient"), f"Expected {place!r} to be one of the coefficients.")
+        place = names.index(place)
+    length = given.get("length", optional(a_number), None)
+    value = given.get("excludes_zero_at", optional(a_number), None)
+    probability = given.get("probability", a_number, 0.5)
+    given.done()
+    with at(path):
+        return Target(length, place, value, probability)
+
+
+def _name_or_place(value: object, path: str) -> str | int | None:
+    return value if value is None or (isinstance(value, int) and not isinstance(value, bool)) else a_text(value, path)
+
+
+def coefficient_names(schema: Schema, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
+    """The coefficients of a plan in their order, the constant last."""
+    return (*schema.select(features), CONSTANT)

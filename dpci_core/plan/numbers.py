@@ -1,0 +1,136 @@
+"""The numbers of a plan: what its forecast says, in encoded and in original units, and what its budget means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design
+from dpci_core.erm import Moments
+from dpci_core.forecast import Forecast, Validity, forecast
+from dpci_core.intervals import Usefulness
+from dpci_core.planner import Target, as_if_records, meeting_probability
+from dpci_core.privacy import PureDP, zcdp_to_epsilon
+
+Array = npt.NDArray[np.float64]
+
+_FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Lengths:
+    """One unit's forecast, arrays (p,): what the intervals lie around, planned length and its standard deviation over
+    the matrix noise, variability length, length without privacy."""
+
+    estimate: Array
+    ci_length: Array
+    ci_length_sd: Array
+    vi_length: Array
+    nonprivate_length: Array
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PlanNumbers:
+    """What a plan promises, by forecast; the means are over coefficients, in encoded units.
+
+    scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon, delta: the guarantee
+    at the plan's delta (`guarantee_at`).  probability: of meeting the goal, None without one.
+    """
+
+    names: tuple[str, ...]
+    n_records: int
+    scaled: Lengths
+    original: Lengths
+    coverage: Array
+    ci_length_mean: float
+    vi_length_mean: float
+    nonprivate_length_mean: float
+    coverage_mean: float
+    epsilon: float
+    delta: float
+    as_if_records: int
+    probability: float | None
+    validity: Validity
+    usefulness: Usefulness
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the numbers as plain values for JSON; the exported script prints the same."""
+        return {
+            "n_records": self.n_records,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "ci_length_mean": self.ci_length_mean,
+            "vi_length_mean": self.vi_length_mean,
+            "nonprivate_length_mean": self.nonprivate_length_mean,
+            "coverage_mean": self.coverage_mean,
+            "as_if_records": self.as_if_records,
+            "probability": self.probability,
+            "validity": self.validity.grade,
+            "is_useless": self.usefulness.is_useless,
+            "coefficients": [
+                {
+                    "name": name,
+                    "coverage": float(self.coverage[j]),
+                    "scaled": {field: float(getattr(self.scaled, field)[j]) for field in _FIELDS},
+                    "original": {field: float(getattr(self.original, field)[j]) for field in _FIELDS},
+                }
+                for j, name in enumerate(self.names)
+            ],
+        }
+
+
+def guarantee_at(design: Design, delta: Decimal) -> tuple[float, float]:
+    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is converted.
+
+    Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
+    """
+    if isinstance(design.budget, PureDP):
+        return float(design.budget.total), 0.0
+    return zcdp_to_epsilon(float(design.budget.total), float(delta)), float(delta)
+
+
+def plan_numbers(
+    moments: Moments,
+    *,
+    design: Design,
+    n_records: int,
+    to_original: Array,
+    names: tuple[str, ...],
+    delta: Decimal,
+    goal: Target | None,
+) -> PlanNumbers:
+    """Return the numbers of a design at n, from moments alone."""
+    made = forecast(moments, design=design, n_records=n_records)
+    original = forecast(moments, design=design, n_records=n_records, contrasts=to_original)
+    epsilon, at = guarantee_at(design, delta)
+    chance = None
+    if goal is not None:
+        chance = meeting_probability(moments, design=design, target=goal, n_records=n_records)
+    return PlanNumbers(
+        names=names,
+        n_records=n_records,
+        scaled=_lengths(made),
+        original=_lengths(original),
+        coverage=made.coverage,
+        ci_length_mean=made.ci_length_mean,
+        vi_length_mean=made.vi_length_mean,
+        nonprivate_length_mean=made.nonprivate_length_mean,
+        coverage_mean=made.coverage_mean,
+        epsilon=epsilon,
+        delta=at,
+        as_if_records=as_if_records(moments, design=design, n_records=n_records),
+        probability=chance,
+        validity=made.validity,
+        usefulness=made.usefulness,
+    )
+
+
+def _lengths(found: Forecast) -> Lengths:
+    arrays = {name: getattr(found, name) for name in _FIELDS}
+    assert all(map(math.isfinite, np.concatenate(list(arrays.values()))))
+    return Lengths(**arrays)

@@ -1,0 +1,282 @@
+"""A plan as code that people can read, run and change: a Python script, and a notebook of the same steps.
+
+Both use the front door of `dpci_core` only and print the plan's numbers to the last digit. Whatever somebody typed
+enters the code as a literal that Python itself has quoted, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from dpci_core.design import Calibration, Design
+from dpci_core.losses import HuberSVM
+from dpci_core.plan.content import decimal_text
+from dpci_core.plan.plan import Plan
+from dpci_core.plan.source import DeclaredTable
+from dpci_core.planner import Target
+from dpci_core.schema import CategoricalColumn, Column, Guesses, Schema
+
+_WIDTH = 100
+_PARTS = ("model", "hessian", "covariance")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A heading, words about it, and code."""
+
+    heading: str
+    words: str
+    code: str
+
+
+def to_script(plan: Plan) -> str:
+    """Return a Python script that makes the plan's design again and prints its numbers; `--json` for machines."""
+    parts = [
+        '"""A plan for a private release with confidence intervals, as a script to read, run and change.\n\n'
+        "It reads no private table. Run it where dpci_core can be imported; --json prints the numbers for machines.\n"
+        '"""\n\nimport json\nimport sys\n\n' + _imports(plan)
+    ]
+    for step in _steps(plan):
+        comment = "\n".join(f"# {line}" for line in (f"{step.heading}.", *step.words.splitlines()))
+        parts.append(f"\n{comment}\n{step.code}")
+    shown = "\n".join(f"    {line}" for line in _SHOWN.splitlines())
+    parts.append(f'\nif "--json" in sys.argv[1:]:\n    print(json.dumps(numbers, indent=1))\nelse:\n{shown}\n')
+    return "".join(parts)
+
+
+def to_notebook(plan: Plan) -> dict[str, Any]:
+    """Return the same steps as a Jupyter notebook (nbformat 4) for `json.dumps`; the numbers are in `numbers`."""
+    steps = list(_steps(plan))
+    cells = [_cell(_INTRODUCTION), _cell(_imports(plan), is_code=True)]
+    for step in steps:
+        cells += [_cell(f"## {step.heading}\n\n{step.words}"), _cell(step.code, is_code=True)]
+    cells.append(_cell(_SHOWN, is_code=True))
+    for index, cell in enumerate(cells):
+        cell["id"] = f"cell-{index}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def notebook_text(plan: Plan) -> str:
+    """The notebook as the text of a file."""
+    return json.dumps(to_notebook(plan), indent=1) + "\n"
+
+
+_INTRODUCTION = (
+    "# A plan for a private release with confidence intervals\n\n"
+    "No private table is read here. Change a value, run all cells, and see what it does to the lengths."
+)
+_SHOWN = """\
+print(title)
+print(f"mean length {numbers['ci_length_mean']:.4g}, without privacy {numbers['nonprivate_length_mean']:.4g}")
+print(f"epsilon = {epsilon:.4g} at delta = {numbers['delta']:g}; coverage {numbers['coverage_mean']:.1%}")
+for row in numbers["coefficients"]:
+    scaled, per_unit = row["scaled"]["ci_length"], row["original"]["ci_length"]
+    print(f"{row['name']:<30} length {scaled:.4g}, in original units {per_unit:.4g}")
+"""
+
+
+def _cell(source: str, *, is_code: bool = False) -> dict[str, Any]:
+    cell: dict[str, Any] = {
+        "cell_type": "code" if is_code else "markdown",
+        "metadata": {},
+        "source": source.strip("\n"),
+    }
+    return cell | ({"execution_count": None, "outputs": []} if is_code else {})
+
+
+def _imports(plan: Plan) -> str:
+    names = {"Design", "fit_moments", "forecast", "as_if_records"}
+    names |= {type(plan.design.loss).__name__, type(plan.design.budget).__name__}
+    if isinstance(plan.source, DeclaredTable):
+        names |= {"Guesses", "Schema", "simulate_twin", *(type(column).__name__ for column in plan.schema.features)}
+        names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
+    else:
+        names.add("datasets")
+    if plan.goal is not None:
+        names |= {"Target", "meeting_probability"}
+    if plan.design.definition == "zcdp":
+        names.add("zcdp_to_epsilon")
+    if isinstance(_calibration(plan.design), Calibration):
+        names.add("Calibration")
+    listed = "".join(f"    {name},\n" for name in sorted(names))
+    return f"from dpci_core import (\n{listed})\n"
+
+
+def _steps(plan: Plan) -> Iterable[_Step]:
+    """The steps from declarations to numbers."""
+    yield _Step("The plan", "Its words, for whoever reads on.", _assigned(title=plan.title, notes=plan.notes))
+    yield _records(plan)
+    yield _Step(
+        "The design",
+        f"What would be released. The parts of the budget are exact decimals, in {_currency(plan.design)}.",
+        f"design = {_design(plan.design)}\n" + _assigned(n_records=plan.n_records, delta=decimal_text(plan.delta)),
+    )
+    yield _Step("The numbers", _NUMBERS_WORDS, _numbers(plan))
+
+
+def _records(plan: Plan) -> _Step:
+    features = f", features={plan.features!r}" if plan.features is not None else ""
+    if isinstance(plan.source, DeclaredTable):
+        guesses = f"guesses = {_guesses(plan.source.guesses)}\n"
+        drawn = f"records = simulate_twin(schema, guesses=guesses{features})\n"
+        words = "Declared columns and guesses about them; the table is simulated from these alone."
+        code = _assigned(unit=plan.source.unit) + f"schema = {_schema(plan.schema)}\n{guesses}{drawn}"
+        return _Step("The table", words, code)
+    rows = "" if plan.source.n_rows is None else f", n_rows={plan.source.n_rows}"
+    code = f"records = datasets.load({plan.source.key!r}{features}{rows})\n"
+    return _Step("The table", "A public or simulated set that stands for the private one.", code)
+
+
+_NUMBERS_WORDS = """\
+Moments of one fit, then the forecast: expected length of the private intervals (ci), of the variability intervals of
+the private estimates (vi), and without privacy; in encoded units, and per original unit of each column."""
+
+_RECORD = """\
+fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
+numbers = {
+    "n_records": n_records,
+    "epsilon": epsilon,
+    "delta": at_delta,
+    "ci_length_mean": encoded.ci_length_mean,
+    "vi_length_mean": encoded.vi_length_mean,
+    "nonprivate_length_mean": encoded.nonprivate_length_mean,
+    "coverage_mean": encoded.coverage_mean,
+    "as_if_records": as_if_records(moments, design=design, n_records=n_records),
+    "probability": probability,
+    "validity": encoded.validity.grade,
+    "is_useless": encoded.usefulness.is_useless,
+    "coefficients": [
+        {
+            "name": name,
+            "coverage": float(encoded.coverage[j]),
+            "scaled": {field: float(getattr(encoded, field)[j]) for field in fields},
+            "original": {field: float(getattr(original, field)[j]) for field in fields},
+        }
+        for j, name in enumerate(records.feature_names)
+    ],
+}
+"""
+
+
+def _numbers(plan: Plan) -> str:
+    guarantee = "epsilon, at_delta = float(design.budget.total), 0.0\n"
+    if plan.design.definition == "zcdp":
+        guarantee = "at_delta = float(delta)\nepsilon = zcdp_to_epsilon(float(design.budget.total), at_delta)\n"
+    probability = "probability = None  # of meeting a goal; this plan has none\n"
+    if plan.goal is not None:
+        chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"
+        probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
+    return (
+        "moments = fit_moments(records.X, records.y, loss=design.loss, regularization=design.regularization)\n"
+        "encoded = forecast(moments, design=design, n_records=n_records)\n"
+        "original = forecast(moments, design=design, n_records=n_records, contrasts=records.to_original)\n"
+        f"{guarantee}{probability}{_RECORD}"
+    )
+
+
+def _currency(design: Design) -> str:
+    return "epsilon" if design.definition == "pure" else "rho"
+
+
+def _calibration(design: Design) -> Calibration | str:
+    """Its name, or the switches where it has none."""
+    named = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
+    return named.get(design.switches, design.switches)
+
+
+def _design(design: Design) -> str:
+    calibration = _calibration(design)
+    parts = {part: decimal_text(getattr(design.budget, part)) for part in _PARTS}
+    loss = f"HuberSVM(h={design.loss.h!r})" if isinstance(design.loss, HuberSVM) else "Logistic()"
+    return _call(
+        "Design",
+        f"loss={loss}",
+        f"mechanism={design.mechanism!r}",
+        f"budget={_call(type(design.budget).__name__, *_named(parts))}",
+        f"regularization={design.regularization!r}",
+        f"confidence_level={design.confidence_level!r}",
+        "calibration="
+        + (repr(calibration) if isinstance(calibration, str) else _call("Calibration", *_named(asdict(calibration)))),
+        f"target={design.target!r}",
+    )
+
+
+def _goal(goal: Target) -> str:
+    given = {"length": goal.length, "coefficient": goal.coefficient, "excludes_zero_at": goal.excludes_zero_at}
+    given["probability"] = goal.probability
+    return _call("Target", *_named({name: value for name, value in given.items() if value is not None}))
+
+
+def _schema(schema: Schema) -> str:
+    return _call(
+        "Schema",
+        f"features={_sequence(map(_column, schema.features))}",
+        f"target={schema.target!r}",
+        f"positive={schema.positive!r}",
+        *([f"notes={schema.notes!r}"] if schema.notes else []),
+    )
+
+
+def _column(column: Column) -> str:
+    if not isinstance(column, CategoricalColumn):
+        return f"NumericColumn({column.name!r}, low={float(column.low)!r}, high={float(column.high)!r})"
+    items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
+    items += [f"other={column.other!r}"] if column.other is not None else []
+    items += [] if column.has_reference else ["has_reference=False"]
+    return _call("CategoricalColumn", *items)
+
+
+def _guesses(guesses: Guesses) -> str:
+    items = []
+    if guesses.numbers:
+        centres = {
+            name: f"NumberGuess(centre={guess.centre!r}, spread={guess.spread!r})"
+            for name, guess in guesses.numbers.items()
+        }
+        items.append(f"numbers={_dictionary(centres)}")
+    for name, given in (("shares", guesses.shares), ("effects", guesses.effects)):
+        if given:
+            items.append(f"{name}={_dictionary({key: repr(value) for key, value in given.items()})}")
+    items.append(f"base_rate={guesses.base_rate!r}")
+    items += [f"correlation={guesses.correlation!r}"] if guesses.correlation else []
+    return _call("Guesses", *items, f"n_rows={guesses.n_rows!r}")
+
+
+def _assigned(**values: str | int | Decimal) -> str:
+    return "".join(f"{name} = {value!r}\n" for name, value in values.items())
+
+
+def _named(values: dict[str, Any]) -> list[str]:
+    return [f"{name}={value!r}" for name, value in values.items()]
+
+
+def _call(name: str, *items: str) -> str:
+    return _bracketed(f"{name}(", items, ")", last_comma=False)
+
+
+def _sequence(items: Iterable[str]) -> str:
+    listed = tuple(items)
+    return _bracketed("(", listed, ")", last_comma=len(listed) == 1)
+
+
+def _dictionary(items: dict[str, str]) -> str:
+    return _bracketed("{", tuple(f"{key!r}: {value}" for key, value in items.items()), "}", last_comma=False)
+
+
+def _bracketed(start: str, items: tuple[str, ...] | list[str], end: str, *, last_comma: bool) -> str:
+    """Items on one line where they fit, otherwise a line each, indented; no line break of theirs is inside a text."""
+    line = f"{start}{', '.join(items)}{',' if last_comma else ''}{end}"
+    if len(line) <= _WIDTH and "\n" not in line:
+        return line
+    body = "".join("".join(f"    {part}\n" for part in f"{item},".split("\n")) for item in items)
+    return f"{start}\n{body}{end}"

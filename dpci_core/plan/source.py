@@ -1,0 +1,96 @@
+"""Where a plan starts: a public or simulated set by name, or a table that is only declared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dpci_core.datasets import list_datasets, load, schema_of
+from dpci_core.errors import check_count
+from dpci_core.schema import Guesses, Records, Schema, simulate_twin
+
+DEFAULT_UNIT = "one row is one person"
+MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
+"""Characters of what people type."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PublicTable:
+    """A set that comes with the project or can be had by anybody: its key, and how many of its rows (default: all, of
+    the census its usual number)."""
+
+    key: str
+    n_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        schema_of(self.key)
+        if self.n_rows is None:
+            return
+        check_count(n_rows=self.n_rows)
+        most = next(info.max_rows for info in list_datasets() if info.key == self.key)
+        if self.n_rows > most:
+            raise ValueError(f"Expected n_rows={self.n_rows!r} <= {most}, the rows of {self.key!r}.")
+        object.__setattr__(self, "n_rows", int(self.n_rows))
+
+    @property
+    def schema(self) -> Schema:
+        """The declared columns."""
+        return schema_of(self.key)
+
+    @property
+    def unit(self) -> str:
+        """What a row is."""
+        return "one row is one record of the public set"
+
+    def records(self, features: int | tuple[str, ...] | None = None) -> Records:
+        """The records under the `schema` encoding."""
+        return load(self.key, encoding="schema", features=features, n_rows=self.n_rows)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeclaredTable:
+    """A table nobody has looked at: its declaration, guesses about it, and what one row is."""
+
+    schema: Schema
+    guesses: Guesses = field(default_factory=Guesses)
+    unit: str = DEFAULT_UNIT
+
+    def __post_init__(self) -> None:
+        for name, kind in (("schema", Schema), ("guesses", Guesses)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"Expected {name} to be {kind.__name__}, got {type(getattr(self, name)).__name__}.")
+        check_line(unit=self.unit)
+        self.guesses.check_against(self.schema)
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.unit))
+
+    def records(self, features: int | tuple[str, ...] | None = None) -> Records:
+        """The records of the simulated twin; no file is opened."""
+        return simulate_twin(self.schema, guesses=self.guesses, features=features)
+
+
+Source = PublicTable | DeclaredTable
+
+
+def check_text(**texts: object) -> None:
+    """Raise ValueError unless every value is a text that any file can hold, not longer than `MOST_TEXT`."""
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise ValueError(f"Expected {name} to be a text, got {type(text).__name__}.")
+        if len(text) > MOST_TEXT[name]:
+            raise ValueError(f"Expected {name} to have at most {MOST_TEXT[name]} characters, got {len(text)}.")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"Expected {name} to be readable text: half a character is in it.") from None
+
+
+def check_line(**texts: object) -> None:
+    """The same, for texts that stand on one line and say something."""
+    check_text(**texts)
+    for name, text in texts.items():
+        assert isinstance(text, str)
+        if not text.strip():
+            raise ValueError(f"Expected {name} to say something.")
+        if not text.isprintable():
+            raise ValueError(f"Expected {name} to be one line of readable characters.")
