@@ -1,4 +1,4 @@
-"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce NAME` and `compare`."""
+"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce`, `compare`, `plan` and `ledger`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
 from dpci_core.errors import check_count
+from dpci_core.ledger_command import add_ledger
 from dpci_core.plan_command import add_plan
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--json", action="store_true", help="print JSON for machines")
     compare.set_defaults(run=_compare)
     add_plan(rooms)
+    add_ledger(rooms)
     return parser
 
 

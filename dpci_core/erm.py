@@ -7,6 +7,7 @@ Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the const
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -193,6 +194,64 @@ def _step_length(
     while slope(high) < 0.0:
         high *= 2.0
     return float(brentq(slope, 0.0, high, xtol=1e-12 * high, rtol=1e-10))
+
+
+def rounding_of_sums(n_records: int) -> float:
+    """Return the largest relative error of a mean over n records, against the mean of the absolute values.
+
+    A sum of m numbers in any order errs by at most about m 2^-53 of the sum of their sizes; here rows are added within
+    a chunk, then chunks, then a few more operations. Twice that.
+    """
+    return (CHUNK_ROWS + n_records / CHUNK_ROWS + 16.0) * 2.0**-52
+
+
+def gradient_rounding(*, n_records: int, dim: int, condition: float, tilt_norm: float) -> float:
+    """Return the largest error of a computed gradient at any point where its norm is below 1, from public numbers.
+
+    Args:    condition: kappa = (t + 2c)/(2c).  tilt_norm: |b|, drawn without looking at the records.
+
+    At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the tilt and the penalty err by
+    `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times that enters the slopes.
+    """
+    reach = 2.0 + tilt_norm / n_records
+    return reach * (2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53)
+
+
+def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> int:
+    """Return K, after which gradient descent has reached the tolerance in exact arithmetic (`docs/release.md`)."""
+    return max(1, math.ceil(condition * (math.log(condition) + 2.0 * math.log(max(1.0, first_norm / tolerance)))))
+
+
+def solve_surely(
+    A: Array, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
+) -> Fit:
+    """Return the minimiser of J as `solve` does, and where that gives up by gradient descent, which always arrives.
+
+    In exact arithmetic this never raises, whatever the records: an abort would tell something about them. It is for the
+    release; 500 passes of Newton's method have been enough on every table tried.
+    Raises:  ConvergenceError if rounding keeps even descent from the tolerance.
+    Source:  docs/release.md, section 2.
+    """
+    try:
+        return solve(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+    except RuntimeError:  # also of the root finder in the line search
+        pass
+    return _descend(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+
+
+def _descend(A: Array, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float) -> Fit:
+    """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of convergence asks for."""
+    steepest = loss.max_curvature + 2.0 * regularization
+    first_norm = 1.0 + (0.0 if tilt is None else float(np.linalg.norm(tilt))) / len(A)
+    condition = steepest / (2.0 * regularization)
+    theta = np.zeros(A.shape[1])
+    for k in range(descent_passes(condition=condition, first_norm=first_norm, tolerance=tolerance) + 1):
+        gradient, _ = gradient_and_hessian(A, theta, loss=loss, regularization=regularization, tilt=tilt)
+        norm = float(np.linalg.norm(gradient))
+        if norm <= tolerance:
+            return Fit(theta, norm, norm / math.sqrt(2.0 * regularization), k)
+        theta = theta - gradient / steepest
+    raise ConvergenceError("Rounding keeps the solver from its tolerance.")
 
 
 def fit_moments(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import TypeGuard
 
@@ -28,6 +29,28 @@ class DataRejectedError(ValueError):
 
 class ConvergenceError(RuntimeError):
     """The solver could not reach its fixed tolerance; the message says what helps."""
+
+
+class LedgerError(ValueError):
+    """The ledger cannot do what was asked; the message says what to do. Nothing was booked."""
+
+
+class BudgetExceededError(LedgerError):
+    """A charge above what is left of a cap; both amounts are in the currency of the cap."""
+
+    def __init__(self, requested: Decimal, remaining: Decimal, *, symbol: str = "") -> None:
+        of = f"{symbol} " if symbol else ""
+        what_to_do = (
+            f"Choose a plan that costs at most {of}{remaining:f}."
+            if remaining > 0
+            else "Nothing further about these people can be released under this cap."
+        )
+        super().__init__(
+            f"This would cost {of}{requested:f}, but {of}{remaining:f} of the budget is left, and nothing was booked. "
+            f"{what_to_do}"
+        )
+        self.requested = requested
+        self.remaining = remaining
 
 
 def _is_real(value: object) -> TypeGuard[float]:

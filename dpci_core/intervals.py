@@ -118,7 +118,9 @@ def variance_of_rows(
         size = np.einsum("...ij,...ij->...i", rows, rows) / n_records**2
     else:
         size = np.broadcast_to(np.einsum("...ij,...ij->...i", contrasts, contrasts), sampling.shape)
-    zero = np.zeros_like(sampling)
+    added = np.zeros_like(sampling)
+    if noise.added_var > 0.0:
+        added = added + noise.added_var * np.einsum("...ij,...ij->...i", contrasts, contrasts)
     if noise.rate is not None:
-        return ErrorVariance(sampling, zero, size * (2.0 / noise.rate**2))
-    return ErrorVariance(sampling, size * noise.variance(rows.shape[-1]), zero)
+        return ErrorVariance(sampling, added, size * (2.0 / noise.rate**2))
+    return ErrorVariance(sampling, size * noise.variance(rows.shape[-1]) + added, np.zeros_like(sampling))

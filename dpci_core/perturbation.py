@@ -5,6 +5,7 @@ Both train on A, the rows y_i x_i of checked records, and are private for replac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,28 +15,34 @@ from dpci_core.design import Definition, Design
 from dpci_core.erm import Fit, solve
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import PureDP, to_float_down
+from dpci_core.randomness import Source, SystemSource
 from dpci_core.sensitivity import (
     gaussian_objective_sd,
     objective_noise_rate,
     output_noise_rate,
     output_noise_sd,
+    output_sensitivity,
     smallest_gaussian_regularization,
     smallest_regularization,
 )
 
 Array = npt.NDArray[np.float64]
+Solver = Callable[..., Fit]
+"""`erm.solve`, or another function of its arguments that returns a minimiser."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelNoise:
-    """The public law of the noise that protects the coefficients; exactly one of the two is set.
+    """The public law of the noise that protects the coefficients; exactly one of the first two is set.
 
     rate: of spherical Laplace noise in R^p.  sd: of Gaussian noise per coordinate.  The noise is the tilt b of the
     objective (scale of the sum over records) or the vector added to the minimiser, depending on the mechanism.
+    added_var: variance of a coordinate of what a release adds to the minimiser besides, to hide the solver's error.
     """
 
     rate: float | None = None
     sd: float | None = None
+    added_var: float = 0.0
 
     def variance(self, dim: int) -> float:
         """Variance of one coordinate."""
@@ -57,12 +64,21 @@ class ModelNoise:
         assert self.sd is not None
         return self.sd
 
-    def sample(self, dim: int, rng: np.random.Generator) -> Array:
+    def sample(self, dim: int, rng: Source) -> Array:
         """One draw, shape (dim,)."""
         if self.rate is not None:
             return sample_spherical_laplace(dim, rate=self.rate, rng=rng)
         assert self.sd is not None
         return sample_gaussian(dim, sd=self.sd, rng=rng)
+
+    def add_to(self, values: Array, rng: Source, *, sensitivity: float, amount: float) -> Array:
+        """values (dim,) plus one draw: amount-DP or amount-zCDP for this L2 sensitivity if the scale is right.
+
+        Gaussian noise of a release is sampled exactly, and its scale checked against both numbers.
+        """
+        if self.sd is not None and isinstance(rng, SystemSource):
+            return rng.add_gaussian(values, sd=self.sd, sensitivity=sensitivity, rho=amount)
+        return values + self.sample(len(values), rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +90,10 @@ class PerturbedModel:
     fit: Fit
 
 
-def model_noise(design: Design, n_records: int) -> ModelNoise:
+def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) -> ModelNoise:
     """Return the law of the noise of a design on n records.
 
+    Args:    solver_error: for output perturbation, what inexact solutions add to its sensitivity.
     Raises:  InfeasibleDesignError if c is too small for objective perturbation.
     Source:  WKL Algorithm 1 (objective; a rho budget runs it at epsilon = sqrt(2 rho)) and Algorithm 4 (output);
              own for a Gaussian tilt.
@@ -92,8 +109,9 @@ def model_noise(design: Design, n_records: int) -> ModelNoise:
         return ModelNoise(rate=rate)
     amount = to_float_down(design.budget.model)
     if isinstance(design.budget, PureDP):
-        return ModelNoise(rate=output_noise_rate(epsilon=amount, n_records=n_records, regularization=c))
-    return ModelNoise(sd=output_noise_sd(rho=amount, n_records=n_records, regularization=c))
+        rate = output_noise_rate(epsilon=amount, n_records=n_records, regularization=c, solver_error=solver_error)
+        return ModelNoise(rate=rate)
+    return ModelNoise(sd=output_noise_sd(rho=amount, n_records=n_records, regularization=c, solver_error=solver_error))
 
 
 def smallest_regularization_of(design: Design, n_records: int) -> float:
@@ -104,7 +122,7 @@ def smallest_regularization_of(design: Design, n_records: int) -> float:
     return smallest_regularization(epsilon=design.objective_epsilon, n_records=n_records, loss=design.loss)
 
 
-def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+def perturb_objective(A: Array, *, design: Design, rng: Source, solver: Solver = solve) -> PerturbedModel:
     """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1] or Gaussian (own).
 
     Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP; rho-zCDP
@@ -112,18 +130,25 @@ def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> 
     """
     noise = model_noise(design, len(A))
     tilt = noise.sample(A.shape[1], rng)
-    fit = solve(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
+    fit = solver(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
     return PerturbedModel(fit.theta, noise, fit)
 
 
-def perturb_output(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+def perturb_output(
+    A: Array, *, design: Design, rng: Source, solver: Solver = solve, solver_error: float = 0.0
+) -> PerturbedModel:
     """Add noise to the minimiser, whose L2 sensitivity is 1/(nc) [WKL Algorithm 4; CMS Algorithm 1].
+
+    Args:    solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity.
 
     Privacy: `budget.model` in the definition of the design.
     """
-    noise = model_noise(design, len(A))
-    fit = solve(A, loss=design.loss, regularization=design.regularization)
-    return PerturbedModel(fit.theta + noise.sample(A.shape[1], rng), noise, fit)
+    n, c = len(A), design.regularization
+    noise = model_noise(design, n, solver_error=solver_error)
+    fit = solver(A, loss=design.loss, regularization=c)
+    sensitivity = output_sensitivity(n_records=n, regularization=c, solver_error=solver_error)
+    amount = to_float_down(design.budget.model)
+    return PerturbedModel(noise.add_to(fit.theta, rng, sensitivity=sensitivity, amount=amount), noise, fit)
 
 
 def train_private(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from dpci_core.design import Definition, Design
-from dpci_core.erm import moments_at
+from dpci_core.erm import moments_at, rounding_of_sums
 from dpci_core.errors import check_choice
 from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import to_float_down
+from dpci_core.randomness import Source, SystemSource
 from dpci_core.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
 
 Array = npt.NDArray[np.float64]
@@ -112,7 +113,7 @@ def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float
     return gaussian_sd(sensitivity=sensitivity, rho=amount)
 
 
-def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric: bool = False) -> Array:
+def unit_noise(p: int, *, kind: Definition, rng: Source, symmetric: bool = False) -> Array:
     """Return (p, p) noise of scale 1, spherical Laplace or Gaussian.
 
     Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
@@ -130,13 +131,24 @@ def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric:
         noise = sample_spherical_laplace(dim, rate=1.0, rng=rng)
     else:
         noise = sample_gaussian(dim, sd=1.0, rng=rng)
+    return _matrix_of(noise, p, symmetric)
+
+
+def _matrix_of(vector: Array, p: int, symmetric: bool) -> Array:
+    """The matrix (p, p) with these coordinates: all entries, or the isometric ones of a symmetric matrix."""
     if not symmetric:
-        return noise.reshape(p, p)
+        return vector.reshape(p, p)
     matrix = np.zeros((p, p))
-    above = np.triu_indices(p, 1)
-    matrix[np.diag_indices(p)] = noise[:p]
-    matrix[above] = noise[p:] / math.sqrt(2.0)
+    matrix[np.diag_indices(p)] = vector[:p]
+    matrix[np.triu_indices(p, 1)] = vector[p:] / math.sqrt(2.0)
     return np.asarray(matrix + np.triu(matrix, 1).T)
+
+
+def _coordinates(matrix: Array, symmetric: bool) -> Array:
+    """The inverse of `_matrix_of`; it keeps the Frobenius norm."""
+    if not symmetric:
+        return matrix.reshape(-1)
+    return np.concatenate([np.diagonal(matrix), math.sqrt(2.0) * matrix[np.triu_indices(len(matrix), 1)]])
 
 
 @lru_cache(maxsize=128)
@@ -163,24 +175,41 @@ def private_matrix(
     amount: float,
     kind: Definition,
     floor: float,
-    rng: np.random.Generator,
+    rng: Source,
     symmetric: bool = False,
 ) -> PrivateMatrix:
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
     Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).  symmetric: as for `unit_noise`.
-    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing.
+    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing. Gaussian noise of a
+             release is sampled exactly.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
     """
     scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
-    noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
-    noisy = symmetrise(matrix + noise)
+    if kind == "zcdp" and isinstance(rng, SystemSource):
+        exact = rng.add_gaussian(_coordinates(matrix, symmetric), sd=scale, sensitivity=sensitivity, rho=amount)
+        noisy = symmetrise(_matrix_of(exact, len(matrix), symmetric))
+    else:
+        noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
+        noisy = symmetrise(matrix + noise)
     floored = floor_eigenvalues(noisy, floor)
     return PrivateMatrix(noisy, floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
 
 
-def release_moments(A: Array, theta_priv: Array, *, design: Design, rng: np.random.Generator) -> PrivateMoments:
+def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> float:
+    """Return what floating point may add to the Frobenius sensitivity of H and of S at a released theta.
+
+    Each is a sum over records, computed with a relative error of at most `rounding_of_sums` against the sum of the
+    absolute values, so two tables can differ by twice that; the public terms 2cI and 4c^2 theta theta' count too.
+    """
+    p, two_c = len(theta_priv), 2.0 * design.regularization
+    largest = max(design.loss.max_curvature, design.loss.max_squared_slope(math.inf))
+    size = largest + two_c * math.sqrt(p) + two_c**2 * float(theta_priv @ theta_priv)
+    return 2.0 * rounding_of_sums(n_records) * size
+
+
+def release_moments(A: Array, theta_priv: Array, *, design: Design, rng: Source) -> PrivateMoments:
     """Release H and S at the already released theta_priv.
 
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of theta_priv, on which
@@ -189,7 +218,10 @@ def release_moments(A: Array, theta_priv: Array, *, design: Design, rng: np.rand
     H, S = moments_at(A, theta_priv, loss=design.loss, regularization=design.regularization)
     n = len(A)
     radius = float(np.linalg.norm(theta_priv))
-    laws = hessian_noise(design, n), covariance_noise(design, n, radius)
+    laws = [hessian_noise(design, n), covariance_noise(design, n, radius)]
+    if isinstance(rng, SystemSource):
+        rounding = rounding_allowance(design, theta_priv, n)
+        laws = [replace(law, sensitivity=law.sensitivity + rounding) for law in laws]
     hessian, covariance = (
         private_matrix(
             matrix,

@@ -106,10 +106,18 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     return _up(2.0 / math.sqrt(2.0 * left))
 
 
-def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) -> float:
+def output_sensitivity(*, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
+    """Return 1/(nc), the L2 sensitivity of the minimiser [CMS Corollary 8], plus that of the solver's error."""
+    check_positive(regularization=regularization)
+    check_count(n_records=n_records)
+    return (1.0 / (n_records * regularization) + solver_error) * (1.0 + 2.0**-51)
+
+
+def output_noise_rate(*, epsilon: float, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
     """Return the rate n c epsilon of the spherical Laplace noise for output perturbation.
 
-    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c).
+    Args:    solver_error: how far apart the errors of two solutions can be, tau/c in a release.
+    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c), plus `solver_error`.
     Source:  WKL Algorithm 4, line 3; CMS Corollary 8.
 
     >>> round(output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01), 12)
@@ -117,18 +125,20 @@ def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) 
     """
     check_positive(epsilon=epsilon, regularization=regularization)
     check_count(n_records=n_records)
-    return _down(n_records * regularization * epsilon)
+    nc = n_records * regularization
+    return _down(nc * epsilon / (1.0 + nc * solver_error))
 
 
-def output_noise_sd(*, rho: float, n_records: int, regularization: float) -> float:
+def output_noise_sd(*, rho: float, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
     """Return the standard deviation 1/(n c sqrt(2 rho)) of the Gaussian noise for output perturbation.
 
-    Privacy: rho-zCDP, replace-one neighbours.
+    Privacy: rho-zCDP, replace-one neighbours; `solver_error` as for `output_noise_rate`.
     Source:  WKL Algorithm 4, line 6; BS16 Prop. 1.6.
     """
     check_positive(rho=rho, regularization=regularization)
     check_count(n_records=n_records)
-    return _up(1.0 / (n_records * regularization * math.sqrt(2.0 * rho)))
+    nc = n_records * regularization
+    return _up((1.0 + nc * solver_error) / (nc * math.sqrt(2.0 * rho)))
 
 
 def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> float:

@@ -41,10 +41,7 @@ def encode(
     """
     names = schema.select(features)
     columns = schema.columns_of(names)
-    X, notes = design_matrix(frame, columns, names, is_scaled=True)
-    scale = NORM_MARGIN / math.sqrt(2.0 * len(columns))
-    X *= scale
-    X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+    X, notes = scaled_matrix(frame, columns, names)
     y = target_signs(frame, schema)
     if np.all(y == y[0]):
         notes = (*notes, "Every record is of the same class: the fit says little about the features.")
@@ -55,20 +52,35 @@ def encode(
         encoding="schema",
         source=source,
         title=title,
-        to_original=_to_original(columns, names, scale),
+        to_original=_to_original(columns, names),
         notes=notes,
     )
+
+
+def scale_of(columns: tuple[Column, ...]) -> float:
+    """1 / (B sqrt 2) for the source columns used, by the margin against rounding."""
+    return NORM_MARGIN / math.sqrt(2.0 * len(columns))
+
+
+def scaled_matrix(
+    frame: pd.DataFrame, columns: tuple[Column, ...], names: tuple[str, ...]
+) -> tuple[Array, tuple[str, ...]]:
+    """Return X (n, p) with row norms at most 1, the constant last, and notes on mapped values."""
+    X, notes = design_matrix(frame, columns, names, is_scaled=True)
+    X *= scale_of(columns)
+    X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+    return X, notes
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
     """Return the L of `Records.to_original` from the declaration alone: original units are L @ theta."""
     names = schema.select(features)
-    columns = schema.columns_of(names)
-    return _to_original(columns, names, NORM_MARGIN / math.sqrt(2.0 * len(columns)))
+    return _to_original(schema.columns_of(names), names)
 
 
-def _to_original(columns: tuple[Column, ...], names: tuple[str, ...], scale: float) -> Array:
+def _to_original(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
     """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every column's centring."""
+    scale = scale_of(columns)
     L = np.zeros((len(names) + 1, len(names) + 1))
     L[-1, -1] = NORM_MARGIN / math.sqrt(2.0)
     numeric = {column.name: column for column in columns if isinstance(column, NumericColumn)}

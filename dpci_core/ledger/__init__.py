@@ -1,0 +1,48 @@
+"""The budget ledger: a cap for each group of people, every charge, sealed so that changes show; see docs/ledger.md.
+
+It holds names, amounts, hashes of declarations and of published results. Nothing in it is computed from private
+records.
+"""
+
+from dpci_core.errors import BudgetExceededError, LedgerError
+from dpci_core.ledger.amounts import Cap, Cost, as_text, price
+from dpci_core.ledger.books import Account, Charge
+from dpci_core.ledger.entries import NO_HEAD, Entry
+from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, safe_cell
+from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
+from dpci_core.ledger.problems import (
+    LedgerBusyError,
+    LedgerDamagedError,
+    SamePeopleQuestionError,
+    SchemaChangedError,
+    UnknownDatasetError,
+)
+from dpci_core.ledger.verify import RecordedHead, Verification
+
+__all__ = [
+    "KEY_VARIABLE",
+    "NO_HEAD",
+    "PATH_VARIABLE",
+    "Account",
+    "BudgetExceededError",
+    "Cap",
+    "Charge",
+    "Cost",
+    "Entry",
+    "Ledger",
+    "LedgerBusyError",
+    "LedgerDamagedError",
+    "LedgerError",
+    "RecordedHead",
+    "SamePeopleQuestionError",
+    "SchemaChangedError",
+    "UnknownDatasetError",
+    "Verification",
+    "account_row",
+    "as_csv",
+    "as_text",
+    "charge_row",
+    "entry_row",
+    "price",
+    "safe_cell",
+]

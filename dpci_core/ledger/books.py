@@ -1,0 +1,236 @@
+"""Accounts and charges as the entries tell them: read from the first entry to the last, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Literal
+
+from dpci_core.errors import LedgerError
+from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact_sum, price
+from dpci_core.ledger.entries import Entry
+from dpci_core.ledger.names import name_key
+from dpci_core.ledger.problems import LedgerDamagedError, SchemaChangedError, UnknownDatasetError
+
+State = Literal["booked", "done", "failed"]
+People = Literal["first", "other", "same"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Charge:
+    """One booking. It is spent from the moment it stands, whether or not a result came of it.
+
+    charge_id: its sequence in the ledger.  spent: the cost in the currency of the cap.  state: "booked" (running, or
+    broken off), "done", "failed".  head: of the ledger right after the newest entry about this charge.
+    is_new: whether this very call booked it; False where the request was known.
+    """
+
+    charge_id: int
+    account_id: int
+    dataset: str
+    schema_hash: str
+    state: State
+    cost: Cost
+    spent: Decimal
+    purpose: str
+    plan_hash: str
+    person: str
+    request_id: str
+    booked_at: str
+    head: str
+    ended_at: str | None = None
+    result_hash: str | None = None
+    reason: str | None = None
+    is_new: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """A data set with one schema, and what is left of its cap; accounts of the same people share a cap.
+
+    people: "first" of its ledger, "other" than in every account before (declared so), or the "same" as in another.
+    pool_id: the account that holds the cap.  spent, remaining, n_charges: of the whole pool.
+    """
+
+    account_id: int
+    dataset: str
+    schema_hash: str
+    unit: str
+    cap: Cap
+    people: People
+    same_people_as: str | None
+    pool_id: int
+    person: str
+    created_at: str
+    head: str
+    spent: Decimal = Decimal(0)
+    n_charges: int = 0
+
+    @property
+    def remaining(self) -> Decimal:
+        """What may still be spent, in the currency of the cap."""
+        return exact_difference(self.cap.amount, self.spent)
+
+
+@dataclass(slots=True)
+class Books:
+    """The state after some entries; `add` reads one more and refuses what no correct program writes."""
+
+    _accounts: dict[int, Account] = field(default_factory=dict)
+    charges: dict[int, Charge] = field(default_factory=dict)
+    by_request: dict[str, int] = field(default_factory=dict)
+    _spent: dict[int, Decimal] = field(default_factory=dict)
+    _n_charges: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Books:
+        """Read all entries."""
+        books = cls()
+        for entry in entries:
+            books.add(entry)
+        return books
+
+    def add(self, entry: Entry) -> None:
+        """Read one more entry."""
+        try:
+            {"account": self._open, "booked": self._book, "done": self._end, "failed": self._end}[entry.kind](entry)
+        except LedgerDamagedError:
+            raise
+        except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            raise LedgerDamagedError(f"Entry {entry.sequence} cannot be right ({type(error).__name__}).") from None
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """Every account with what its pool has spent."""
+        return tuple(map(self._with_totals, self._accounts.values()))
+
+    def named(self, dataset: str) -> tuple[Account, ...]:
+        """The accounts of this name, oldest first; small differences in writing do not make another name."""
+        key = name_key(dataset)
+        found = [account for account in self._accounts.values() if name_key(account.dataset) == key]
+        return tuple(map(self._with_totals, found))
+
+    def pool(self, dataset: str) -> Account:
+        """The oldest account of this name: with every other one of the name it shares the cap."""
+        found = self.named(dataset)
+        if not found:
+            known = ", ".join(dict.fromkeys(repr(account.dataset) for account in self._accounts.values()))
+            raise UnknownDatasetError(
+                f"The ledger has no data set {dataset!r}; it has {known or 'none yet'}. Create it first."
+            )
+        return found[0]
+
+    def account(self, dataset: str, schema_hash: str) -> Account:
+        """The account of a name and a schema."""
+        first = self.pool(dataset)
+        for account in self.named(dataset):
+            if account.schema_hash == schema_hash:
+                return account
+        raise SchemaChangedError(first.dataset, schema_hash)
+
+    def of_pool(self, pool_id: int) -> tuple[Charge, ...]:
+        """The charges on one cap, oldest first."""
+        return tuple(c for c in self.charges.values() if self._accounts[c.account_id].pool_id == pool_id)
+
+    def _with_totals(self, account: Account) -> Account:
+        """The exact sum of every charge on the pool, whatever its state."""
+        pool_id = account.pool_id
+        return replace(account, spent=self._spent[pool_id], n_charges=self._n_charges[pool_id])
+
+    def _open(self, entry: Entry) -> None:
+        pool_id, other = entry.sequence, None
+        if entry.people == "same":
+            other = self._accounts[_number(entry.account)]
+            pool_id = other.pool_id
+        cap = Cap(
+            definition=entry.cap_definition,  # type: ignore[arg-type]
+            amount=Decimal(_text(entry.cap_amount)),
+            epsilon=None if entry.cap_epsilon is None else Decimal(entry.cap_epsilon),
+            delta=None if entry.cap_delta is None else Decimal(entry.cap_delta),
+        )
+        if other is not None and cap != other.cap:
+            raise LedgerDamagedError(f"Entry {entry.sequence} gives the same people another cap.")
+        self._spent.setdefault(pool_id, Decimal(0))
+        self._n_charges.setdefault(pool_id, 0)
+        self._accounts[entry.sequence] = Account(
+            account_id=entry.sequence,
+            dataset=_text(entry.dataset),
+            schema_hash=_text(entry.schema_hash),
+            unit=_text(entry.unit),
+            cap=cap,
+            people=_text(entry.people),  # type: ignore[arg-type]
+            same_people_as=None if other is None else other.dataset,
+            pool_id=pool_id,
+            person=_text(entry.person),
+            created_at=entry.written_at,
+            head=entry.head,
+        )
+
+    def _book(self, entry: Entry) -> None:
+        account = self._accounts[_number(entry.account)]
+        cost = cost_of(entry)
+        spent = price(account.cap, cost)
+        if as_text(spent) != entry.spent:
+            raise LedgerDamagedError(f"Entry {entry.sequence} takes another amount out of the cap than its cost.")
+        if spent > self._with_totals(account).remaining:
+            raise LedgerDamagedError(f"Entry {entry.sequence} spends more than was left.")
+        if entry.request_id in self.by_request:
+            raise LedgerDamagedError(f"Entry {entry.sequence} books a request for the second time.")
+        self.by_request[_text(entry.request_id)] = entry.sequence
+        self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
+        self._n_charges[account.pool_id] += 1
+        self.charges[entry.sequence] = Charge(
+            charge_id=entry.sequence,
+            account_id=account.account_id,
+            dataset=account.dataset,
+            schema_hash=account.schema_hash,
+            state="booked",
+            cost=cost,
+            spent=spent,
+            purpose=_text(entry.purpose),
+            plan_hash=_text(entry.plan_hash),
+            person=_text(entry.person),
+            request_id=_text(entry.request_id),
+            booked_at=entry.written_at,
+            head=entry.head,
+        )
+
+    def _end(self, entry: Entry) -> None:
+        charge = self.charges[_number(entry.charge)]
+        if charge.state != "booked":
+            raise LedgerDamagedError(f"Entry {entry.sequence} ends a charge that had ended.")
+        self.charges[charge.charge_id] = replace(
+            charge,
+            state=entry.kind,  # type: ignore[arg-type]
+            ended_at=entry.written_at,
+            result_hash=entry.result_hash,
+            reason=entry.reason,
+            head=entry.head,
+        )
+
+
+def lines_text(cost: Cost) -> str:
+    """The lines of a cost as JSON."""
+    return json.dumps([[name, as_text(amount)] for name, amount in cost.lines], ensure_ascii=False)
+
+
+def cost_of(entry: Entry) -> Cost:
+    """The cost that a booking states."""
+    if entry.cost_definition is None or entry.cost_amount is None or entry.cost_lines is None:
+        raise LedgerError(f"Entry {entry.sequence} has no cost.")
+    lines = [(str(name), str(amount)) for name, amount in json.loads(entry.cost_lines)]
+    return Cost(definition=entry.cost_definition, amount=entry.cost_amount, lines=lines)  # type: ignore[arg-type]
+
+
+def _text(value: str | None) -> str:
+    if value is None:
+        raise ValueError
+    return value
+
+
+def _number(value: int | None) -> int:
+    if value is None:
+        raise ValueError
+    return value

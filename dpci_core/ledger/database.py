@@ -1,0 +1,235 @@
+"""One connection per operation: open, lock, check what the file is, do, commit; every failure becomes a sentence."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpci_core.errors import LedgerError
+from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
+from dpci_core.ledger.key import sync_folder
+from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
+from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
+
+SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF")
+"""Of every connection that writes: references are checked, and what is committed has reached the disk."""
+_PAUSE_SECONDS = 0.01
+_HEADER = b"SQLite format 3\0"
+"""SQLite itself would take a shorter file of anything for an empty database, and write over it."""
+_DAMAGED = (
+    "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup back, and compare it "
+    "with your records: `python -m dpci_core ledger verify --against release.json ...`."
+)
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries ORDER BY sequence"
+_GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+_INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The file of a ledger; it exists from the first write on."""
+
+    path: Path
+    busy_seconds: float
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """A read-only view of one moment, None where there is no ledger yet."""
+        with _in_words(self.path):
+            if not self._exists():
+                yield None
+                return
+            with closing(self._connect_to_read()) as connection:
+                yield connection if _version(connection, self.path) else None
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A connection that alone may write; it commits at the end, or leaves no trace after any exception."""
+        with _in_words(self.path):
+            self._make_file()
+            with closing(self._connect("rw")) as connection:
+                _version(connection, self.path)  # before anything is changed, should it be somebody else's file
+                for setting in SETTINGS:
+                    connection.execute(setting)
+                self._begin(connection)
+                try:
+                    _migrate(connection, self.path)
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+
+    def _exists(self) -> bool:
+        if self.path.is_dir():
+            raise LedgerError(f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER.")
+        if not self.path.exists():
+            return False
+        with self.path.open("rb") as file:
+            if (begin := file.read(len(_HEADER))) not in (b"", _HEADER):
+                raise LedgerDamagedError(
+                    _DAMAGED.format(path=self.path, what=f"it begins with {len(begin)} other bytes")
+                )
+        return True
+
+    def _make_file(self) -> None:
+        """An empty file that its owner alone can read, and the folder around it; SQLite fills it."""
+        if self._exists():
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):  # another process was faster
+            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            sync_folder(self.path.parent)
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        """A view that nobody else's writing moves.
+
+        In a folder where nothing can be written SQLite cannot share a write-ahead log; where there is none, nobody is
+        writing either, and the file can be read as it is.
+        """
+        try:
+            return self._begin_to_read("ro")
+        except sqlite3.OperationalError as error:
+            log = self.path.with_name(self.path.name + "-wal")
+            if not _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or log.exists():
+                raise
+            return self._begin_to_read("ro&immutable=1")
+
+    def _begin_to_read(self, mode: str) -> sqlite3.Connection:
+        connection = self._connect(mode)
+        try:
+            connection.execute("BEGIN")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{self.path.as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=self.busy_seconds
+        )
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Take the write lock; SQLite does not wait by itself while another process turns the write-ahead log on."""
+        deadline = time.monotonic() + self.busy_seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not _name(error).startswith("SQLITE_BUSY") or time.monotonic() >= deadline:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+
+
+def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
+    """Every entry in order."""
+    return from_rows(connection.execute(_SELECT).fetchall())
+
+
+def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
+    """Add one entry to the open transaction."""
+    connection.execute(_INSERT, [getattr(entry, name) for name in COLUMNS])
+
+
+def changed_guards(connection: sqlite3.Connection) -> list[str]:
+    """A sentence for each table, index, trigger or view that is not as this program makes it, and for damaged pages.
+
+    A trigger that was added could change what others write, so it counts; an added view or table does not.
+    """
+    state = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    problems = [] if state == "ok" else [f"The database is damaged ({state})."]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for statement in (s for step in MIGRATIONS[:version] for s in step):
+            fresh.execute(statement)
+        wanted, found = (dict(c.execute(_GUARDS).fetchall()) for c in (fresh, connection))
+    problems += [
+        f"The {name} of the database was removed or changed." for name in wanted if found.get(name) != wanted[name]
+    ]
+    added = [name for name in found if name not in wanted and name.startswith("trigger ")]
+    return problems + [f"The {name} was added to the database." for name in added]
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the ledger, 0 for an empty file; anything else than a ledger is refused."""
+    number = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if (number, version, n_tables) == (0, 0, 0):
+        return 0
+    if number != APPLICATION_ID or not n_tables or version < 1:
+        raise LedgerDamagedError(
+            f"{path} is a database, but not a ledger; it was left as it is. Name the ledger's own file."
+        )
+    if version > len(MIGRATIONS):
+        raise LedgerError(
+            f"{path} was written by a newer version of this program (ledger version {version}, known here: "
+            f"{len(MIGRATIONS)}). Update the program; the ledger was left as it is."
+        )
+    return int(version)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the database to the newest version inside the open transaction."""
+    version = _version(connection, path)
+    for step in MIGRATIONS[version:]:
+        for statement in step:
+            connection.execute(statement)
+    if version < len(MIGRATIONS):
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _name(error: sqlite3.Error) -> str:
+    """SQLite's own name of what went wrong, empty where Python raised."""
+    return str(getattr(error, "sqlite_errorname", ""))
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system raise into one sentence that says what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _sentence(_name(error), path) from None
+    except UnicodeError:  # damaged bytes that SQLite quotes in its message
+        raise LedgerDamagedError(_DAMAGED.format(path=path, what="unreadable text")) from None
+    except OSError as error:
+        raise LedgerError(
+            f"The ledger {path} cannot be opened ({error.strerror}), and nothing was booked. Choose a file in a folder "
+            f"you may write to, for example with DPCI_LEDGER."
+        ) from None
+
+
+def _sentence(name: str, path: Path) -> LedgerError:
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LedgerBusyError(
+            f"Another process is writing to the ledger {path}, and nothing was booked. Close other programs that have "
+            f"it open, then try again."
+        )
+    if name.startswith("SQLITE_FULL"):
+        return LedgerError(f"The disk of the ledger {path} is full, and nothing was booked. Free space and try again.")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
+        return LedgerError(
+            f"The ledger {path} can only be read, and nothing was booked. Ask its owner for the right to write."
+        )
+    if name.startswith("SQLITE_CANTOPEN"):
+        return LedgerError(
+            f"The ledger {path} cannot be opened, and nothing was booked. Choose a file in a folder you may write to, "
+            f"for example with DPCI_LEDGER."
+        )
+    if name.startswith("SQLITE_IOERR"):
+        return LedgerError(
+            f"The disk failed while the ledger {path} was used, and nothing more was done. Check the disk, then run "
+            f"`python -m dpci_core ledger verify`."
+        )
+    return LedgerDamagedError(_DAMAGED.format(path=path, what=name or "unreadable text"))

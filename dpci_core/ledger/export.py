@@ -1,0 +1,89 @@
+"""Accounts, charges and entries as plain rows, for JSON and for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from dpci_core.ledger.amounts import as_text
+from dpci_core.ledger.books import Account, Charge
+from dpci_core.ledger.entries import Entry
+
+Row = dict[str, str | int | None]
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""A spreadsheet may take a cell that begins so for a formula, the wide forms included."""
+
+
+def account_row(account: Account) -> Row:
+    """An account with what its people have spent and what is left, exact amounts as text."""
+    cap = account.cap
+    return {
+        "account": account.account_id,
+        "dataset": account.dataset,
+        "schema_hash": account.schema_hash,
+        "unit": account.unit,
+        "currency": cap.symbol,
+        "cap": as_text(cap.amount),
+        "declared_epsilon": None if cap.epsilon is None else as_text(cap.epsilon),
+        "declared_delta": None if cap.delta is None else as_text(cap.delta),
+        "spent": as_text(account.spent),
+        "remaining": as_text(account.remaining),
+        "charges": account.n_charges,
+        "people": account.people,
+        "same_people_as": account.same_people_as,
+        "shares_the_cap_of_account": account.pool_id,
+        "person": account.person,
+        "created_at": account.created_at,
+    }
+
+
+def charge_row(charge: Charge) -> Row:
+    """A charge with its parts in one text, exact amounts as text."""
+    return {
+        "charge": charge.charge_id,
+        "dataset": charge.dataset,
+        "schema_hash": charge.schema_hash,
+        "state": charge.state,
+        "currency": charge.cost.symbol,
+        "cost": as_text(charge.cost.amount),
+        "lines": "; ".join(f"{name} {as_text(amount)}" for name, amount in charge.cost.lines),
+        "spent_of_cap": as_text(charge.spent),
+        "purpose": charge.purpose,
+        "person": charge.person,
+        "booked_at": charge.booked_at,
+        "ended_at": charge.ended_at,
+        "plan_hash": charge.plan_hash,
+        "result_hash": charge.result_hash,
+        "reason": charge.reason,
+        "request_id": charge.request_id,
+        "head": charge.head,
+    }
+
+
+def entry_row(entry: Entry) -> Row:
+    """An entry as it stands in the database."""
+    return asdict(entry)
+
+
+def as_csv(rows: Sequence[Mapping[str, str | int | None]]) -> str:
+    """Rows of the same columns as CSV that no spreadsheet takes for formulas; empty text for no rows."""
+    if not rows:
+        return ""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows([safe_cell(value) for value in row.values()] for row in rows)
+    return out.getvalue()
+
+
+def safe_cell(value: str | int | None) -> str | int | None:
+    """A cell that stays text in a spreadsheet: one that could be a formula gets an apostrophe in front.
+
+    >>> safe_cell("=1+1"), safe_cell(" -2"), safe_cell(-2), safe_cell("age")
+    ("'=1+1", "' -2", -2, 'age')
+    """
+    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
+        return f"'{value}"
+    return value

@@ -1,0 +1,319 @@
+"""The budget ledger of this machine or team: what was allowed, what was spent, and a seal on every line."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import platformdirs
+
+from dpci_core.errors import BudgetExceededError, LedgerError
+from dpci_core.ledger.amounts import Cap, Cost, as_text, price
+from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
+from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
+from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
+from dpci_core.ledger.key import Key, make_key, read_key
+from dpci_core.ledger.names import dataset_name, name_key, one_line
+from dpci_core.ledger.people import check_declared, shared_account, shared_cap
+from dpci_core.ledger.problems import LedgerDamagedError
+from dpci_core.ledger.verify import (
+    RecordedHead,
+    Verification,
+    broken_seal,
+    check_entries,
+    clock_remarks,
+    missing_heads,
+)
+
+PATH_VARIABLE = "DPCI_LEDGER"
+"""Environment variable: the file of the ledger; default in the user's data folder."""
+KEY_VARIABLE = "DPCI_LEDGER_KEY"
+"""Environment variable: the file of its key; default beside the ledger, with .key after its name."""
+BUSY_SECONDS = 15.0
+"""How long to wait while another process writes."""
+
+
+def utc_now() -> datetime:
+    """The time on the clock of this machine."""
+    return datetime.now(UTC)
+
+
+class Ledger:
+    """Caps and charges in one file; every method is one whole operation, safe beside other threads and processes.
+
+    Args:    path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder.  It and its key come
+             into being at the first write.  key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
+             clock: gives the time of entries.  read_only: refuse to write.  busy_seconds: patience with other writers.
+    Privacy: what is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on a ledger
+             whose seals do not hold.
+    Raises:  LedgerError from every method, with what to do; after it, nothing of that operation stands.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        key_path: Path | None = None,
+        clock: Callable[[], datetime] = utc_now,
+        read_only: bool = False,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> None:
+        self.path = _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
+        beside = self.path.with_name(self.path.name + ".key")
+        self.key_path = _place(key_path, KEY_VARIABLE) or beside
+        if self.key_path == self.path:
+            raise LedgerError(f"The ledger and its key cannot be the same file {self.path}. Name another one.")
+        self.read_only = read_only
+        self._clock = clock
+        self._database = Database(self.path, busy_seconds)
+
+    def create_dataset(
+        self,
+        name: str,
+        *,
+        schema_hash: str,
+        cap: Cap | None,
+        unit: str,
+        person: str,
+        same_people_as: str | None = None,
+        other_people: bool = False,
+    ) -> Account:
+        """Return a new account; the same people share the cap they already have.
+
+        Args:    cap: the most that may ever be spent; None or the same again with `same_people_as`.
+                 unit: whom one row stands for, in words.  person: who declares this.
+                 same_people_as: the data set that has some or all of these people already.
+                 other_people: says that no data set of this ledger has any of them.
+        Raises:  SamePeopleQuestionError where the ledger has data sets and neither of the two was given.
+        """
+        name = dataset_name(name)
+        schema_hash, unit = one_line(schema_hash, name="schema_hash"), one_line(unit, name="unit")
+        person = one_line(person, name="person")
+        if cap is not None:
+            check_declared(cap)
+        with self._writing() as page:
+            other = shared_account(page.books, name, schema_hash, same_people_as, other_people)
+            if other is not None:
+                cap = shared_cap(other, cap, unit)
+            if cap is None:
+                raise LedgerError(f"The data set {name!r} needs a cap: the most that may ever be spent on its people.")
+            people: People = "same" if other else "other" if page.books.accounts else "first"
+            page.write(
+                "account",
+                person=person,
+                dataset=name,
+                schema_hash=schema_hash,
+                unit=unit,
+                people=people,
+                account=other.account_id if other else None,
+                cap_definition=cap.definition,
+                cap_amount=as_text(cap.amount),
+                cap_epsilon=None if cap.epsilon is None else as_text(cap.epsilon),
+                cap_delta=None if cap.delta is None else as_text(cap.delta),
+            )
+            return page.books.account(name, schema_hash)
+
+    def book(
+        self,
+        dataset: str,
+        *,
+        schema_hash: str,
+        cost: Cost,
+        purpose: str,
+        plan_hash: str,
+        person: str,
+        request_id: str,
+    ) -> Charge:
+        """Return a charge that is on disk, so that noise may be drawn; the same request again gives the same charge.
+
+        Only a charge with `is_new` gives the right to draw: any other has been drawn for, or may have been.
+
+        Raises:  BudgetExceededError; UnknownDatasetError; SchemaChangedError; LedgerError for a rho under a pure cap,
+                 or for a known request id with anything else changed.
+        """
+        request_id, plan_hash = one_line(request_id, name="request_id"), one_line(plan_hash, name="plan_hash")
+        purpose, person = one_line(purpose, name="purpose"), one_line(person, name="person")
+        schema_hash = one_line(schema_hash, name="schema_hash")
+        with self._writing() as page:
+            known = page.books.by_request.get(request_id)
+            if known is not None:
+                charge = page.books.charges[known]
+                now = name_key(dataset), schema_hash, cost, purpose, plan_hash, person
+                then = name_key(charge.dataset), charge.schema_hash, charge.cost, charge.purpose, charge.plan_hash
+                if now != (*then, charge.person):
+                    raise LedgerError(
+                        f"The request {request_id!r} was booked before with another content, as entry {known}; nothing "
+                        f"was booked. Make a new request for a new release."
+                    )
+                return charge
+            account = page.books.account(dataset, schema_hash)
+            spent = price(account.cap, cost)
+            if spent > account.remaining:
+                raise BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)
+            entry = page.write(
+                "booked",
+                person=person,
+                account=account.account_id,
+                cost_definition=cost.definition,
+                cost_amount=as_text(cost.amount),
+                cost_lines=lines_text(cost),
+                spent=as_text(spent),
+                purpose=purpose,
+                plan_hash=plan_hash,
+                request_id=request_id,
+            )
+            return replace(page.books.charges[entry.sequence], is_new=True)
+
+    def finish(self, charge_id: int, *, result_hash: str) -> Charge:
+        """Return the charge as done; the same result again changes nothing. Its `head` belongs in the record."""
+        return self._end(charge_id, "done", result_hash=one_line(result_hash, name="result_hash"))
+
+    def fail(self, charge_id: int, *, reason: str) -> Charge:
+        """Return the charge as failed: still spent, since noise may have been drawn. Never put data in the reason."""
+        return self._end(charge_id, "failed", reason=one_line(reason, name="reason"))
+
+    def account(self, dataset: str) -> Account:
+        """The oldest account of a name: every other one of the name shares its cap."""
+        return self._books().pool(dataset)
+
+    def remaining(self, dataset: str) -> Decimal:
+        """What may still be spent on the people of a data set, in the currency of its cap."""
+        return self.account(dataset).remaining
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Every account, oldest first."""
+        return self._books().accounts
+
+    def history(self, dataset: str | None = None) -> tuple[Charge, ...]:
+        """Every charge, or those on the cap that a data set shares with others of its people, in order of booking."""
+        books = self._books()
+        return tuple(books.charges.values()) if dataset is None else books.of_pool(books.pool(dataset).pool_id)
+
+    def find(self, request_id: str) -> Charge | None:
+        """The charge of a request, None if it was never booked."""
+        books = self._books()
+        known = books.by_request.get(request_id.strip())
+        return None if known is None else books.charges[known]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every line as it stands in the file; its seals are not checked."""
+        with self._database.reading() as connection:
+            return () if connection is None else read_entries(connection)
+
+    def head(self) -> str:
+        """The end of the ledger in one word, for a record to carry away: number, key and seal of the last entry."""
+        entries = self.entries()
+        return entries[-1].head if entries else NO_HEAD
+
+    def verify(self, against: Sequence[RecordedHead] = ()) -> Verification:
+        """Return whether every entry is as it was written, in its place, and every record's entry is still there.
+
+        Finds edits, deletions, insertions and changes of order by anyone without the key, and a cut end as far as
+        records reach. `docs/ledger.md` says what it cannot find.
+        """
+        problems: list[str] = []
+        entries: tuple[Entry, ...] = ()
+        try:
+            with self._database.reading() as connection:
+                if connection is not None:
+                    problems += changed_guards(connection)
+                    entries = read_entries(connection)
+        except LedgerDamagedError as error:
+            problems.append(str(error))
+        problems += missing_heads(entries, against)
+        if entries:
+            try:
+                key = read_key(self.key_path)
+                first = broken_seal(entries, key)
+                problems += [first] if first else []
+                Books.of(entries)
+            except LedgerDamagedError as error:
+                problems.append(str(error))
+        return Verification(
+            is_good=not problems,
+            problems=tuple(problems),
+            n_entries=len(entries),
+            n_records=len(against),
+            remarks=(*clock_remarks(entries), *self._orphaned_key(entries)),
+        )
+
+    def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[str, ...]:
+        if entries or not self.key_path.exists():
+            return ()
+        return (
+            f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the ledger was lost or "
+            f"removed. Look for it before you book.",
+        )
+
+    def _books(self) -> Books:
+        return Books.of(self.entries())
+
+    def _end(self, charge_id: int, kind: Kind, **what: str) -> Charge:
+        with self._writing() as page:
+            charge = page.books.charges.get(charge_id)
+            if charge is None:
+                raise LedgerError(f"The ledger has no charge {charge_id!r}. Use the charge_id that booking returned.")
+            if charge.state == kind and all(getattr(charge, name) == value for name, value in what.items()):
+                return charge
+            if charge.state != "booked":
+                raise LedgerError(f"The charge {charge_id} has ended as {charge.state}, which cannot be changed.")
+            page.write(kind, charge=charge_id, **what)
+            return page.books.charges[charge_id]
+
+    @contextmanager
+    def _writing(self) -> Iterator[_Page]:
+        if self.read_only:
+            raise LedgerError(f"The ledger {self.path} was opened for reading only, so nothing was booked.")
+        with self._database.writing() as connection:
+            entries = read_entries(connection)
+            key = read_key(self.key_path) if entries else make_key(self.key_path)
+            last = entries[-1] if entries else None
+            yield _Page(connection, key, check_entries(entries, key), last, self._clock)
+
+
+@dataclass(slots=True)
+class _Page:
+    """The open end of the ledger while this process alone may write."""
+
+    connection: sqlite3.Connection
+    key: Key
+    books: Books
+    last: Entry | None
+    clock: Callable[[], datetime]
+
+    def write(self, kind: Kind, **what: str | int | None) -> Entry:
+        """Seal one entry, check that it makes sense after all others, and put it into the open transaction."""
+        entry = Entry(
+            sequence=self.last.sequence + 1 if self.last else 1,
+            kind=kind,
+            written_at=_utc_text(self.clock()),
+            key_id=self.key.key_id,
+            **what,  # type: ignore[arg-type]
+        )
+        entry = replace(entry, mac=seal(entry, self.last.mac if self.last else "", self.key.secret))
+        self.books.add(entry)
+        add_entry(self.connection, entry)
+        self.last = entry
+        return entry
+
+
+def _place(given: Path | None, variable: str) -> Path | None:
+    """The absolute path that was given or set, None if neither; an empty one is a mistake, not a default."""
+    text = os.environ.get(variable) if given is None else os.fspath(given)
+    if text is None:
+        return None
+    if not text.strip() or "\0" in text:
+        raise LedgerError(f"The path of the ledger is empty. Set {variable} to a file, or unset it for the default.")
+    return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _utc_text(time: datetime) -> str:
+    if time.tzinfo is None:
+        raise LedgerError("The clock of the ledger must know its time zone.")
+    return time.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,103 @@
+"""The database of the ledger: one table that only grows, views for people, and the steps from version to version."""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x64706369
+"""The letters d, p, c, i in the file's header: this is a ledger."""
+
+_ENTRIES = """
+CREATE TABLE entries (
+    sequence        INTEGER PRIMARY KEY CHECK (sequence >= 1),
+    kind            TEXT NOT NULL CHECK (kind IN ('account', 'booked', 'done', 'failed')),
+    written_at      TEXT NOT NULL,
+    key_id          TEXT NOT NULL,
+    person          TEXT CHECK (length(person) > 0),
+    dataset         TEXT CHECK (length(dataset) > 0),
+    schema_hash     TEXT CHECK (length(schema_hash) > 0),
+    unit            TEXT CHECK (length(unit) > 0),
+    people          TEXT CHECK (people IN ('first', 'other', 'same')),
+    account         INTEGER REFERENCES entries (sequence),
+    cap_definition  TEXT CHECK (cap_definition IN ('pure', 'zcdp')),
+    cap_amount      TEXT CHECK (cap_amount NOT GLOB '*[^0-9.]*' AND cap_amount GLOB '*[1-9]*'),
+    cap_epsilon     TEXT CHECK (cap_epsilon NOT GLOB '*[^0-9.]*' AND cap_epsilon GLOB '*[1-9]*'),
+    cap_delta       TEXT CHECK (cap_delta NOT GLOB '*[^0-9.]*' AND cap_delta GLOB '*[1-9]*'),
+    cost_definition TEXT CHECK (cost_definition IN ('pure', 'zcdp')),
+    cost_amount     TEXT CHECK (cost_amount NOT GLOB '*[^0-9.]*' AND cost_amount GLOB '*[1-9]*'),
+    cost_lines      TEXT,
+    spent           TEXT CHECK (spent NOT GLOB '*[^0-9.]*' AND spent GLOB '*[1-9]*'),
+    purpose         TEXT CHECK (length(purpose) > 0),
+    plan_hash       TEXT CHECK (length(plan_hash) > 0),
+    request_id      TEXT CHECK (length(request_id) > 0),
+    charge          INTEGER REFERENCES entries (sequence),
+    result_hash     TEXT CHECK (length(result_hash) > 0),
+    reason          TEXT CHECK (length(reason) > 0),
+    mac             TEXT NOT NULL CHECK (length(mac) = 64),
+    CHECK (
+        (kind = 'account')
+        = (dataset IS NOT NULL AND schema_hash IS NOT NULL AND unit IS NOT NULL AND people IS NOT NULL)
+    ),
+    CHECK ((kind = 'account') = (cap_definition IS NOT NULL AND cap_amount IS NOT NULL)),
+    CHECK ((kind IN ('account', 'booked')) = (person IS NOT NULL)),
+    CHECK ((kind = 'booked') = (cost_definition IS NOT NULL AND cost_amount IS NOT NULL AND cost_lines IS NOT NULL)),
+    CHECK ((kind = 'booked') = (spent IS NOT NULL AND purpose IS NOT NULL AND plan_hash IS NOT NULL)),
+    CHECK ((kind = 'booked') = (request_id IS NOT NULL)),
+    CHECK ((kind = 'booked' OR people IS 'same') = (account IS NOT NULL)),
+    CHECK ((kind IN ('done', 'failed')) = (charge IS NOT NULL)),
+    CHECK ((kind = 'done') = (result_hash IS NOT NULL)),
+    CHECK ((kind = 'failed') = (reason IS NOT NULL))
+)
+"""
+
+_VERSION_1 = (
+    _ENTRIES,
+    "CREATE UNIQUE INDEX one_account_a_schema ON entries (dataset, schema_hash) WHERE kind = 'account'",
+    "CREATE UNIQUE INDEX one_charge_a_request ON entries (request_id) WHERE kind = 'booked'",
+    "CREATE UNIQUE INDEX one_end_a_charge ON entries (charge) WHERE kind IN ('done', 'failed')",
+    """
+CREATE TRIGGER entries_are_added_in_order BEFORE INSERT ON entries
+WHEN NEW.sequence IS NOT (SELECT coalesce(max(sequence), 0) + 1 FROM entries)
+BEGIN SELECT RAISE(ABORT, 'an entry comes right after the last one'); END
+""",
+    """
+CREATE TRIGGER entries_refer_to_the_right_kind BEFORE INSERT ON entries
+WHEN (NEW.account IS NOT NULL AND (SELECT kind FROM entries WHERE sequence = NEW.account) IS NOT 'account')
+  OR (NEW.charge IS NOT NULL AND (SELECT kind FROM entries WHERE sequence = NEW.charge) IS NOT 'booked')
+BEGIN SELECT RAISE(ABORT, 'an account or a booking is meant'); END
+""",
+    """
+CREATE TRIGGER entries_are_never_changed BEFORE UPDATE ON entries
+BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END
+""",
+    """
+CREATE TRIGGER entries_are_never_deleted BEFORE DELETE ON entries
+BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END
+""",
+)
+
+_VERSION_2 = (
+    """
+CREATE VIEW charges AS
+SELECT booked.sequence AS charge, account.dataset, coalesce(ended.kind, 'booked') AS state,
+       booked.cost_definition, booked.cost_amount, account.cap_definition, booked.spent AS spent_of_cap,
+       booked.purpose, booked.person, booked.written_at AS booked_at, ended.written_at AS ended_at,
+       booked.plan_hash, ended.result_hash, ended.reason, booked.cost_lines, booked.request_id
+FROM entries AS booked
+JOIN entries AS account ON account.sequence = booked.account
+LEFT JOIN entries AS ended ON ended.charge = booked.sequence
+WHERE booked.kind = 'booked'
+ORDER BY booked.sequence
+""",
+    """
+CREATE VIEW datasets AS
+SELECT account.sequence AS account, account.dataset, account.schema_hash, account.unit, account.cap_definition,
+       account.cap_amount, account.cap_epsilon, account.cap_delta, account.people, other.dataset AS same_people_as,
+       account.person, account.written_at AS created_at
+FROM entries AS account
+LEFT JOIN entries AS other ON other.sequence = account.account
+WHERE account.kind = 'account'
+ORDER BY account.sequence
+""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+"""Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added, never changed."""

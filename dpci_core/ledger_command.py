@@ -1,0 +1,157 @@
+"""The command `python -m dpci_core ledger create|show|verify|export`."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpci_core.ledger import (
+    KEY_VARIABLE,
+    PATH_VARIABLE,
+    Account,
+    Cap,
+    Charge,
+    Ledger,
+    RecordedHead,
+    SamePeopleQuestionError,
+    account_row,
+    as_csv,
+    charge_row,
+    entry_row,
+)
+
+
+def add_ledger(rooms: Any) -> None:
+    """Add the command and its four actions to the parsers of the command line."""
+    actions = rooms.add_parser("ledger", help="budgets of data sets, what was spent, and whether the book is whole")
+    actions = actions.add_subparsers(required=True, metavar="ACTION")
+    _add_create(actions.add_parser("create", help="give a data set its cap, once and for all"))
+    show = actions.add_parser("show", help="caps, what remains, and every charge")
+    show.add_argument("dataset", nargs="?", help="only this one")
+    show.add_argument("--json", action="store_true", help="print JSON for machines")
+    show.set_defaults(action=_show)
+    verify = actions.add_parser("verify", help="check every entry; exit code 1 if anything is wrong")
+    verify.add_argument(
+        "--against", nargs="+", type=Path, default=[], metavar="RELEASE", help="release.json files to hold it against"
+    )
+    verify.add_argument("--json", action="store_true", help="print JSON for machines")
+    verify.set_defaults(action=_verify)
+    export = actions.add_parser("export", help="write every charge as CSV")
+    export.add_argument("--entries", action="store_true", help="every entry as it stands in the file, with its seal")
+    export.add_argument("--output", type=Path, help="a new file (default: print)")
+    export.set_defaults(action=_export)
+    for parser in actions.choices.values():
+        parser.add_argument("--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})")
+        parser.add_argument("--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)")
+        parser.set_defaults(run=run)
+
+
+def _add_create(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", help="a name for the people behind the table")
+    parser.add_argument("--schema-hash", required=True, help="hash of the declared schema")
+    parser.add_argument("--epsilon", help="cap in pure epsilon; with --delta it becomes rho, rounded down")
+    parser.add_argument("--delta")
+    parser.add_argument("--rho", help="cap in rho, in the place of --epsilon")
+    parser.add_argument("--unit", required=True, help='what a row is, like "one row is one person"')
+    parser.add_argument("--person", help="who declares this (default: the user of this machine)")
+    people = parser.add_mutually_exclusive_group()
+    people.add_argument("--same-people-as", metavar="DATASET", help="share the cap of a data set with some of them")
+    people.add_argument("--other-people", action="store_true", help="no other data set has any of these people")
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+    parser.set_defaults(action=_create)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one action; exit code 1 after a sentence on the error output."""
+    try:
+        return int(options.action(options, Ledger(options.ledger, key_path=options.key)))
+    except SamePeopleQuestionError as error:
+        print(f"{error}\nUse --same-people-as DATASET or --other-people.", file=sys.stderr)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+    return 1
+
+
+def _create(options: argparse.Namespace, ledger: Ledger) -> int:
+    account = ledger.create_dataset(
+        options.dataset,
+        schema_hash=options.schema_hash,
+        cap=_cap(options),
+        unit=options.unit,
+        person=options.person or getpass.getuser(),
+        same_people_as=options.same_people_as,
+        other_people=options.other_people,
+    )
+    print(json.dumps(account_row(account), indent=1) if options.json else _in_words(account))
+    return 0
+
+
+def _cap(options: argparse.Namespace) -> Cap | None:
+    """None where the cap is that of the same people."""
+    if options.rho is not None:
+        if options.epsilon is not None or options.delta is not None:
+            raise ValueError("Expected no --epsilon or --delta with --rho.")
+        return Cap.zcdp(options.rho)
+    if options.epsilon is not None:
+        return Cap.pure(options.epsilon) if options.delta is None else Cap.approx(options.epsilon, options.delta)
+    if options.delta is not None:
+        raise ValueError("Expected --epsilon with --delta.")
+    return None
+
+
+def _show(options: argparse.Namespace, ledger: Ledger) -> int:
+    charges, accounts = ledger.history(options.dataset), ledger.accounts()
+    if options.dataset is not None:
+        pool = ledger.account(options.dataset).pool_id
+        accounts = tuple(account for account in accounts if account.pool_id == pool)
+    if options.json:
+        rows = {"accounts": list(map(account_row, accounts)), "charges": list(map(charge_row, charges))}
+        print(json.dumps(rows, indent=1))
+    elif not accounts:
+        print(f"The ledger {ledger.path} is empty.")
+    else:
+        print("\n".join([*map(_in_words, accounts), *map(_charge_in_words, charges)]))
+    return 0
+
+
+def _in_words(account: Account) -> str:
+    shared = f", shared with {account.same_people_as}" if account.same_people_as else ""
+    return (
+        f"{account.dataset}: {account.cap.symbol} {account.remaining:f} left of {account.cap.sentence}{shared}; "
+        f"{account.unit}; schema {account.schema_hash}"
+    )
+
+
+def _charge_in_words(charge: Charge) -> str:
+    return (
+        f"  {charge.charge_id:>5}  {charge.booked_at[:19]}  {charge.state:<7}{charge.cost.symbol} "
+        f"{charge.cost.amount:f}  {charge.dataset}: {charge.purpose} ({charge.person})"
+    )
+
+
+def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
+    found = ledger.verify([RecordedHead.from_record(path) for path in options.against])
+    if options.json:
+        content = {"is_good": found.is_good, "problems": found.problems, "remarks": found.remarks}
+        print(json.dumps(content | {"n_entries": found.n_entries, "records": len(options.against)}, indent=1))
+    else:
+        print("\n".join([*found.problems, *found.remarks, found.sentence]))
+    return int(not found.is_good)
+
+
+def _export(options: argparse.Namespace, ledger: Ledger) -> int:
+    rows = map(entry_row, ledger.entries()) if options.entries else map(charge_row, ledger.history())
+    text = as_csv(list(rows))
+    if options.output is None:
+        print(text, end="")
+        return 0
+    try:
+        with options.output.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ValueError(f"{options.output} exists already. Name a new file.") from None
+    return 0

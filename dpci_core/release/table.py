@@ -1,0 +1,205 @@
+"""The private file: its header before the release, its rows during it.
+
+`read_header` opens nothing below the header. `read_records` refuses nothing below it: whatever a row holds, it becomes
+one record (docs/release.md, section 1).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from dpci_core.datasets.upload import DELIMITERS
+from dpci_core.errors import DataRejectedError
+from dpci_core.schema.mapping import MappingNote, RecordMapper
+from dpci_core.schema.records import Array
+
+TextEncoding = Literal["utf-8", "latin-1"]
+
+LONGEST_HEADER = 4 * 1024**2
+"""Bytes of a CSV header that are read at most."""
+BLOCK_ROWS = 8192
+"""Rows mapped at a time: memory holds the matrix of records and little else."""
+_PARQUET_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
+    """What is known of a file before its rows are read: the column names, stripped, and how the rows will be read.
+
+    start: where the rows of a CSV file begin, in bytes.  encoding: of a CSV file; bytes that do not fit are replaced.
+    unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
+    """
+
+    path: Path
+    kind: Literal["csv", "parquet"]
+    columns: tuple[str, ...]
+    encoding: TextEncoding = "utf-8"
+    delimiter: str = ","
+    start: int = 0
+    unusable: frozenset[str] = frozenset()
+
+    def check_has(self, needed: tuple[str, ...]) -> None:
+        """Raise DataRejectedError unless every needed column is there once."""
+        for name in needed:
+            found = self.columns.count(name)
+            if found != 1:
+                times = "no column" if found == 0 else f"{found} columns"
+                raise DataRejectedError(f"The header has {times} {name!r}; the schema declares one.", column=name)
+            if name in self.unusable:
+                raise DataRejectedError(f"Column {name!r} holds values that are not plain.", column=name)
+
+
+def read_header(path: Path | str, *, encoding: TextEncoding = "utf-8") -> Header:
+    """Return the column names of a CSV or Parquet file.
+
+    Of a CSV file, bytes are read one by one up to the end of the first line. Of a Parquet file, the piece at its end
+    that holds the names is read, and nothing but names and types is kept.
+    Raises:  DataRejectedError in a sentence about the file or its header.
+    """
+    file = Path(path)
+    if encoding not in ("utf-8", "latin-1"):
+        raise ValueError(f"Expected encoding={encoding!r} to be 'utf-8' or 'latin-1'.")
+    try:
+        with file.open("rb", buffering=0) as raw:
+            first = raw.read(len(_PARQUET_MAGIC)) if file.suffix.lower() in (".parquet", ".pq") else b""
+            if first == _PARQUET_MAGIC:
+                return _parquet_header(file)
+            if first:
+                raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
+            line = _first_line(raw)
+    except (OSError, pyarrow.ArrowException):
+        raise DataRejectedError("The file cannot be opened, or its header cannot be read.") from None
+    return _csv_header(file, line, encoding)
+
+
+def _parquet_header(file: Path) -> Header:
+    schema = pyarrow.parquet.read_schema(file)
+    names = tuple(str(name).strip() for name in schema.names)
+    unusable = (name for name, kind in zip(names, schema.types, strict=True) if not _is_usable(kind))
+    return Header(path=file, kind="parquet", columns=names, unusable=frozenset(unusable))
+
+
+def _is_usable(kind: Any) -> bool:
+    """Whether every value of an Arrow type can be turned into a cell without a failure."""
+    types = pyarrow.types
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, _is_text)
+    return any(test(value) for test in tests)
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def _first_line(raw: io.RawIOBase | io.FileIO) -> bytes:
+    """Bytes up to and with the first line end outside quotation marks."""
+    line, is_quoted = bytearray(), False
+    while len(line) <= LONGEST_HEADER:
+        byte = raw.read(1)
+        if not byte:
+            break
+        line += byte
+        if byte == b'"':
+            is_quoted = not is_quoted
+        if byte in b"\r\n" and not is_quoted:
+            return bytes(line)
+    raise DataRejectedError("The file has no line of column names followed by rows.")
+
+
+def _csv_header(file: Path, line: bytes, encoding: TextEncoding) -> Header:
+    text = line.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in text:
+        raise DataRejectedError("The file is no CSV file in UTF-8 or Latin-1.")
+    try:
+        written = text.decode(encoding)
+    except UnicodeDecodeError:
+        raise DataRejectedError("The header is not UTF-8; name the encoding if it is latin-1.") from None
+    rows = {mark: _fields(written, mark) for mark in DELIMITERS}
+    delimiter = max(DELIMITERS, key=lambda mark: len(rows[mark]))
+    names = tuple(name.strip() for name in rows[delimiter])
+    if not any(names):
+        raise DataRejectedError("The first line of the file holds no column names.")
+    return Header(path=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, start=len(line))
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    """The fields of one line; none where it cannot be cut by this delimiter."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, MappingNote]:
+    """Return X (n, p), y (n,) of every row below the header, and the private note of what was mapped.
+
+    Raises:  DataRejectedError if the file has no rows or another header than before; OSError.
+    """
+    blocks = _csv_blocks(header, mapper.needed) if header.kind == "csv" else _parquet_blocks(header, mapper.needed)
+    parts = [mapper.records_of(cells) for cells in blocks]
+    if not parts:
+        raise DataRejectedError("The table has column names but no rows.")
+    X = np.concatenate([x for x, _ in parts])
+    y = np.concatenate([signs for _, signs in parts])
+    return X, y, mapper.note
+
+
+def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
+    """Cells by column, some thousand rows at a time; rows that are too short are filled with empty cells."""
+    places = [header.columns.index(name) for name in needed]
+    with header.path.open("rb") as raw:
+        raw.seek(header.start)
+        text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
+        rows = _rows(csv.reader(text, delimiter=header.delimiter))
+        while block := list(islice(rows, BLOCK_ROWS)):
+            yield {
+                name: [row[place] if place < len(row) else "" for row in block]
+                for name, place in zip(needed, places, strict=True)
+            }
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Rows that are not blank; one that cannot be split is a row of missing cells."""
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            row = [""]
+        if row:
+            yield row
+
+
+def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
+    """Cells by column, as plain Python values."""
+    file = pyarrow.parquet.ParquetFile(header.path)
+    if tuple(str(name).strip() for name in file.schema_arrow.names) != header.columns:
+        raise DataRejectedError("The file has changed since its header was read.")
+    originals = [file.schema_arrow.names[header.columns.index(name)] for name in needed]
+    for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=originals):
+        yield {
+            name: _cells(batch.column(batch.schema.get_field_index(original)))
+            for name, original in zip(needed, originals, strict=True)
+        }
+
+
+def _cells(column: Any) -> list[object]:
+    """Plain values; a text that is not UTF-8 gets replacement signs instead of an error."""
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if not _is_text(column.type):
+        return list(column.to_pylist())
+    as_bytes = column.cast(pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary())
+    return [None if cell is None else cell.decode("utf-8", errors="replace") for cell in as_bytes.to_pylist()]

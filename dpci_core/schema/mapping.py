@@ -1,0 +1,180 @@
+"""Records of a private table: every cell by a fixed function of that cell and the schema, nothing refused.
+
+`encode` serves public tables and may stop at a bad cell; what stops, or infers a type from a column, tells something
+about records. Here a cell becomes a declared number or level whatever it holds, then the encoding is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.encode import scaled_matrix, target_signs, to_original
+from dpci_core.schema.records import Array
+
+Cells = Sequence[object]
+_LONGEST_NUMBER = 400
+"""Signs; a longer text is no number, so that no cell takes long to read."""
+
+
+def number_of(cell: object) -> float:
+    """Return the number in a cell, NaN where there is none. Infinity is a number: it is clipped like any other.
+
+    >>> [number_of(cell) for cell in (" 1.5", "1e3", 7, True, "", "1,5", "1_000", None)]
+    [1.5, 1000.0, 7.0, 1.0, nan, nan, nan, nan]
+    """
+    if isinstance(cell, str):
+        return _parsed(cell)
+    if not isinstance(cell, Real | Decimal | np.bool_):
+        return math.nan
+    try:
+        return float(cell)
+    except (OverflowError, ValueError):  # too large a whole number; a signalling NaN
+        return _end_of(cell)
+
+
+def _end_of(cell: Real | Decimal | np.bool_) -> float:
+    if isinstance(cell, Decimal):
+        return math.nan
+    return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
+
+
+def _parsed(text: str) -> float:
+    if "_" in text or len(text) > _LONGEST_NUMBER:
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def level_of(cell: object, levels: Mapping[str, int]) -> int:
+    """Return the index of a cell's level, -1 for none of them.
+
+    The text without spaces around it, as it stands; else a whole number without its decimal point; else yes/no as
+    Python writes it.
+
+    >>> [level_of(cell, {"1": 0, "True": 1, "a": 2}) for cell in ("a ", 1.0, "1.0", "TRUE", True, None, "A")]
+    [2, 0, 0, 1, 1, -1, -1]
+    """
+    if cell is None:
+        return -1
+    text = cell.strip() if isinstance(cell, str) else str(cell)
+    found = levels.get(text, -1)
+    if found >= 0:
+        return found
+    number = number_of(cell)
+    if math.isfinite(number) and number.is_integer() and not isinstance(cell, bool | np.bool_):
+        return levels.get(str(int(number)), -1)
+    return levels.get({"true": "True", "false": "False"}.get(text.lower(), ""), -1)
+
+
+@dataclass(slots=True)
+class MappingNote:
+    """For the steward alone: how many cells were mapped, by column and kind. Not private, so never written or shown
+    to others."""
+
+    n_records: int = 0
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for every kind of mapped cell that occurred."""
+        return tuple(f"{n:,} of {self.n_records:,} cells of {column}: {kind}." for (column, kind), n in self.items())
+
+    def items(self) -> Iterable[tuple[tuple[str, str], int]]:
+        """((column, kind), count), by column."""
+        return sorted(item for item in self.counts.items() if item[1])
+
+
+MISSING_NUMBER = "missing or no number, counted as the middle of the bounds"
+OUTSIDE = "outside the bounds, clipped"
+UNKNOWN_LEVEL = "missing or not declared, counted as the declared level for that"
+MISSING_TARGET = "missing target, counted as not the positive level"
+
+
+class RecordMapper:
+    """Maps blocks of rows of one schema to records, each row for itself; `note` counts what was changed.
+
+    Args:    features: as for `schema.encode`.
+    """
+
+    def __init__(self, schema: Schema, features: int | tuple[str, ...] | None = None) -> None:
+        self.schema = schema
+        self.names = schema.select(features)
+        self.columns: tuple[Column, ...] = schema.columns_of(self.names)
+        self.note = MappingNote()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Columns that a table must have, the target last."""
+        return (*(column.name for column in self.columns), self.schema.target)
+
+    @property
+    def to_original(self) -> Array:
+        """L (p, p): L @ theta are the coefficients in original units, the intercept last."""
+        return to_original(self.schema, self.names)
+
+    def features_of(self, cells: Mapping[str, Cells]) -> Array:
+        """X (n, p) for cells by column; every row has norm at most 1."""
+        clean = {column.name: self._clean(column, cells[column.name]) for column in self.columns}
+        X, _ = scaled_matrix(pd.DataFrame(clean), self.columns, self.names)
+        return X
+
+    def records_of(self, cells: Mapping[str, Cells]) -> tuple[Array, Array]:
+        """X (n, p) and y (n,) for cells by column, the target among them."""
+        X = self.features_of(cells)
+        self.note.n_records += len(X)
+        name, positive = self.schema.target, self.schema.positive
+        codes = _by_distinct(cells[name], lambda cell: level_of(cell, {positive: 0}))
+        is_missing = _by_distinct(cells[name], _is_missing)
+        self.note.counts[name, MISSING_TARGET] += int(np.count_nonzero((is_missing > 0) & (codes < 0)))
+        texts = np.where(codes == 0, positive, f"not {positive}")
+        return X, target_signs(pd.DataFrame({name: texts}), self.schema)
+
+    def _clean(self, column: Column, cells: Cells) -> Any:
+        """A column of numbers within reach, or of declared levels only."""
+        counts = self.note.counts
+        if isinstance(column, NumericColumn):
+            values = _by_distinct(cells, number_of)
+            outside = (values < column.low) | (values > column.high)
+            counts[column.name, MISSING_NUMBER] += int(np.isnan(values).sum())
+            counts[column.name, OUTSIDE] += int(outside.sum())
+            middle = (column.low + column.high) / 2.0
+            return np.where(np.isnan(values), middle, np.clip(values, column.low, column.high))
+        index = {level: k for k, level in enumerate(column.levels)}
+        codes = _by_distinct(cells, lambda cell: level_of(cell, index)).astype(np.int64)
+        counts[column.name, UNKNOWN_LEVEL] += int((codes < 0).sum())
+        codes = np.where(codes < 0, _fallback(column), codes).astype(np.int64)
+        return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
+
+
+def _fallback(column: CategoricalColumn) -> int:
+    return 0 if column.other is None else column.levels.index(column.other)
+
+
+def _is_missing(cell: object) -> float:
+    """1 for an empty cell, None or NaN."""
+    if isinstance(cell, str):
+        return float(not cell.strip())
+    return float(cell is None or cell is pd.NaT or cell is pd.NA or cell != cell)
+
+
+def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
+    """The function of every cell, called once for equal cells of one type."""
+    known: dict[tuple[type, object], float] = {}
+    values = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        key = (type(cell), cell if isinstance(cell, str | float | int) else str(cell))
+        if key not in known:
+            known[key] = function(cell)
+        values[i] = known[key]
+    return values
