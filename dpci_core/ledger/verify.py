@@ -67,13 +67,19 @@ class RecordedHead:
         """Read `ledger.head` of a release.json."""
         try:
             with path.open("rb") as file:
-                content = json.loads(file.read(_MOST_BYTES))
-            head = content["ledger"]["head"]
+                content = file.read(_MOST_BYTES)
         except OSError as error:
             raise LedgerError(f"{path} cannot be read ({error.strerror}). Name an existing release.json.") from None
+        return cls.from_content(content, source=str(path))
+
+    @classmethod
+    def from_content(cls, content: bytes, *, source: str) -> RecordedHead:
+        """Read `ledger.head` of the bytes of a release.json."""
+        try:
+            head = json.loads(content)["ledger"]["head"]
         except (ValueError, LookupError, TypeError, RecursionError):
             head = ""
-        return cls(head if isinstance(head, str) else "", str(path))
+        return cls(head if isinstance(head, str) else "", source)
 
 
 def broken_seal(entries: Sequence[Entry], key: Key) -> str | None:
