@@ -19,7 +19,9 @@ DEMO_ONLY = (
     "Releases and the ledger are switched off on this public demo: its disk is wiped now and then, and a ledger that "
     "forgets would let a budget be spent twice. Run the dashboard on your own machine."
 )
-EMPTY = "The ledger is empty: no data set has a budget yet. The page Release gives one its budget, before the first release."
+EMPTY = (
+    "The ledger is empty: no data set has a budget yet. The page Release gives one its budget before its first release."
+)
 READ_AT = 1e-6
 """The delta at which a rho cap is read as (epsilon, delta) where none was declared."""
 

@@ -27,7 +27,7 @@ def panel(case: Case) -> None:
     with left:
         _save(case)
     with right:
-        _open()
+        opener()
 
 
 def _save(case: Case) -> None:
@@ -69,7 +69,8 @@ KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
 )
 
 
-def _open() -> None:
+def opener() -> None:
+    """A plan file into the page."""
     st.file_uploader(
         "Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file, max_upload_size=1
     )

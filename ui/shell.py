@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from ui import explore, home, plan, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
+from ui import explore, home, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
@@ -27,6 +27,8 @@ st.navigation(
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
         st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore"),
         st.Page(ROOT / "pages" / "plan.py", title="Plan", url_path="plan"),
+        st.Page(ROOT / "pages" / "release.py", title="Release", url_path="release"),
+        st.Page(ROOT / "pages" / "ledger.py", title="Ledger", url_path="ledger"),
         st.Page(ROOT / "pages" / "validate.py", title="Validate", url_path="validate"),
         st.Page(ROOT / "pages" / "sharp.py", title="Published or sharp", url_path="sharp"),
         st.Page(ROOT / "pages" / "reproduce.py", title="Reproduce", url_path="reproduce"),

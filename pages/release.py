@@ -1,0 +1,7 @@
+"""Release: a plan, a budget, a private file, and one action that spends."""
+
+from __future__ import annotations
+
+from ui import release
+
+release.page()

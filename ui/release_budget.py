@@ -1,0 +1,116 @@
+"""The second step of a release: the budget it is spent from, which a data set gets once."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import streamlit as st
+
+from dpci_core import Plan
+from dpci_core.errors import LedgerError
+from dpci_core.ledger import Account, Cap, Ledger, as_text
+from dpci_core.release import Price
+from ui import ledger_text, release_text
+
+_NEW = 0
+"""Stands for an account that is yet to be made."""
+_SAID, _CHOSEN = "budget_said", "release_account"
+KINDS = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
+OTHERS = "They are other people than in every data set here"
+
+
+def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
+    """The account of these people that the release is charged to; None while there is none."""
+    st.markdown(f"Price: {release_text.guarantee_words(priced)}")
+    with st.expander("What the price is made of"):
+        for name, amount in priced.cost.lines:
+            st.markdown(f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {as_text(amount)}")
+    every = ledger.accounts()
+    fitting = {a.account_id: a for a in every if a.schema_hash == priced.schema_hash}
+    options = [*fitting, _NEW]
+    if st.session_state.get(_CHOSEN) not in options:
+        st.session_state[_CHOSEN] = options[-2] if fitting else _NEW
+    chosen = st.selectbox(
+        "Data set whose budget pays",
+        options,
+        format_func=lambda i: _label(fitting[i]) if i else "A data set that has no budget yet …",
+        key=_CHOSEN,
+        persist_state="session",
+    )
+    if said := st.session_state.pop(_SAID, None):
+        st.error(said)
+    if chosen:
+        return fitting[chosen]
+    _form(every, plan, priced)
+    return None
+
+
+def _label(account: Account) -> str:
+    return f"{account.dataset}: {ledger_text.symbol(account.cap)} = {as_text(account.remaining)} left"
+
+
+def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
+    """Give a data set its budget, once and for all."""
+    with st.container(border=True):
+        st.markdown(
+            "**Give this data set its budget, once and for all.** It is the most that may ever be spent on the people "
+            "in it, whatever is released; it cannot be raised later."
+        )
+        left, right = st.columns(2, gap="medium")
+        left.text_input("Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026")
+        right.text_input("Your name, for the ledger", key="release_person", persist_state="session")
+        kind = left.segmented_control(
+            "Currency of the budget",
+            list(KINDS),
+            format_func=KINDS.__getitem__,
+            default=priced.cost.definition,
+            key="budget_kind",
+        )
+        right.text_input("ρ at most" if kind == "zcdp" else "ε at most", key="budget_amount", placeholder="1")
+        if kind == "approx":
+            right.text_input("δ", key="budget_delta", placeholder="1e-6")
+        if kind == "pure" and priced.cost.definition == "zcdp":
+            st.caption("A pure budget cannot pay for this plan: no pure ε is worth a ρ.")
+        names = list(dict.fromkeys(a.dataset for a in every))
+        if names:
+            st.radio(
+                "Are these people in another data set of the ledger too, all or some of them?",
+                [OTHERS, *names],
+                format_func=lambda name: name if name == OTHERS else f"Yes, in “{name}”: they share its budget",
+                index=None,
+                key="budget_people",
+            )
+        st.button("Set this budget", key="budget_make", type="primary", on_click=_make, args=(plan, priced))
+
+
+def _make(plan: Plan, priced: Price) -> None:
+    """Write the account, or say what is wrong."""
+    typed = st.session_state
+    people = typed.get("budget_people")
+    ledger = Ledger()
+    try:
+        if people is None and ledger.accounts():
+            raise LedgerError("Say whether these people are in another data set of the ledger too.")
+        shared = people if people not in (None, OTHERS) else None
+        account = ledger.create_dataset(
+            typed["budget_name"],
+            schema_hash=priced.schema_hash,
+            cap=None
+            if shared
+            else _cap(typed.get("budget_kind"), typed["budget_amount"], typed.get("budget_delta", "")),
+            unit=plan.source.unit,
+            person=typed["release_person"],
+            same_people_as=cast("str | None", shared),
+            other_people=people == OTHERS,
+        )
+    except ValueError as problem:
+        typed[_SAID] = str(problem)
+        return
+    typed[_CHOSEN] = account.account_id
+
+
+def _cap(kind: str | None, amount: str, delta: str) -> Cap:
+    amount, delta = amount.strip(), delta.strip()
+    if kind == "approx":
+        return Cap.approx(amount, delta)
+    return Cap.zcdp(amount) if kind == "zcdp" else Cap.pure(amount)

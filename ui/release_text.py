@@ -1,0 +1,110 @@
+"""The wording of the page Release."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from dpci_core import Plan
+from dpci_core.ledger import Account, Charge, as_text
+from dpci_core.ledger.amounts import exact_difference
+from dpci_core.release import Price
+from ui.ledger_text import GREEK, moment, plain, symbol
+from ui.text import PRIVACY_UNIT, number, risk_approx, risk_pure
+
+INTRODUCTION = (
+    "Here the private table is read, **once**: the model is fitted, noise is drawn from the operating system, and "
+    "coefficients with intervals come out that may be published. It costs budget, and it cannot be undone."
+)
+NEEDS_DECLARATION = (
+    "A release starts from a plan for a table that you **describe**: its columns with bounds or levels, known "
+    "beforehand. The table on the page Plan is not of that kind yet."
+)
+ALLOW = "I accept a privacy proof that no journal has reviewed, for real records"
+OTHERWISE = (
+    "Or switch on **Only peer-reviewed privacy results** on the page Plan: objective perturbation then uses the "
+    "published mechanism."
+)
+AGAIN = (
+    "Another release draws new noise and **costs the whole price again**. It does not replace the first one: whoever "
+    "sees both knows more about each person, and that is what the second price pays for."
+)
+FILE = (
+    "Only the **header** is read before you release: column names, nothing below them. The file stays in the memory of "
+    "this session, never on the disk; remove it with the × beside its name when you are done."
+)
+ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
+
+
+def plan_words(plan: Plan) -> str:
+    """The plan in a paragraph."""
+    design = plan.design
+    loss = "logistic regression" if design.loss.name == "logistic" else f"Huber SVM (h = {design.loss.h:g})"  # type: ignore[attr-defined]
+    names = ", ".join(f"`{name}`" if name.isalnum() else plain(name) for name in plan.names[:-1])
+    return (
+        f"**{plain(plan.title)}**: {loss} of **{plain(plan.schema.target)}** = {plain(plan.schema.positive)} on "
+        f"{len(plan.names) - 1} features ({names}), {design.mechanism} perturbation, c = {design.regularization:g}, "
+        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; {plain(plan.source.unit)}."
+    )
+
+
+def guarantee_words(price: Price) -> str:
+    """The price in its own definition, and what it means for one person."""
+    cost, numbers = price.cost, price.numbers
+    amount = f"**{GREEK[cost.symbol]} = {as_text(cost.amount)}**"
+    if cost.definition == "pure":
+        return f"{amount}. {risk_pure(float(cost.amount))}"
+    return (
+        f"{amount}, that is ε = {number(numbers.epsilon)} at δ = {numbers.delta:g}. "
+        f"{risk_approx(numbers.epsilon, numbers.delta)}"
+    )
+
+
+def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> str:
+    """Price, what remains, unit, planned lengths, and that it cannot be undone."""
+    left = exact_difference(account.remaining, spent)
+    in_cap = (
+        "" if price.cost.symbol == account.cap.symbol else f" (it counts as {symbol(account.cap)} = {as_text(spent)})"
+    )
+    remains = f"{symbol(account.cap)} = {as_text(left)} of {as_text(account.cap.amount)}" if left >= 0 else "nothing"
+    return (
+        f"- **Price:** {guarantee_words(price)}{in_cap}\n"
+        f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
+        f"- **What is protected:** {PRIVACY_UNIT} {plain(account.unit)}.\n"
+        f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled coefficients).\n"
+        f"- If the number of rows differs much from {plan.n_records:,}, lengths will differ, and with far fewer rows the "
+        "release can fail; the price is spent all the same.\n"
+        "- **This cannot be undone.** Whatever happens after the click, the price is spent."
+    )
+
+
+def missing(person: str, is_confirmed: bool, has_file: bool) -> str:
+    """What the button waits for."""
+    wanted = [
+        words
+        for words, is_there in (
+            ("a table whose header fits", has_file),
+            ("your name", bool(person)),
+            ("the typed name of the data set", is_confirmed),
+        )
+        if not is_there
+    ]
+    return f"Still needed: {', '.join(wanted)}." if wanted else ""
+
+
+def before_words(charge: Charge) -> str:
+    """What became of an earlier charge of the same plan."""
+    when = f"on {moment(charge.booked_at)} by {plain(charge.person)}"
+    if charge.state == "done":
+        return f"This plan was released {when}. The result is below; looking at it again costs nothing."
+    if charge.state == "failed":
+        return f"A release of this plan {when} failed, and its price is spent: {plain(charge.reason or '')}"
+    return (
+        f"A release of this plan was booked {when} and has no result in the ledger: it is running, or it broke off. "
+        "Its price is spent, and no noise is ever drawn for it again."
+    )
+
+
+def no_folder(folder: Path) -> str:
+    """Where the result should have been."""
+    return f"Its files are not in {folder}. They may be on another machine, or were moved."
