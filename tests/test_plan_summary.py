@@ -125,7 +125,7 @@ def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
     source = PublicTable(key="census", n_rows=500)
     plan = Plan(title="t" * 200, source=source, design=design, n_records=10**6, delta="1e-6", notes="w " * 5_000)
     page = page_of(plan)
-    assert f"the first {MOST_ROWS} coefficients; 23 more are in the plan" in page.text
+    assert f"the first {MOST_ROWS} coefficients; 25 more are in the plan" in page.text
     assert page.tags.count("g") == MOST_ROWS
     assert len(page.text) < 6_000
     assert "…" in page.text

@@ -17,9 +17,9 @@ from dpci_core.planner import PARTS, Target, shares_of
 from dpci_core.schema import Guesses
 from dpci_core.words import number, percent, risk
 
-MOST_ROWS = 14
+MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
-_MOST_NOTES = 400
+_MOST_NOTES = 300
 _MOST_NAME = 60
 _MOST_GUESSES = 6
 
