@@ -45,7 +45,7 @@ from dpci_core import (
     write_plan,
 )
 from dpci_core.plan import VERSION, as_json, as_yaml, guarantee_at
-from dpci_core.plan.content import decimal_text
+from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -181,7 +181,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 @given(plans())
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 def test_files_and_links_bring_back_the_same_plan(plan: Plan) -> None:
     for again in (read_plan(as_yaml(plan)), read_plan(as_json(plan)), Plan.from_query(plan.to_query())):
         assert again == plan
@@ -498,3 +498,13 @@ def test_planning_from_a_declaration_opens_no_file(monkeypatch: pytest.MonkeyPat
     assert again.goal is not None
     assert needed_records(moments, design=again.design, target=again.goal).n_records > 0
     assert Plan.from_query(again.to_query()) == again
+
+
+def test_the_documented_file_is_a_plan() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "plan.md").read_text(encoding="utf-8")
+    plan = read_plan(page.split("```yaml\n")[1].split("```")[0])
+    assert isinstance(plan.source, DeclaredTable)
+    assert plan.source.guesses.effects == {"age": 0.03, "smokes=current": 0.9}
+    assert plan.goal == Target(0.4, coefficient=0, probability=0.9)
+    assert plan.numbers().validity.is_valid
+    assert read_plan(as_yaml(plan)) == plan

@@ -115,6 +115,11 @@ def test_a_weak_or_useless_plan_says_so() -> None:
     found = useless.numbers()
     assert found.usefulness.is_useless
     assert found.usefulness.sentence in page_of(useless).text
+    short = replace(design, mechanism="objective", regularization=0.1, calibration="sharp")
+    missing = replace(useless, design=short, n_records=2_000)
+    assert missing.numbers().coverage.min() < 0.945
+    assert "would promise too much" in page_of(missing).text
+    assert "would promise too much" not in page_of(PLANS["public pure"]).text
     assert "a Huber support vector machine (h = 1)" in page_of(useless).text
 
 
