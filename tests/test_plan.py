@@ -409,7 +409,9 @@ def test_the_digest_is_that_of_the_content() -> None:
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_amounts_are_exact_texts(amount: Decimal) -> None:
     assert Decimal(decimal_text(amount)) == amount
-    assert decimal_text(amount) == decimal_text(amount.scaleb(0))
+    sign, digits, exponent = amount.as_tuple()
+    assert isinstance(exponent, int)
+    assert decimal_text(amount) == decimal_text(Decimal((sign, (*digits, 0, 0), exponent - 2)))
 
 
 def test_numbers_are_those_of_the_forecast() -> None:
@@ -456,6 +458,17 @@ def test_the_guarantee_is_stated_at_the_delta_of_the_plan() -> None:
 def test_a_plan_names_the_field_that_is_wrong(changes: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         a_plan(**changes)
+
+
+def test_a_declaration_too_large_to_compute_with_is_refused_at_once() -> None:
+    levels = CategoricalColumn("a", tuple(map(str, range(30_000))))
+    with pytest.raises(ValueError, match="at most 250 encoded features, got 29,999"):
+        DeclaredTable(schema=Schema((levels,), "t", "1"))
+    wide = Schema(tuple(NumericColumn(str(k), 0, 1) for k in range(250)), "t", "1")
+    with pytest.raises(ValueError, match=r"guesses.n_rows=200,000 <= 100,000 with 250 features"):
+        DeclaredTable(schema=wide, guesses=Guesses(n_rows=200_000))
+    with pytest.raises(ValueError, match=r"^source\.kind: .{100,600}…$"):
+        read_plan(json.dumps(changed("source.kind", "x" * 50_000)))
 
 
 def test_a_public_table_knows_its_rows() -> None:

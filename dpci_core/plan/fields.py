@@ -11,6 +11,7 @@ from decimal import Context, Decimal
 from typing import Any
 
 _REQUIRED: Any = object()
+_MOST_MESSAGE = 600
 _PLAIN_EXPONENTS = (-12, 15)
 """Powers of ten between which a decimal is written out in full."""
 
@@ -19,8 +20,13 @@ class PlanFieldError(ValueError):
     """A field of a plan that breaks a rule; `field` is its path, like "design.budget.model"."""
 
     def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}" if field else message)
+        super().__init__(_cut(f"{field}: {message}" if field else message))
         self.field = field
+
+
+def _cut(message: str) -> str:
+    """A message of readable length, also where it repeats what somebody wrote."""
+    return message if len(message) <= _MOST_MESSAGE else f"{message[:_MOST_MESSAGE]}…"
 
 
 @contextmanager
