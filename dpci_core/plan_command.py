@@ -1,4 +1,7 @@
-"""The command `python -m dpci_core plan split|records|budget|rank`: the planner, on public or simulated sets only."""
+"""The command `python -m dpci_core plan ...`: the planner on public, simulated or declared tables, and plans as files.
+
+A question starts from a named set and flags, or from a plan file, whose table, design, n and goal take their place.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import Design
 from dpci_core.erm import Moments, fit_moments
+from dpci_core.forecast import Forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.plan import Plan, guarantee_at, read_plan, write_plan
+from dpci_core.plan_export import add_show_and_export
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -31,17 +39,39 @@ from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_decimal
 
 Answer = dict[str, Any]
 
+_NEEDED = ("data", "loss", "regularization")
+_NEEDED_OF_A_DESIGN = ("mechanism", "calibration")
+_DEFAULTS: dict[str, Any] = {
+    "encoding": "schema",
+    "confidence_level": 0.95,
+    "target": "penalised",
+    "shares": ["0.5", "0.25", "0.25"],
+}
+_OF_A_PLAN = (*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS, "features", "rows", "h", "rho")
+"""Flags that say what a plan file says already."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Start:
+    """Where a question starts: moments, their coefficients, an n or None, and the plan, if it comes from one."""
+
+    moments: Moments
+    names: tuple[str, ...]
+    n_records: int | None
+    plan: Plan | None
+
 
 def add_plan(rooms: Any) -> None:
-    """Add the command and its four actions to the parsers of the command line."""
+    """Add the command and its actions to the parsers of the command line."""
     actions = rooms.add_parser("plan", help="the best split, the records or budget a target needs, mechanisms ranked")
     actions = actions.add_subparsers(required=True, metavar="ACTION")
+    add_show_and_export(actions)
     for name, (answer, words) in _ACTIONS.items():
         parser = actions.add_parser(name, help=words)
         _add_table(parser)
         if name == "rank":
-            parser.add_argument("--epsilon", required=True)
-            parser.add_argument("--delta", required=True, help="0 leaves the pure designs")
+            parser.add_argument("--epsilon", help="(default: the plan's)")
+            parser.add_argument("--delta", help="0 leaves the pure designs (default: the plan's)")
             parser.add_argument("--calibrations", nargs="+", default=["sharp", "published"])
         else:
             _add_design(parser)
@@ -49,26 +79,29 @@ def add_plan(rooms: Any) -> None:
             parser.add_argument("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay")
         if name in ("records", "budget"):
             _add_target(parser)
-        parser.set_defaults(run=run, answer=answer)
+        if name != "rank":
+            parser.add_argument("--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan")
+        parser.set_defaults(run=run, answer=answer, action=name, parser=parser)
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
     """What every action takes; records are read from sets that are public or simulated, never from a file."""
-    parser.add_argument("--data", required=True, choices=[info.key for info in list_datasets()])
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="start from this plan, in the place of flags")
+    parser.add_argument("--data", choices=[info.key for info in list_datasets()])
     parser.add_argument("--features", type=int, help="how many (default: all)")
     parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
-    parser.add_argument("--encoding", choices=("schema", "paper"), default="schema")
-    parser.add_argument("--loss", choices=("logistic", "huber_svm"), required=True)
+    parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
+    parser.add_argument("--loss", choices=("logistic", "huber_svm"))
     parser.add_argument("--h", type=float, help="corner of the Huber SVM")
-    parser.add_argument("--regularization", type=float, required=True, help="c")
-    parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows)")
-    parser.add_argument("--confidence-level", type=float, default=0.95)
-    parser.add_argument("--target", choices=("penalised", "unpenalised"), default="penalised")
+    parser.add_argument("--regularization", type=float, help="c")
+    parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)")
+    parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
+    parser.add_argument("--target", choices=("penalised", "unpenalised"), help="(default: penalised)")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
 
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mechanism", choices=("objective", "output"), required=True)
+    parser.add_argument("--mechanism", choices=("objective", "output"))
     parser.add_argument("--epsilon", help="total; with --delta it is spent as zCDP")
     parser.add_argument("--delta")
     parser.add_argument("--rho", help="total, in the place of --epsilon")
@@ -76,31 +109,64 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
         "--shares",
         nargs=3,
         metavar=("MODEL", "HESSIAN", "COVARIANCE"),
-        default=["0.5", "0.25", "0.25"],
-        help="of the total, 1 together",
+        help="of the total, 1 together (default: 0.5 0.25 0.25)",
     )
-    parser.add_argument("--calibration", choices=("sharp", "published"), required=True)
+    parser.add_argument("--calibration", choices=("sharp", "published"))
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--length", type=float, help="of the mean interval, or of that of --coefficient")
     parser.add_argument("--coefficient", help="its place, from 0, or its name")
     parser.add_argument("--excludes-zero-at", type=float, metavar="VALUE", help="true value to be told from zero")
-    parser.add_argument("--probability", type=float, default=0.5)
+    parser.add_argument("--probability", type=float, help="(default: 0.5)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer one question; exit code 1 after a sentence on the error output."""
+    """Answer one question; exit code 1 after a sentence on the error output, 2 for flags that do not go together."""
+    _check_flags(options)
     try:
-        records = load(options.data, encoding=options.encoding, features=options.features, n_rows=options.rows)
-        loss = _loss(options)
-        moments = fit_moments(records.X, records.y, loss=loss, regularization=options.regularization)
-        answer = options.answer(options, moments, (*records.feature_names, "constant"))
+        start = _start(options)
+        answer, better = options.answer(options, start)
+        if options.action != "rank" and options.write is not None:
+            write_plan(better, options.write)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
     return 0
+
+
+def _check_flags(options: argparse.Namespace) -> None:
+    """Leave by the parser where a flag is missing, or repeats what the plan says; then fill in the defaults."""
+    is_rank = options.action == "rank"
+
+    def flags(names: tuple[str, ...], *, given: bool) -> str:
+        found = [name for name in names if hasattr(options, name) and (getattr(options, name) is not None) == given]
+        return ", ".join(f"--{name.replace('_', '-')}" for name in found)
+
+    if options.plan is not None:
+        repeated = flags(_OF_A_PLAN if is_rank else (*_OF_A_PLAN, "epsilon", "delta"), given=True)
+        if repeated:
+            options.parser.error(f"not with --plan, which says it already: {repeated}")
+    else:
+        needed = (*_NEEDED, "epsilon", "delta") if is_rank else (*_NEEDED, *_NEEDED_OF_A_DESIGN)
+        if missing := flags(needed, given=False):
+            options.parser.error(f"the following arguments are required: {missing} (or --plan)")
+        if not is_rank and options.write is not None:
+            options.parser.error("--write needs --plan: an answer alone has no title and no delta")
+    for name, value in _DEFAULTS.items():
+        if hasattr(options, name) and getattr(options, name) is None:
+            setattr(options, name, value)
+
+
+def _start(options: argparse.Namespace) -> _Start:
+    if options.plan is not None:
+        plan = read_plan(options.plan)
+        n = plan.n_records if options.n_records is None else options.n_records
+        return _Start(moments=plan.moments(), names=plan.names, n_records=n, plan=plan)
+    records = load(options.data, encoding=options.encoding, features=options.features, n_rows=options.rows)
+    moments = fit_moments(records.X, records.y, loss=_loss(options), regularization=options.regularization)
+    return _Start(moments=moments, names=records.feature_names, n_records=options.n_records, plan=None)
 
 
 def _in_words(answer: Answer) -> str:
@@ -120,9 +186,11 @@ def _loss(options: argparse.Namespace) -> Loss:
     return HuberSVM(h=options.h)
 
 
-def _design(options: argparse.Namespace, loss: Loss) -> Design:
+def _design(options: argparse.Namespace, start: _Start) -> Design:
+    if start.plan is not None:
+        return start.plan.design
     return Design(
-        loss=loss,
+        loss=start.moments.loss,
         mechanism=options.mechanism,
         budget=_budget(options),
         regularization=options.regularization,
@@ -146,15 +214,22 @@ def _budget(options: argparse.Namespace) -> Budget:
     return kind(**{part: total * share for part, share in zip(PARTS, shares, strict=True)})
 
 
-def _target(options: argparse.Namespace, names: tuple[str, ...]) -> Target:
-    place = options.coefficient
+def _target(options: argparse.Namespace, start: _Start) -> Target:
+    """What the flags say, or the goal of the plan where they say nothing."""
+    place, names = options.coefficient, start.names
+    wishes = (options.length, place, options.excludes_zero_at, options.probability)
+    if start.plan is not None and all(wish is None for wish in wishes):
+        if start.plan.goal is None:
+            raise ValueError("Expected --length or --excludes-zero-at: this plan has no goal.")
+        return start.plan.goal
     if place is not None and place in names:
         place = names.index(place)
     elif place is not None:
         if not place.isdecimal():
             raise ValueError(f"Expected coefficient={place!r} to be a place from 0 or one of {', '.join(names)}.")
         place = int(place)
-    return Target(options.length, place, options.excludes_zero_at, options.probability)
+    probability = 0.5 if options.probability is None else options.probability
+    return Target(options.length, place, options.excludes_zero_at, probability)
 
 
 def _plain_design(design: Design) -> Answer:
@@ -173,41 +248,50 @@ def _text(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
 
 
-def _split(options: argparse.Namespace, moments: Moments, names: tuple[str, ...]) -> Answer:
+def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     locked = dict(item.partition("=")[::2] for item in options.locked)
-    design = _design(options, moments.loss)
-    found = best_split(moments, design=design, n_records=options.n_records, locked=locked)
-    return {
+    found = best_split(start.moments, design=_design(options, start), n_records=start.n_records, locked=locked)
+    answer = {
         "design": _plain_design(found.design),
         "n_records": found.forecast.n_records,
-        "epsilon_delta": found.forecast.epsilon_delta,
+        "epsilon_delta": _guarantee(found.design, found.forecast, start),
         "length": found.forecast.ci_length_mean,
         "asked_length": found.asked.ci_length_mean,
         "gain": found.gain,
         "flat": found.flat,
-        "as_if_records": as_if_records(moments, design=found.design, n_records=options.n_records),
+        "as_if_records": as_if_records(start.moments, design=found.design, n_records=start.n_records),
         "reason": found.reason,
     }
+    return answer, _better(start, found.design, found.forecast.n_records)
 
 
-def _records(options: argparse.Namespace, moments: Moments, names: tuple[str, ...]) -> Answer:
-    design = _design(options, moments.loss)
-    found = needed_records(moments, design=design, target=_target(options, names))
-    return _needed(found, moments)
+def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    found = needed_records(start.moments, design=_design(options, start), target=_target(options, start))
+    return _needed(found, start), _better(start, found.design, found.n_records)
 
 
-def _needed_budget(options: argparse.Namespace, moments: Moments, names: tuple[str, ...]) -> Answer:
-    design, target = _design(options, moments.loss), _target(options, names)
-    found = needed_budget(moments, design=design, target=target, n_records=options.n_records)
-    return _needed(found, moments)
+def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    design, target = _design(options, start), _target(options, start)
+    found = needed_budget(start.moments, design=design, target=target, n_records=start.n_records)
+    return _needed(found, start), _better(start, found.design, found.forecast.n_records)
 
 
-def _needed(found: NeededRecords | NeededBudget, moments: Moments) -> Answer:
-    n = found.forecast.n_records
+def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+    """The plan with the answer in it."""
+    return None if start.plan is None else replace(start.plan, design=design, n_records=n_records)
+
+
+def _guarantee(design: Design, found: Forecast, start: _Start) -> tuple[float, float]:
+    """(epsilon, delta), at the delta of the plan where there is one."""
+    return found.epsilon_delta if start.plan is None else guarantee_at(design, start.plan.delta)
+
+
+def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
+    n, moments = found.forecast.n_records, start.moments
     return {
         "n_records": n,
         "design": _plain_design(found.design),
-        "epsilon_delta": found.forecast.epsilon_delta,
+        "epsilon_delta": _guarantee(found.design, found.forecast, start),
         "target": found.target.sentence,
         "length": found.length,
         "probability": meeting_probability(moments, design=found.design, target=found.target, n_records=n),
@@ -225,15 +309,20 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _rank(options: argparse.Namespace, moments: Moments, names: tuple[str, ...]) -> Answer:
+def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    plan, moments = start.plan, start.moments
+    epsilon, delta = options.epsilon, options.delta
+    if plan is not None:
+        epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
+        delta = plan.delta if delta is None else delta
     rows = rank_mechanisms(
         moments,
-        epsilon=options.epsilon,
-        delta=options.delta,
-        regularization=options.regularization,
-        n_records=options.n_records,
-        confidence_level=options.confidence_level,
-        target=options.target,
+        epsilon=epsilon,
+        delta=delta,
+        regularization=moments.regularization,
+        n_records=start.n_records,
+        confidence_level=options.confidence_level if plan is None else plan.design.confidence_level,
+        target=options.target if plan is None else plan.design.target,
         calibrations=options.calibrations,
     )
     designs = [
@@ -249,10 +338,10 @@ def _rank(options: argparse.Namespace, moments: Moments, names: tuple[str, ...])
         }
         for row in rows
     ]
-    return {"loss": moments.loss.name, "designs": designs}
+    return {"loss": moments.loss.name, "designs": designs}, None
 
 
-_ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, Moments, tuple[str, ...]], Answer], str]] = {
+_ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]] = {
     "split": (_split, "the best split of a total"),
     "records": (_records, "the smallest number of records for a target"),
     "budget": (_needed_budget, "the smallest total for a target"),

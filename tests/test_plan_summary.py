@@ -115,6 +115,11 @@ def test_a_weak_or_useless_plan_says_so() -> None:
     found = useless.numbers()
     assert found.usefulness.is_useless
     assert found.usefulness.sentence in page_of(useless).text
+    short = replace(design, mechanism="objective", regularization=0.1, calibration="sharp")
+    missing = replace(useless, design=short, n_records=2_000)
+    assert missing.numbers().coverage.min() < 0.945
+    assert "would promise too much" in page_of(missing).text
+    assert "would promise too much" not in page_of(PLANS["public pure"]).text
     assert "a Huber support vector machine (h = 1)" in page_of(useless).text
 
 
@@ -125,7 +130,7 @@ def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
     source = PublicTable(key="census", n_rows=500)
     plan = Plan(title="t" * 200, source=source, design=design, n_records=10**6, delta="1e-6", notes="w " * 5_000)
     page = page_of(plan)
-    assert f"the first {MOST_ROWS} coefficients; 23 more are in the plan" in page.text
+    assert f"the first {MOST_ROWS} coefficients; 25 more are in the plan" in page.text
     assert page.tags.count("g") == MOST_ROWS
     assert len(page.text) < 6_000
     assert "…" in page.text

@@ -7,7 +7,7 @@ import json
 import zlib
 from typing import Any
 
-from dpci_core.plan.content import PlanFieldError
+from dpci_core.plan.fields import PlanFieldError
 
 LINK_KEY = "plan"
 """Name of the parameter."""

@@ -14,22 +14,24 @@ from dpci_core.limits import DELTA, records_in_range
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.plan import link
 from dpci_core.plan.content import (
-    Fields,
     Plain,
+    coefficient_names,
+    design_from,
+    goal_from,
+    plain_design,
+    plain_goal,
+    plain_source,
+    source_from,
+)
+from dpci_core.plan.fields import (
+    Fields,
     PlanFieldError,
     a_count,
     a_text,
     an_amount,
     at,
-    coefficient_names,
     decimal_text,
-    design_from,
-    goal_from,
     optional,
-    plain_design,
-    plain_goal,
-    plain_source,
-    source_from,
     texts,
 )
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers

@@ -11,6 +11,10 @@ from dpci_core.schema import Guesses, Records, Schema, simulate_twin
 DEFAULT_UNIT = "one row is one person"
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
 """Characters of what people type."""
+MOST_FEATURES = 250
+"""Encoded features of a declared table; matrices of their square are computed with, also for whoever sends a link."""
+MOST_CELLS = 25_000_000
+"""Rows times features of a twin, 200 MB."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +58,13 @@ class DeclaredTable:
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"Expected {name} to be {kind.__name__}, got {type(getattr(self, name)).__name__}.")
         check_line(unit=self.unit)
+        d = len(self.schema.feature_names)
+        if d > MOST_FEATURES:
+            raise ValueError(f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}.")
+        if d * self.guesses.n_rows > MOST_CELLS:
+            raise ValueError(
+                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {MOST_CELLS // d:,} with {d} features."
+            )
         self.guesses.check_against(self.schema)
 
     def __hash__(self) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from dpci_core.design import Design
 from dpci_core.html import IntervalRow, interval_chart, render, table
 from dpci_core.losses import HuberSVM
-from dpci_core.plan.content import decimal_text, plain_design
+from dpci_core.plan.content import plain_design
+from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable, PublicTable
@@ -17,11 +18,13 @@ from dpci_core.planner import PARTS, Target, shares_of
 from dpci_core.schema import Guesses
 from dpci_core.words import number, percent, risk
 
-MOST_ROWS = 14
+MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
-_MOST_NOTES = 400
+_MOST_NOTES = 300
 _MOST_NAME = 60
 _MOST_GUESSES = 6
+COVERAGE_SLACK = 0.005
+"""Forecast coverage may fall so far below the level without a warning, as for a best split."""
 
 _PART_WORDS = {
     "model": ("Coefficients", "the coefficients themselves"),
@@ -50,7 +53,7 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         chart=_chart(plan, numbers),
         lengths=_lengths(plan, numbers),
         assumptions=list(_assumptions(plan, numbers)),
-        warnings=[*numbers.validity.reasons, *([numbers.usefulness.sentence] if numbers.usefulness.is_useless else [])],
+        warnings=list(_warnings(plan, numbers)),
         notes=_cut(plan.notes, _MOST_NOTES),
         digest=plan.digest,
     )
@@ -120,6 +123,18 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     if (left := len(numbers.names) - MOST_ROWS) > 0:
         found.append(f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan.")
     return found
+
+
+def _warnings(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
+    yield from numbers.validity.reasons
+    if numbers.usefulness.is_useless:
+        yield numbers.usefulness.sentence
+    short = int(np.sum(numbers.coverage < plan.design.confidence_level - COVERAGE_SLACK))
+    if short:
+        yield (
+            f"For {short} of {len(numbers.names)} coefficients the forecast coverage is more than "
+            f"{100 * COVERAGE_SLACK:g} points below the level: these intervals would promise too much."
+        )
 
 
 def _chance(goal: Target, probability: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +81,7 @@ class Schema:
         names = [column.name for column in self.features] + [self.target]
         encoded = [*self.feature_names, CONSTANT]
         for kind, values in (("column", names), ("feature", encoded)):
-            repeated = sorted({v for v in values if values.count(v) > 1})
+            repeated = sorted(value for value, count in Counter(values).items() if count > 1)
             if repeated:
                 raise ValueError(f"Expected every {kind} name once, got {repeated[0]!r} twice.")
 
