@@ -53,7 +53,9 @@ class Database:
         with _in_words(self.path):
             self._make_file()
             with closing(self._connect("rw")) as connection:
+                connection.execute("BEGIN")
                 _version(connection, self.path)  # before anything is changed, should it be somebody else's file
+                connection.execute("COMMIT")
                 for setting in SETTINGS:
                     connection.execute(setting)
                 self._begin(connection)
@@ -90,16 +92,18 @@ class Database:
     def _connect_to_read(self) -> sqlite3.Connection:
         """A view that nobody else's writing moves.
 
-        In a folder where nothing can be written SQLite cannot share a write-ahead log; where there is none, nobody is
-        writing either, and the file can be read as it is.
+        What a crash left half-written only a connection that may write can put right. In a folder where nothing can be
+        written SQLite cannot share a write-ahead log; where there is none, the file can be read as it is.
         """
-        try:
-            return self._begin_to_read("ro")
-        except sqlite3.OperationalError as error:
-            log = self.path.with_name(self.path.name + "-wal")
-            if not _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or log.exists():
-                raise
-            return self._begin_to_read("ro&immutable=1")
+        modes = ["ro", "rw"]
+        if not any(self.path.with_name(self.path.name + end).exists() for end in ("-wal", "-journal")):
+            modes.append("ro&immutable=1")
+        while True:
+            try:
+                return self._begin_to_read(modes.pop(0))
+            except sqlite3.OperationalError as error:
+                if not modes or not _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
+                    raise
 
     def _begin_to_read(self, mode: str) -> sqlite3.Connection:
         connection = self._connect(mode)
