@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,24 @@ def test_another_place_can_be_named(capsys: pytest.CaptureFixture[str], place: P
     ]
     assert run(capsys, "verify", *words)[0] == 0
     assert run(capsys, "verify")[1] == "The ledger has no entries.\n"
+
+
+DOCUMENT = (Path(__file__).resolve().parents[1] / "docs" / "ledger.md").read_text(encoding="utf-8")
+
+
+def test_the_document_s_code_runs() -> None:
+    found: dict[str, Any] = {"h": "schema", "p": "plan", "r": "request", "s": "result"}
+    exec(DOCUMENT.partition("```python\n")[2].partition("```")[0], found)
+    assert (found["done"].state, found["done"].head) == ("done", Ledger().head())
+
+
+def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    commands = DOCUMENT.partition("```sh\n")[2].partition("```")[0].splitlines()
+    words = [shlex.split(command, comments=True)[4:] for command in commands]
+    assert [w[0] for w in words] == ["create", "show", "verify", "export"]
+    for w in words[:2]:
+        assert run(capsys, *w)[0] == 0
+    record = place / "release.json"
+    record.write_text(json.dumps({"ledger": {"head": Ledger().head()}}))
+    assert run(capsys, *words[2][:-1], str(record))[0] == 0
+    assert run(capsys, *words[3][:-1], str(place / "charges.csv"))[0] == 0
