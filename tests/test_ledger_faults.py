@@ -365,7 +365,7 @@ def test_a_foreign_file_in_the_key_s_place_is_never_overwritten(tmp_path: Path) 
         create(ledger)
     assert ledger.key_path.read_text() == "years of work"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(LedgerError, match="cannot be read"):
+    with pytest.raises(LedgerError, match="is not a file"):
         create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "folder"))
 
 
@@ -390,6 +390,24 @@ def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:
         Ledger(tmp_path / "a", key_path=tmp_path / "a")
     with pytest.raises(LedgerError, match="empty"):
         Ledger("")  # type: ignore[arg-type]
+
+
+@posix
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LedgerError, match="not a file"):
+        Ledger(tmp_path / "pipe").accounts()
+    with pytest.raises(LedgerError, match="not a file"):
+        create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "pipe"))
+
+
+def test_a_booking_that_a_foreign_trigger_swallows_is_no_charge(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    change(ledger, "CREATE TRIGGER mine BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END")
+    with pytest.raises(LedgerDamagedError, match="did not keep what was written"):
+        book(ledger, "second")
+    change(ledger, "DROP TRIGGER mine")
+    assert book(ledger, "second").is_new
 
 
 @pytest.mark.parametrize("name", ["a?mode=memory", "a#b", "a%20b", "Bücher für alle", "a;b 'c'"])

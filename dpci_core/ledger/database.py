@@ -26,6 +26,7 @@ _DAMAGED = (
     "with your records: `python -m dpci_core ledger verify --against release.json ...`."
 )
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries ORDER BY sequence"
+_SELECT_ONE = f"SELECT {', '.join(COLUMNS)} FROM entries WHERE sequence = ?"
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
@@ -73,6 +74,8 @@ class Database:
             raise LedgerError(f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER.")
         if not self.path.exists():
             return False
+        if not self.path.is_file():
+            raise LedgerError(f"{self.path} is not a file. Name a file for the ledger, for example in DPCI_LEDGER.")
         with self.path.open("rb") as file:
             if (begin := file.read(len(_HEADER))) not in (b"", _HEADER):
                 raise LedgerDamagedError(
@@ -140,8 +143,13 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
 
 
 def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Add one entry to the open transaction."""
+    """Add one entry to the open transaction, and see that it is there: a foreign trigger could have swallowed it."""
     connection.execute(_INSERT, [getattr(entry, name) for name in COLUMNS])
+    if from_rows(connection.execute(_SELECT_ONE, [entry.sequence]).fetchall()) != (entry,):
+        raise LedgerDamagedError(
+            "The database did not keep what was written, and nothing was booked. Run "
+            "`python -m dpci_core ledger verify` to see what was changed in it."
+        )
 
 
 def changed_guards(connection: sqlite3.Connection) -> list[str]:

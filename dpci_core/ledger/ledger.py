@@ -246,7 +246,7 @@ class Ledger:
         )
 
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[str, ...]:
-        if entries or not self.key_path.exists():
+        if entries or not os.path.exists(self.key_path):
             return ()
         return (
             f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the ledger was lost or "
