@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -221,7 +222,15 @@ def test_a_ledger_locked_for_too_long_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"not a database at all, but quite long " * 99, b"x", b"SQLite format 3\0" + b"\xff" * 5000]
+    "content",
+    [
+        b"not a database at all, but quite long " * 99,
+        b"x",
+        b"x" * 511,
+        b"x" * 600,
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" + b"\xff" * 5000,
+    ],
 )
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "ledger.sqlite"
@@ -376,6 +385,23 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
         if path != ledger.key_path:
             assert secret not in path.read_bytes()
             assert secret.hex().encode() not in path.read_bytes()
+
+
+def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing a second handle would drop the locks of every other thread's connection."""
+    path, seen = tmp_path / "ledger.sqlite", []
+    for module in (os, io):
+
+        def watched(name: Any, *arguments: Any, real: Any = module.open, **named: Any) -> Any:
+            seen.append(str(name))
+            assert str(name) != str(path)
+            return real(name, *arguments, **named)
+
+        monkeypatch.setattr(module, "open", watched)
+    ledger = opened(path)
+    assert ledger.verify().is_good
+    assert seen.count(str(ledger.key_path)) == 3  # made, read for the charge, read to verify
+    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == ["ledger.sqlite", "ledger.sqlite.key"]
 
 
 def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:

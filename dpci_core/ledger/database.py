@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -19,8 +20,8 @@ from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
 SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF")
 """Of every connection that writes: references are checked, and what is committed has reached the disk."""
 _PAUSE_SECONDS = 0.01
-_HEADER = b"SQLite format 3\0"
-"""SQLite itself would take a shorter file of anything for an empty database, and write over it."""
+_SMALLEST_DATABASE = 512
+"""Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over it."""
 _DAMAGED = (
     "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup back, and compare it "
     "with your records: `python -m dpci_core ledger verify --against release.json ...`."
@@ -33,7 +34,11 @@ _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The file of a ledger; it exists from the first write on."""
+    """The file of a ledger; it exists from the first write on.
+
+    Only SQLite opens it. When a process closes any handle of a file, the system drops all locks the process has on it:
+    a look into the file by other means, in one thread, would let other processes write into the work of another thread.
+    """
 
     path: Path
     busy_seconds: float
@@ -76,11 +81,8 @@ class Database:
             return False
         if not self.path.is_file():
             raise LedgerError(f"{self.path} is not a file. Name a file for the ledger, for example in DPCI_LEDGER.")
-        with self.path.open("rb") as file:
-            if (begin := file.read(len(_HEADER))) not in (b"", _HEADER):
-                raise LedgerDamagedError(
-                    _DAMAGED.format(path=self.path, what=f"it begins with {len(begin)} other bytes")
-                )
+        if 0 < (size := self.path.stat().st_size) < _SMALLEST_DATABASE:
+            raise LedgerDamagedError(_DAMAGED.format(path=self.path, what=f"it has {size} bytes"))
         return True
 
     def _make_file(self) -> None:
@@ -88,9 +90,14 @@ class Database:
         if self._exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileExistsError):  # another process was faster
-            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            sync_folder(self.path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=self.path.parent)
+        os.close(descriptor)
+        try:
+            with suppress(FileExistsError):  # another process was faster
+                os.link(name, self.path)
+        finally:
+            os.unlink(name)
+        sync_folder(self.path.parent)
 
     def _connect_to_read(self) -> sqlite3.Connection:
         """A view that nobody else's writing moves.
