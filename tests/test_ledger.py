@@ -191,6 +191,16 @@ def test_a_charge_ends_once(ledger: Ledger) -> None:
     assert ledger.head() == done.head
 
 
+def test_a_long_reason_is_cut_to_one_line(ledger: Ledger) -> None:
+    create(ledger, cap=Cap.zcdp("1"))
+    charge = book(ledger, "0.01", "click")
+    assert (
+        ledger.fail(charge.charge_id, reason="it broke\n at\tonce" + "!" * 999).reason == "it broke at once" + "!" * 484
+    )
+    with pytest.raises(LedgerError, match="reason"):
+        ledger.fail(charge.charge_id, reason=" ")
+
+
 def test_another_schema_asks_whether_the_people_are_the_same(ledger: Ledger) -> None:
     create(ledger, cap=Cap.zcdp("1"))
     with pytest.raises(SchemaChangedError, match="same people") as error:

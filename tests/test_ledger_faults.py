@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -74,7 +75,7 @@ def test_processes_that_race_for_the_last_of_a_budget_never_overspend(tmp_path: 
 
 @posix
 def test_a_process_killed_at_any_moment_loses_nothing_it_was_told(tmp_path: Path) -> None:
-    found = lab("kill", tmp_path, 40)
+    found = lab("kill", tmp_path, 25)
     assert found["faults"] == []
     assert found["said"] > 0
 
@@ -190,6 +191,24 @@ def test_where_nothing_can_be_written_the_ledger_is_still_read(nobody: Path) -> 
             create(Ledger(nobody / other))
 
 
+def test_a_write_that_broke_off_half_way_is_undone_by_the_next_reader(tmp_path: Path) -> None:
+    """Of another client, in the older journal mode: its journal is left beside the file, as a crash leaves it."""
+    ledger = opened(tmp_path / "ledger.sqlite")
+    other = sqlite3.connect(ledger.path, isolation_level=None)
+    for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN", "CREATE TABLE mine (a)"):
+        other.execute(statement)
+    other.execute("DROP TRIGGER entries_are_never_deleted")
+    other.execute("DELETE FROM entries WHERE sequence = 2")
+    other.executemany("INSERT INTO mine VALUES (?)", [("x" * 900,)] * 100)
+    (tmp_path / "after").mkdir()
+    for path in (ledger.path, ledger.key_path, ledger.path.with_name("ledger.sqlite-journal")):
+        shutil.copy(path, tmp_path / "after")
+    other.close()
+    after = Ledger(tmp_path / "after" / "ledger.sqlite")
+    assert (len(after.history()), after.verify().is_good) == (1, True)
+    assert book(after, "second").is_new
+
+
 def test_a_ledger_locked_for_too_long_is_a_sentence(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite", busy_seconds=0.05)
     other = sqlite3.connect(ledger.path, isolation_level=None)
@@ -203,7 +222,15 @@ def test_a_ledger_locked_for_too_long_is_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"not a database at all, but quite long " * 99, b"x", b"SQLite format 3\0" + b"\xff" * 5000]
+    "content",
+    [
+        b"not a database at all, but quite long " * 99,
+        b"x",
+        b"x" * 511,
+        b"x" * 600,
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" + b"\xff" * 5000,
+    ],
 )
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "ledger.sqlite"
@@ -347,7 +374,7 @@ def test_a_foreign_file_in_the_key_s_place_is_never_overwritten(tmp_path: Path) 
         create(ledger)
     assert ledger.key_path.read_text() == "years of work"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(LedgerError, match="cannot be read"):
+    with pytest.raises(LedgerError, match="is not a file"):
         create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "folder"))
 
 
@@ -358,6 +385,23 @@ def test_the_key_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
         if path != ledger.key_path:
             assert secret not in path.read_bytes()
             assert secret.hex().encode() not in path.read_bytes()
+
+
+def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing a second handle would drop the locks of every other thread's connection."""
+    path, seen = tmp_path / "ledger.sqlite", []
+    for module in (os, io):
+
+        def watched(name: Any, *arguments: Any, real: Any = module.open, **named: Any) -> Any:
+            seen.append(str(name))
+            assert str(name) != str(path)
+            return real(name, *arguments, **named)
+
+        monkeypatch.setattr(module, "open", watched)
+    ledger = opened(path)
+    assert ledger.verify().is_good
+    assert seen.count(str(ledger.key_path)) == 3  # made, read for the charge, read to verify
+    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == ["ledger.sqlite", "ledger.sqlite.key"]
 
 
 def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:
@@ -372,6 +416,24 @@ def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:
         Ledger(tmp_path / "a", key_path=tmp_path / "a")
     with pytest.raises(LedgerError, match="empty"):
         Ledger("")  # type: ignore[arg-type]
+
+
+@posix
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LedgerError, match="not a file"):
+        Ledger(tmp_path / "pipe").accounts()
+    with pytest.raises(LedgerError, match="not a file"):
+        create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "pipe"))
+
+
+def test_a_booking_that_a_foreign_trigger_swallows_is_no_charge(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    change(ledger, "CREATE TRIGGER mine BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END")
+    with pytest.raises(LedgerDamagedError, match="did not keep what was written"):
+        book(ledger, "second")
+    change(ledger, "DROP TRIGGER mine")
+    assert book(ledger, "second").is_new
 
 
 @pytest.mark.parametrize("name", ["a?mode=memory", "a#b", "a%20b", "Bücher für alle", "a;b 'c'"])

@@ -17,8 +17,8 @@ LARGEST = Decimal("1e20")
 SMALLEST = Decimal("1e-30")
 MOST_DIGITS = 100
 """An amount has at most so many significant digits; then every total and every square is exact in `_EXACT`."""
-SUBJECTS = ("pure", "zcdp")
 
+_DEFINITIONS = ("pure", "zcdp")
 _EXACT = Context(prec=600, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow, FloatOperation])
 """Raises where a digit would be lost: a sum of the ledger is exact or does not exist."""
 
@@ -74,7 +74,7 @@ class Cap:
     delta: Decimal | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self.definition, SUBJECTS, name="definition")
+        check_choice(self.definition, _DEFINITIONS, name="definition")
         object.__setattr__(self, "amount", exact_amount(self.amount, name=SYMBOLS[self.definition]))
         if (self.epsilon is None) != (self.delta is None) or (self.epsilon is not None and self.definition == "pure"):
             raise LedgerError("Expected epsilon and delta together with a rho, or neither: use Cap.approx.")
@@ -128,7 +128,7 @@ class Cost:
     lines: tuple[tuple[str, Decimal], ...] = ()
 
     def __init__(self, *, definition: Definition, amount: Amount, lines: Iterable[tuple[str, Amount]] = ()) -> None:
-        check_choice(definition, SUBJECTS, name="definition")
+        check_choice(definition, _DEFINITIONS, name="definition")
         exact = exact_amount(amount, name=SYMBOLS[definition])
         kept = tuple((name, exact_amount(part, name=f"line {name!r}")) for name, part in lines)
         names = [name for name, _ in kept]

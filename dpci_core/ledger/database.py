@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -19,20 +20,25 @@ from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
 SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF")
 """Of every connection that writes: references are checked, and what is committed has reached the disk."""
 _PAUSE_SECONDS = 0.01
-_HEADER = b"SQLite format 3\0"
-"""SQLite itself would take a shorter file of anything for an empty database, and write over it."""
+_SMALLEST_DATABASE = 512
+"""Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over it."""
 _DAMAGED = (
     "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup back, and compare it "
     "with your records: `python -m dpci_core ledger verify --against release.json ...`."
 )
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries ORDER BY sequence"
+_SELECT_ONE = f"SELECT {', '.join(COLUMNS)} FROM entries WHERE sequence = ?"
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """The file of a ledger; it exists from the first write on."""
+    """The file of a ledger; it exists from the first write on.
+
+    Only SQLite opens it. When a process closes any handle of a file, the system drops all locks the process has on it:
+    a look into the file by other means, in one thread, would let other processes write into the work of another thread.
+    """
 
     path: Path
     busy_seconds: float
@@ -53,7 +59,9 @@ class Database:
         with _in_words(self.path):
             self._make_file()
             with closing(self._connect("rw")) as connection:
+                connection.execute("BEGIN")
                 _version(connection, self.path)  # before anything is changed, should it be somebody else's file
+                connection.execute("COMMIT")
                 for setting in SETTINGS:
                     connection.execute(setting)
                 self._begin(connection)
@@ -71,11 +79,10 @@ class Database:
             raise LedgerError(f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER.")
         if not self.path.exists():
             return False
-        with self.path.open("rb") as file:
-            if (begin := file.read(len(_HEADER))) not in (b"", _HEADER):
-                raise LedgerDamagedError(
-                    _DAMAGED.format(path=self.path, what=f"it begins with {len(begin)} other bytes")
-                )
+        if not self.path.is_file():
+            raise LedgerError(f"{self.path} is not a file. Name a file for the ledger, for example in DPCI_LEDGER.")
+        if 0 < (size := self.path.stat().st_size) < _SMALLEST_DATABASE:
+            raise LedgerDamagedError(_DAMAGED.format(path=self.path, what=f"it has {size} bytes"))
         return True
 
     def _make_file(self) -> None:
@@ -83,23 +90,30 @@ class Database:
         if self._exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with suppress(FileExistsError):  # another process was faster
-            os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            sync_folder(self.path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=self.path.parent)
+        os.close(descriptor)
+        try:
+            with suppress(FileExistsError):  # another process was faster
+                os.link(name, self.path)
+        finally:
+            os.unlink(name)
+        sync_folder(self.path.parent)
 
     def _connect_to_read(self) -> sqlite3.Connection:
         """A view that nobody else's writing moves.
 
-        In a folder where nothing can be written SQLite cannot share a write-ahead log; where there is none, nobody is
-        writing either, and the file can be read as it is.
+        What a crash left half-written only a connection that may write can put right. In a folder where nothing can be
+        written SQLite cannot share a write-ahead log; where there is none, the file can be read as it is.
         """
-        try:
-            return self._begin_to_read("ro")
-        except sqlite3.OperationalError as error:
-            log = self.path.with_name(self.path.name + "-wal")
-            if not _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) or log.exists():
-                raise
-            return self._begin_to_read("ro&immutable=1")
+        modes = ["ro", "rw"]
+        if not any(self.path.with_name(self.path.name + end).exists() for end in ("-wal", "-journal")):
+            modes.append("ro&immutable=1")
+        while True:
+            try:
+                return self._begin_to_read(modes.pop(0))
+            except sqlite3.OperationalError as error:
+                if not modes or not _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")):
+                    raise
 
     def _begin_to_read(self, mode: str) -> sqlite3.Connection:
         connection = self._connect(mode)
@@ -136,8 +150,13 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
 
 
 def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Add one entry to the open transaction."""
+    """Add one entry to the open transaction, and see that it is there: a foreign trigger could have swallowed it."""
     connection.execute(_INSERT, [getattr(entry, name) for name in COLUMNS])
+    if from_rows(connection.execute(_SELECT_ONE, [entry.sequence]).fetchall()) != (entry,):
+        raise LedgerDamagedError(
+            "The database did not keep what was written, and nothing was booked. Run "
+            "`python -m dpci_core ledger verify` to see what was changed in it."
+        )
 
 
 def changed_guards(connection: sqlite3.Connection) -> list[str]:

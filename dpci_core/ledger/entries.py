@@ -12,7 +12,6 @@ from typing import Literal
 from dpci_core.ledger.problems import LedgerDamagedError
 
 Kind = Literal["account", "booked", "done", "failed"]
-KINDS: tuple[Kind, ...] = ("account", "booked", "done", "failed")
 FORMAT = "dpci-ledger-1"
 """Stands in everything that is sealed, so that a seal says nothing about another program or a later format."""
 

@@ -36,6 +36,8 @@ class Key:
 def read_key(path: Path) -> Key:
     """Return the key, or raise LedgerDamagedError saying why this file cannot be used."""
     try:
+        if path.exists() and not path.is_file():
+            raise LedgerDamagedError(f"The ledger's key {path} is not a file. Put the right file back.")
         with path.open("rb") as file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
     except FileNotFoundError:

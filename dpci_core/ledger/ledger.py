@@ -19,7 +19,7 @@ from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
 from dpci_core.ledger.key import Key, make_key, read_key
-from dpci_core.ledger.names import dataset_name, name_key, one_line
+from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import LedgerDamagedError
 from dpci_core.ledger.verify import (
@@ -176,6 +176,8 @@ class Ledger:
 
     def fail(self, charge_id: int, *, reason: str) -> Charge:
         """Return the charge as failed: still spent, since noise may have been drawn. Never put data in the reason."""
+        if isinstance(reason, str):
+            reason = " ".join(reason.split())[:MOST_CHARACTERS]  # a long reason must not keep a charge from its end
         return self._end(charge_id, "failed", reason=one_line(reason, name="reason"))
 
     def account(self, dataset: str) -> Account:
@@ -244,7 +246,7 @@ class Ledger:
         )
 
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[str, ...]:
-        if entries or not self.key_path.exists():
+        if entries or not os.path.exists(self.key_path):
             return ()
         return (
             f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the ledger was lost or "
