@@ -44,7 +44,8 @@ class TableError(DataRejectedError):
 class Header:
     """What is known of a file before its rows are read: the column names, stripped, and how the rows will be read.
 
-    first_line: of a CSV file, with its end; the rows follow.  encoding: of a CSV file; bytes that are none are replaced.
+    first_line: of a CSV file, with its end; the rows follow.
+    encoding: of a CSV file; bytes that do not fit are replaced.
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
 
