@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpci_core.experiment import run_experiment
     from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
+    from dpci_core.release import Release, load_release
     from dpci_core.schema import CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema, simulate_twin
 
 __all__ = [
@@ -59,6 +60,7 @@ __all__ = [
     "PublicTable",
     "PureDP",
     "RankedDesign",
+    "Release",
     "Remedies",
     "Schema",
     "SplitAnswer",
@@ -68,6 +70,7 @@ __all__ = [
     "best_split",
     "fit_moments",
     "forecast",
+    "load_release",
     "meeting_probability",
     "needed_budget",
     "needed_records",
@@ -86,6 +89,7 @@ _LAZY = {
     "ExperimentResult": "experiment_result",
     "Progress": "experiment_result",
     "run_experiment": "experiment",
+    **dict.fromkeys(("Release", "load_release"), "release"),
     **dict.fromkeys(("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"), "plan"),
     **dict.fromkeys(
         ("CategoricalColumn", "Guesses", "NumberGuess", "NumericColumn", "Schema", "simulate_twin"), "schema"

@@ -1,4 +1,5 @@
-"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce`, `compare`, `plan` and `ledger`."""
+"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce`, `compare`, `plan`,
+`ledger`, `release` and `predict`."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from dpci_core.datasets.public import PUBLIC_SETS
 from dpci_core.errors import check_count
 from dpci_core.ledger_command import add_ledger
 from dpci_core.plan_command import add_plan
+from dpci_core.release_command import add_release
 
 if TYPE_CHECKING:
     from dpci_core.compare import Compared, DataTable
@@ -75,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.set_defaults(run=_compare)
     add_plan(rooms)
     add_ledger(rooms)
+    add_release(rooms)
     return parser
 
 

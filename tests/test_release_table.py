@@ -234,7 +234,7 @@ def test_the_operating_system_confirms_it(tmp_path: Path) -> None:
     header = read_header(pipe)
     left = os.read(both_ends, 100)
     os.close(both_ends)
-    assert header.start == len(HEADER)
+    assert header.first_line == HEADER
     assert left == b"secret"
 
 

@@ -1,1 +1,49 @@
 """The one release: real noise, booked before it is drawn, written so that it can be shown and checked later."""
+
+from dpci_core.release.content import Price, assumptions_of, schema_hash
+from dpci_core.release.draw import GRID, Drawn, check_feasible, draw_release
+from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release, load_release
+from dpci_core.release.report import intervals_csv, model_card, report_html
+from dpci_core.release.run import (
+    ReleaseFailedError,
+    ReleaseLostError,
+    ReleaseRefusedError,
+    ReleaseUnfinishedError,
+    price_of,
+    release,
+)
+from dpci_core.release.shares import INEXACT_SHARE, TAU, Shares, share_out
+from dpci_core.release.table import Header, TextEncoding, read_header, read_records
+
+__all__ = [
+    "GRID",
+    "INEXACT_SHARE",
+    "TAU",
+    "Coefficient",
+    "Drawn",
+    "Guarantee",
+    "Header",
+    "Interval",
+    "Price",
+    "RecordError",
+    "Release",
+    "ReleaseFailedError",
+    "ReleaseLostError",
+    "ReleaseRefusedError",
+    "ReleaseUnfinishedError",
+    "Shares",
+    "TextEncoding",
+    "assumptions_of",
+    "check_feasible",
+    "draw_release",
+    "intervals_csv",
+    "load_release",
+    "model_card",
+    "price_of",
+    "read_header",
+    "read_records",
+    "release",
+    "report_html",
+    "schema_hash",
+    "share_out",
+]

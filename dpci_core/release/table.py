@@ -33,11 +33,19 @@ BLOCK_ROWS = 8192
 _PARQUET_MAGIC = b"PAR1"
 
 
+_CHANGED = "The file has changed since its header was read."
+
+
+class TableError(DataRejectedError):
+    """A file that holds no table any more; the message is about the file as a whole."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
     """What is known of a file before its rows are read: the column names, stripped, and how the rows will be read.
 
-    start: where the rows of a CSV file begin, in bytes.  encoding: of a CSV file; bytes that do not fit are replaced.
+    first_line: of a CSV file, with its end; the rows follow.
+    encoding: of a CSV file; bytes that do not fit are replaced.
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
 
@@ -46,7 +54,7 @@ class Header:
     columns: tuple[str, ...]
     encoding: TextEncoding = "utf-8"
     delimiter: str = ","
-    start: int = 0
+    first_line: bytes = b""
     unusable: frozenset[str] = frozenset()
 
     def check_has(self, needed: tuple[str, ...]) -> None:
@@ -130,7 +138,7 @@ def _csv_header(file: Path, line: bytes, encoding: TextEncoding) -> Header:
     names = tuple(name.strip() for name in rows[delimiter])
     if not any(names):
         raise DataRejectedError("The first line of the file holds no column names.")
-    return Header(path=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, start=len(line))
+    return Header(path=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, first_line=line)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -144,12 +152,12 @@ def _fields(line: str, delimiter: str) -> list[str]:
 def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, MappingNote]:
     """Return X (n, p), y (n,) of every row below the header, and the private note of what was mapped.
 
-    Raises:  DataRejectedError if the file has no rows or another header than before; OSError.
+    Raises:  TableError if the file has no rows or another header than before; OSError.
     """
     blocks = _csv_blocks(header, mapper.needed) if header.kind == "csv" else _parquet_blocks(header, mapper.needed)
     parts = [mapper.records_of(cells) for cells in blocks]
     if not parts:
-        raise DataRejectedError("The table has column names but no rows.")
+        raise TableError("The table has column names but no rows.")
     X = np.concatenate([x for x, _ in parts])
     y = np.concatenate([signs for _, signs in parts])
     return X, y, mapper.note
@@ -159,7 +167,8 @@ def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, l
     """Cells by column, some thousand rows at a time; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
     with header.path.open("rb") as raw:
-        raw.seek(header.start)
+        if raw.read(len(header.first_line)) != header.first_line:
+            raise TableError(_CHANGED)
         text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
         rows = _rows(csv.reader(text, delimiter=header.delimiter))
         while block := list(islice(rows, BLOCK_ROWS)):
@@ -186,7 +195,7 @@ def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[st
     """Cells by column, as plain Python values."""
     file = pyarrow.parquet.ParquetFile(header.path)
     if tuple(str(name).strip() for name in file.schema_arrow.names) != header.columns:
-        raise DataRejectedError("The file has changed since its header was read.")
+        raise TableError(_CHANGED)
     originals = [file.schema_arrow.names[header.columns.index(name)] for name in needed]
     for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=originals):
         yield {

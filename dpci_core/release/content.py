@@ -1,0 +1,133 @@
+"""From what was drawn to what is written: the record, and the files of its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from dpci_core.ledger import Charge, Cost, as_text
+from dpci_core.plan import Plan, PlanNumbers, as_yaml, guarantee_at
+from dpci_core.plan.content import plain_schema
+from dpci_core.plan.link import canonical
+from dpci_core.privacy import pure_to_zcdp
+from dpci_core.release.draw import Drawn
+from dpci_core.release.record import RECORD_NAME, Coefficient, Guarantee, Interval, Release
+from dpci_core.release.report import intervals_csv, model_card, report_html
+from dpci_core.release.shares import Shares
+from dpci_core.schema import Schema
+
+_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Price:
+    """What a release of a plan would do, before anything is spent.
+
+    cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned lengths.
+    """
+
+    cost: Cost
+    schema_hash: str
+    numbers: PlanNumbers
+
+
+def schema_hash(schema: Schema) -> str:
+    """SHA-256 of what a schema declares, in hexadecimal; its notes do not count."""
+    return hashlib.sha256(canonical(plain_schema(replace(schema, notes=()))).encode()).hexdigest()
+
+
+def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
+    """Return the record of what was drawn for a charge."""
+    return Release(
+        title=plan.title,
+        dataset=charge.dataset,
+        person=charge.person,
+        unit=plan.source.unit,
+        released_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        request_id=charge.request_id,
+        charge_id=charge.charge_id,
+        ledger_head=charge.head,
+        plan_hash=plan.digest,
+        schema_hash=price.schema_hash,
+        guarantee=_guarantee(plan, drawn.shares),
+        design=plan.design,
+        schema=plan.schema,
+        features=plan.names[:-1],
+        n_planned=plan.n_records,
+        n_records=drawn.n_records,
+        coefficients=_coefficients(plan, drawn, price.numbers),
+        hessian=tuple(map(tuple, drawn.hessian.tolist())),
+        covariance=tuple(map(tuple, drawn.covariance.tolist())),
+        verdict=drawn.usefulness.sentence,
+        assumptions=assumptions_of(plan),
+        software={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+    )
+
+
+def _guarantee(plan: Plan, shares: Shares) -> Guarantee:
+    design = plan.design
+    epsilon, delta = guarantee_at(design, plan.delta)
+    total = design.budget.total
+    return Guarantee(
+        definition=design.definition,
+        amount=as_text(total),
+        lines={name: as_text(amount) for name, amount in shares.lines},
+        epsilon=epsilon,
+        delta=delta,
+        rho=as_text(pure_to_zcdp(total) if design.definition == "pure" else total),
+    )
+
+
+def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coefficient, ...]:
+    def interval(estimate: float, low: float, high: float) -> Interval:
+        return Interval(estimate=float(estimate), low=float(low), high=float(high))
+
+    return tuple(
+        Coefficient(
+            name=name,
+            released=float(drawn.theta_priv[j]),
+            scaled=interval(drawn.estimate[j], drawn.low[j], drawn.high[j]),
+            original=interval(drawn.contrast_estimate[j], drawn.contrast_low[j], drawn.contrast_high[j]),
+            planned_scaled=float(numbers.scaled.ci_length[j]),
+            planned_original=float(numbers.original.ci_length[j]),
+            sampling_se=float(drawn.sampling_se[j]),
+            privacy_se=float(drawn.privacy_se[j]),
+            noise_factor=float(drawn.noise_factor[j]),
+            is_noise_aware=bool(drawn.is_noise_aware[j]),
+            is_flat=bool(drawn.is_flat[j]),
+        )
+        for j, name in enumerate(plan.names)
+    )
+
+
+def assumptions_of(plan: Plan) -> tuple[str, ...]:
+    """What the guarantee of a release of this plan rests on, in sentences."""
+    design = plan.design
+    floats = "The noise on the {} is a floating-point approximation of the law in the proof, drawn from the operating "
+    floats += "system's entropy."
+    found = [f"Whom a record stands for, as declared: {plan.source.unit}."]
+    found.append("The bounds, levels and settings were chosen without looking at the records.")
+    if design.definition == "pure":
+        found.append(floats.format("coefficients and matrices"))
+    elif design.mechanism == "objective":
+        found.append(floats.format("objective"))
+    if design.definition == "zcdp":
+        where = "matrices and coefficients" if design.mechanism == "output" else "matrices"
+        found.append(f"The Gaussian noise on the {where} is sampled exactly (OpenDP).")
+    found.append("The fit reaches its fixed tolerance on every table: proved in exact arithmetic, tested beyond it.")
+    found.append("Nobody who should not know the records could watch the machine, or how long it took.")
+    return (*found, design.status) if design.status else tuple(found)
+
+
+def files_of(made: Release, plan: Plan) -> dict[str, str]:
+    """Return the text of every file of a release, by name."""
+    return {
+        RECORD_NAME: made.to_json(),
+        "intervals.csv": intervals_csv(made),
+        "report.html": report_html(made),
+        "model_card.md": model_card(made),
+        "plan.yaml": as_yaml(plan),
+    }

@@ -1,0 +1,47 @@
+"""A folder that is there whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_folder(place: Path, files: dict[str, str], *, owner: str, reached: Callable[[str], None]) -> None:
+    """Write all files beside the wanted place, put them on the disk, and give them their name in one step.
+
+    Args:    owner: names the unfinished folder, so that two of them never meet.  reached: told after each step.
+    Raises:  OSError, also if the place is taken by now; then nothing is left.
+    """
+    mark = hashlib.sha256(owner.encode()).hexdigest()[:12]
+    part = place.with_name(f".{place.name}.{mark}.part")
+    part.mkdir()
+    try:
+        for name, text in files.items():
+            with (part / name).open("w", encoding="utf-8", newline="") as out:
+                out.write(text)
+                out.flush()
+                os.fsync(out.fileno())
+            reached(f"wrote {name}")
+        _sync(part)
+        part.rename(place)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    reached("renamed")
+    with suppress(OSError):  # the result is there; only a power cut in this moment could lose its name
+        _sync(place.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Put the names in a folder on the disk, where the system can."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,206 @@
+"""The one release: check, book, read, fit, draw, write, and note the result; in this order, and once.
+
+docs/release.md says why. Whatever happens after booking, a charge stays spent and is never drawn for twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from dpci_core.errors import InfeasibleDesignError
+from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
+from dpci_core.plan import Plan
+from dpci_core.release.content import Price, files_of, make_record, schema_hash
+from dpci_core.release.draw import Drawn, check_feasible, draw_release
+from dpci_core.release.folder import write_folder
+from dpci_core.release.record import RECORD_NAME, Release, load_release
+from dpci_core.release.shares import Shares, share_out
+from dpci_core.release.table import Header, TableError, TextEncoding, read_header, read_records
+from dpci_core.schema import MappingNote, RecordMapper
+
+
+class ReleaseRefusedError(ValueError):
+    """Something is wrong with the wish; nothing was booked, and the message says what to change."""
+
+
+class ReleaseFailedError(RuntimeError):
+    """The release ended without a result after it was booked. The charge stays spent; a new request starts anew."""
+
+
+class ReleaseLostError(RuntimeError):
+    """This request was booked before and has no result here: it is running, or broke off. It is never drawn again."""
+
+
+class ReleaseUnfinishedError(RuntimeError):
+    """The result is written, but the ledger could not note it; the same request again completes the entry."""
+
+
+def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
+    """Return the price of a plan after every check that needs no file.
+
+    Raises:  ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
+    """
+    if plan.design.is_gaussian_objective and not allow_unreviewed:
+        raise ReleaseRefusedError(
+            f"This plan uses Gaussian objective perturbation. {plan.design.status} It is off by default in a release: "
+            "allow it by name, or turn the switch gaussian_objective off."
+        )
+    check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
+    return Price(cost=_cost(share_out(plan.design)), schema_hash=schema_hash(plan.schema), numbers=plan.numbers())
+
+
+def _cost(shares: Shares) -> Cost:
+    planned = shares.planned
+    return Cost(definition=planned.definition, amount=planned.budget.total, lines=shares.lines)
+
+
+def release(
+    plan: Plan,
+    file: Path | str,
+    *,
+    ledger: Ledger,
+    dataset: str,
+    person: str,
+    request_id: str,
+    folder: Path | str,
+    allow_unreviewed: bool = False,
+    encoding: TextEncoding = "utf-8",
+) -> Release:
+    """Release the model of a plan from a private file, once, and return what was written to `folder`.
+
+    Args:    dataset: name of the ledger's account.  request_id: of this wish; the same one again returns the recorded
+             release and never draws.  folder: a new folder for the result, its parent exists.
+             allow_unreviewed: allow Gaussian objective perturbation.  encoding: of a CSV file.
+    Privacy: the price of the plan in its own definition; replace-one neighbours, the number of rows is public.
+    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header), InfeasibleDesignError, LedgerError;
+             after it ReleaseFailedError, ReleaseUnfinishedError; for a known request without a result ReleaseLostError.
+             No message holds anything from below the header.
+    """
+    place, request_id = Path(folder).absolute(), request_id.strip()
+    if place.exists():
+        return _recorded(place, plan, ledger, request_id)
+    if ledger.find(request_id) is not None:
+        raise _lost(request_id)
+    price = price_of(plan, allow_unreviewed=allow_unreviewed)
+    header = read_header(file, encoding=encoding)
+    header.check_has(RecordMapper(plan.schema, plan.features).needed)
+    if not place.parent.is_dir():
+        raise ReleaseRefusedError(f"The folder {place.parent} does not exist.")
+    _reached("before booking")
+    charge = ledger.book(
+        dataset,
+        schema_hash=price.schema_hash,
+        cost=price.cost,
+        purpose=plan.title,
+        plan_hash=plan.digest,
+        person=person,
+        request_id=request_id,
+    )
+    _reached("booked")
+    if not charge.is_new:
+        raise _lost(request_id)
+    outcome = _carry_out(plan, header, price, charge, place)
+    if isinstance(outcome, str):  # out here no traceback leads to the records
+        if not _holds(place, charge):
+            raise _failed(ledger, charge, outcome)
+        outcome = load_release(place)  # stopped after the folder had its name
+    _reached("written")
+    _finish(ledger, charge, place)
+    _reached("finished")
+    return outcome
+
+
+def _reached(stage: str) -> None:
+    """Nothing; tests stop the process here."""
+
+
+def _lost(request_id: str) -> ReleaseLostError:
+    return ReleaseLostError(
+        f"The request {request_id!r} was booked before, and there is no result of it here: it is still running, or it "
+        "broke off. Its charge is spent and noise may have been drawn for it, so it is never drawn again. If the "
+        "result is in another folder, name that folder; if it is lost, a new request starts anew, and costs again."
+    )
+
+
+def _failed(ledger: Ledger, charge: Charge, reason: str) -> ReleaseFailedError:
+    """The error to raise after noting the failure; a ledger that cannot be written leaves the charge booked."""
+    try:
+        ledger.fail(charge.charge_id, reason=reason)
+    except LedgerError:
+        reason = f"{reason} The ledger could not note it: the charge stays booked."
+    return ReleaseFailedError(f"{reason} The charge {charge.charge_id} stays spent; start anew with a new request.")
+
+
+def _carry_out(plan: Plan, header: Header, price: Price, charge: Charge, place: Path) -> Release | str:
+    """Everything between booking and the finished folder; a sentence, free of records, where it fails."""
+    try:
+        drawn, note = _draw(plan, header)
+        _reached("drawn")
+        made = make_record(plan, drawn, price, charge)
+        write_folder(place, files_of(made, plan), owner=charge.request_id, reached=_reached)
+        return replace(made, note=note)
+    except (TableError, InfeasibleDesignError) as error:
+        return str(error)  # of the file as a whole, or of n and other public numbers
+    except OSError:
+        return "The file could not be read, or the result could not be written."
+    except MemoryError:
+        return "There was not enough memory."
+    except Exception as error:
+        return f"The release broke off ({type(error).__name__})."
+    except BaseException:
+        return "The release was stopped."
+
+
+def _draw(plan: Plan, header: Header) -> tuple[Drawn, MappingNote]:
+    """The records exist in here only."""
+    mapper = RecordMapper(plan.schema, plan.features)
+    X, y, note = read_records(header, mapper)
+    _reached("read")
+    check_feasible(plan.design, n_records=len(X), dim=X.shape[1])
+    return draw_release(X, y, design=plan.design, to_original=mapper.to_original), note
+
+
+def _result_hash(place: Path) -> str:
+    return hashlib.sha256((place / RECORD_NAME).read_bytes()).hexdigest()
+
+
+def _holds(place: Path, charge: Charge) -> bool:
+    """Whether the folder holds the release of this very charge."""
+    try:
+        made = load_release(place)
+    except (OSError, ValueError):
+        return False
+    return made.charge_id == charge.charge_id and made.request_id == charge.request_id
+
+
+def _finish(ledger: Ledger, charge: Charge, place: Path) -> None:
+    try:
+        ledger.finish(charge.charge_id, result_hash=_result_hash(place))
+    except LedgerError as error:
+        problem = str(error)
+    else:
+        return
+    raise ReleaseUnfinishedError(
+        f"The release is in {place}, and its charge {charge.charge_id} is booked, but the ledger could not note the "
+        f"result. {problem} Then make the same request again: it draws nothing and completes the entry."
+    )
+
+
+def _recorded(place: Path, plan: Plan, ledger: Ledger, request_id: str) -> Release:
+    """The release that is in the folder already, if it is that of this request; its entry is completed if need be."""
+    try:
+        made = load_release(place)
+    except (OSError, ValueError):
+        raise ReleaseRefusedError(f"There is a {place} already, and no release in it. Name a new folder.") from None
+    charge = ledger.find(request_id)
+    if made.request_id != request_id or made.plan_hash != plan.digest:
+        raise ReleaseRefusedError(f"The folder {place} holds another release. Name a new folder.")
+    if charge is None or charge.charge_id != made.charge_id or charge.plan_hash != made.plan_hash:
+        raise ReleaseRefusedError(f"The folder {place} holds a release that this ledger does not know.")
+    if charge.state == "booked":
+        _finish(ledger, charge, place)
+    elif charge.state == "failed" or charge.result_hash != _result_hash(place):
+        raise ReleaseRefusedError(f"The release in {place} is not the one that the ledger has for this request.")
+    return made

@@ -1,0 +1,194 @@
+"""The commands `python -m dpci_core release` and `python -m dpci_core predict`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import getpass
+import io
+import json
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
+from dpci_core.plan import Plan, read_plan
+from dpci_core.release import Price, Release, load_release, price_of, read_header, release
+from dpci_core.schema import RecordMapper
+
+_RECORDS_NEEDED = (
+    "The file decides how many records there are. If they are too few for this plan to run, the release fails after "
+    "booking and stays spent: the plan must hold for the true number."
+)
+
+
+def add_release(rooms: Any) -> None:
+    """Add both commands to the parsers of the command line."""
+    spend = rooms.add_parser("release", help="release the model of a plan from a private file, once")
+    spend.add_argument("plan", type=Path)
+    spend.add_argument("--file", type=Path, help="the private table, CSV or Parquet")
+    spend.add_argument("--dataset", help="name of the data set in the ledger")
+    spend.add_argument("--folder", type=Path, help="a new folder for the result")
+    spend.add_argument("--person", help="who releases (default: the user of this machine)")
+    spend.add_argument("--request", help="name of this wish; the same one again never draws twice (default: a new one)")
+    spend.add_argument("--check", action="store_true", help="print price and planned lengths, spend nothing")
+    spend.add_argument("--confirm", metavar="DATASET", help="the name of the data set again, instead of typing it")
+    spend.add_argument("--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation")
+    spend.add_argument("--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file")
+    spend.add_argument("--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})")
+    spend.add_argument("--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)")
+    spend.add_argument("--json", action="store_true", help="print JSON for machines")
+    spend.set_defaults(run=run_release)
+    guess = rooms.add_parser("predict", help="apply a released model to new rows")
+    guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
+    guess.add_argument("file", type=Path, help="CSV with the columns of the schema")
+    guess.add_argument("--output", type=Path, help="a new file (default: print)")
+    guess.set_defaults(run=run_predict)
+
+
+def run_release(options: argparse.Namespace) -> int:
+    """Check, ask, release; exit code 1 after a sentence on the error output."""
+    try:
+        plan = read_plan(options.plan)
+        ledger = Ledger(options.ledger, key_path=options.key)
+        if options.check:
+            return _check(options, plan, ledger)
+        missing = [f"--{name}" for name in ("file", "dataset", "folder") if getattr(options, name) is None]
+        if missing:
+            raise ValueError(f"Expected {', '.join(missing)}; only --check does without.")
+        request = options.request or str(uuid.uuid4())
+        _say(f"Request {request}: give it again with --request if anything goes wrong; it is never drawn twice.")
+        if ledger.find(request) is None and not _is_confirmed(options, plan, ledger):
+            raise ValueError("Not confirmed; nothing was spent.")
+        made = release(
+            plan,
+            options.file,
+            ledger=ledger,
+            dataset=options.dataset,
+            person=options.person or getpass.getuser(),
+            request_id=request,
+            folder=options.folder,
+            allow_unreviewed=options.allow_unreviewed,
+            encoding=options.encoding,
+        )
+    except (ValueError, OSError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    _print_result(made, options)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _check(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> int:
+    """What would be spent for what; with --file the header is held against the schema."""
+    price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
+    if options.file is not None:
+        read_header(options.file, encoding=options.encoding).check_has(RecordMapper(plan.schema, plan.features).needed)
+    if options.json:
+        print(json.dumps(_price_record(plan, price), indent=1))
+        return 0
+    print("\n".join(_price_lines(plan, price)))
+    if options.dataset is not None:
+        print(_remaining(ledger, options.dataset))
+    return 0
+
+
+def _price_record(plan: Plan, price: Price) -> dict[str, object]:
+    cost = price.cost
+    return {
+        "title": plan.title,
+        "definition": cost.definition,
+        "amount": as_text(cost.amount),
+        "lines": {name: as_text(amount) for name, amount in cost.lines},
+        "unit": plan.source.unit,
+        "schema_hash": price.schema_hash,
+        "plan_hash": plan.digest,
+        "planned": price.numbers.to_record(),
+    }
+
+
+def _price_lines(plan: Plan, price: Price) -> list[str]:
+    cost, numbers = price.cost, price.numbers
+    lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
+    return [
+        f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {plan.source.unit}.",
+        f"  of it {', '.join(f'{name} {as_text(amount)}' for name, amount in cost.lines)}",
+        f"  schema {price.schema_hash}",
+        f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
+        *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
+        _RECORDS_NEEDED,
+    ]
+
+
+def _remaining(ledger: Ledger, dataset: str) -> str:
+    account = ledger.account(dataset)
+    return f"{dataset!r} has {account.cap.symbol} {as_text(account.remaining)} left of {account.cap.sentence}."
+
+
+def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bool:
+    """Whether the name of the data set was typed once more, after the price was shown."""
+    if options.confirm is not None:
+        return bool(options.confirm == options.dataset)
+    price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
+    for line in [*_price_lines(plan, price), _remaining(ledger, options.dataset), "This cannot be undone."]:
+        _say(line)
+    if not sys.stdin.isatty():
+        raise ValueError("Expected --confirm with the name of the data set: nobody is here to type it.")
+    sys.stderr.write("Type the name of the data set to spend it: ")
+    sys.stderr.flush()
+    return str(options.dataset) == sys.stdin.readline().strip()
+
+
+def _print_result(made: Release, options: argparse.Namespace) -> None:
+    """The released numbers; what was mapped goes to the steward on the error output alone."""
+    if options.json:
+        print(made.to_json(), end="")
+    else:
+        print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
+        for c in made.coefficients:
+            numbers = (c.original.estimate, c.original.low, c.original.high, c.original.length, c.planned_original)
+            print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
+        print(f"Written to {options.folder}.")
+    if made.note is not None and made.note.sentences():
+        _say("For you alone, not for publication:")
+        for sentence in made.note.sentences():
+            _say(f"  {sentence}")
+
+
+def run_predict(options: argparse.Namespace) -> int:
+    """Write a score, a label and, for a logistic model, a probability for every row."""
+    try:
+        made = load_release(options.release)
+        text = predictions_csv(made, pd.read_csv(options.file, dtype=str, keep_default_na=False))
+        if options.output is None:
+            print(text, end="")
+        else:
+            with options.output.open("x", encoding="utf-8", newline="") as out:
+                out.write(text)
+    except FileExistsError:
+        print(f"{options.output} exists already. Name a new file.", file=sys.stderr)
+        return 1
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
+    """Return one line a row: score, prediction and, where there is one, the probability of the positive level."""
+    scores, positive = made.decision(frame), made.schema.positive
+    is_logistic = made.design.loss.name == "logistic"
+    chances = made.predict_proba(frame) if is_logistic else None
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["score", "prediction", *(["probability"] if is_logistic else [])])
+    for i, score in enumerate(scores):
+        label = safe_cell(positive if score > 0.0 else f"not {positive}")
+        writer.writerow([repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])])
+    return out.getvalue()

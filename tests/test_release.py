@@ -1,0 +1,493 @@
+"""The release as a whole: what it does in which order, what it refuses, what it writes, and how it is read again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from decimal import Decimal
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpci_core
+from dpci_core import HuberSVM, InfeasibleDesignError, load_release
+from dpci_core.__main__ import main
+from dpci_core.errors import BudgetExceededError, DataRejectedError, LedgerError
+from dpci_core.ledger import Cap, Ledger, SchemaChangedError, UnknownDatasetError
+from dpci_core.plan import read_plan, write_plan
+from dpci_core.release import (
+    RecordError,
+    ReleaseFailedError,
+    ReleaseLostError,
+    ReleaseRefusedError,
+    ReleaseUnfinishedError,
+    price_of,
+    run,
+    schema_hash,
+)
+from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
+from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
+
+FILES = {"release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk.at(tmp_path)
+
+
+# --- what a release does ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("budget", [PURE, RHO], ids=["pure", "zcdp"])
+def test_it_books_draws_writes_and_notes(tmp_path: Path, budget, mechanism) -> None:
+    desk = Desk.at(tmp_path, plan=make_plan(budget, mechanism=mechanism))
+    made = desk.release()
+    charge = desk.ledger.find("r1")
+    assert charge is not None
+    assert charge.state == "done"
+    assert desk.ledger.remaining("Clinic") == desk.plan.design.budget.total
+    assert charge.plan_hash == desk.plan.digest
+    assert dict(charge.cost.lines) == {k: Decimal(v) for k, v in made.guarantee.lines.items()}
+    assert sum(map(Decimal, made.guarantee.lines.values())) == desk.plan.design.budget.total
+    assert ("inexact minimiser" in made.guarantee.lines) == (mechanism == "objective")
+    folder = tmp_path / "out"
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert read_plan(folder / "plan.yaml") == desk.plan
+    assert made.ledger_head.startswith(f"{charge.charge_id}:")
+    assert load_release(folder).to_dict() == made.to_dict() == json.loads((folder / "release.json").read_text())
+    assert desk.ledger.verify().is_good
+    assert made.n_records == 200
+    assert [c.name for c in made.coefficients] == ["age", "city=b", "constant"]
+    assert sorted(p.name for p in tmp_path.iterdir() if p.name.startswith(".")) == []
+
+
+def test_the_ledger_holds_records_against_itself(desk: Desk) -> None:
+    desk.release()
+    command = [
+        "ledger",
+        "verify",
+        "--ledger",
+        str(desk.ledger.path),
+        "--against",
+        str(desk.folder / "out/release.json"),
+    ]
+    assert main(command) == 0
+
+
+def test_intervals_in_original_units_are_those_of_the_map(desk: Desk) -> None:
+    made = desk.release()
+    L = RecordMapper(SCHEMA).to_original
+    np.testing.assert_allclose([c.original.estimate for c in made.coefficients], L @ made.theta, rtol=1e-12)
+    age = made.coefficients[0]
+    assert age.original.length == pytest.approx(L[0, 0] * age.scaled.length, rel=1e-9)
+    assert age.planned_original == pytest.approx(L[0, 0] * age.planned_scaled, rel=1e-9)
+
+
+def test_the_guarantee_in_numbers(tmp_path: Path) -> None:
+    (tmp_path / "pure").mkdir()
+    (tmp_path / "zcdp").mkdir()
+    pure = Desk.at(tmp_path / "pure").release().guarantee
+    assert (pure.definition, pure.amount, pure.epsilon, pure.delta, pure.rho) == ("pure", "1", 1.0, 0.0, "0.5")
+    rho = Desk.at(tmp_path / "zcdp", plan=make_plan(RHO)).release().guarantee
+    assert (rho.definition, rho.amount, rho.rho, rho.delta) == ("zcdp", "0.5", "0.5", 1e-6)
+    assert rho.epsilon == dpci_core.zcdp_to_epsilon(0.5, 1e-6)
+
+
+def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(run, "_reached", seen.append)
+    desk.release()
+    written = [
+        f"wrote {name}" for name in ("release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml")
+    ]
+    assert seen == ["before booking", "booked", "read", "drawn", *written, "renamed", "written", "finished"]
+
+
+def test_no_row_is_read_before_the_charge_is_on_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(stage: str) -> None:
+        if stage == "before booking":
+            desk.file.write_text("age,city,sick,name\n")  # whatever was read before would still be in memory
+
+    monkeypatch.setattr(run, "_reached", check)
+    with pytest.raises(ReleaseFailedError, match="no rows"):
+        desk.release()
+    assert desk.ledger.find("r1").state == "failed"
+
+
+def test_the_same_request_again_gives_the_recorded_release(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = desk.release()
+    assert first.note is not None
+    desk.file.unlink()
+    monkeypatch.setattr(run, "draw_release", None)
+    again = desk.release(" r1 ")
+    assert again.to_dict() == first.to_dict()
+    assert again.note is None
+    assert len(desk.ledger.history()) == 1
+    with pytest.raises(ReleaseLostError, match="never drawn again"):
+        desk.release("r1", to="elsewhere")
+
+
+def test_a_process_that_died_before_the_ledger_knew_is_completed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(stage: str) -> None:
+        if stage == "written":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "_reached", die)
+    with pytest.raises(KeyboardInterrupt):
+        desk.release()
+    assert desk.ledger.find("r1").state == "booked"
+    monkeypatch.undo()
+    made = desk.release()
+    assert desk.ledger.find("r1").state == "done"
+    assert load_release(desk.folder / "out").to_dict() == made.to_dict()
+
+
+def test_a_folder_is_only_taken_for_what_it_is(desk: Desk) -> None:
+    desk.release()
+    with pytest.raises(ReleaseRefusedError, match="holds another release"):
+        desk.release("r2")
+    with pytest.raises(ReleaseRefusedError, match="holds another release"):
+        desk.release("r1", plan=make_plan(title="Another"))
+    (desk.folder / "empty").mkdir()
+    with pytest.raises(ReleaseRefusedError, match="no release in it"):
+        desk.release("r2", to="empty")
+    with pytest.raises(ReleaseRefusedError, match="does not exist"):
+        desk.release("r2", to="no/such")
+    other = Ledger(desk.folder / "other.sqlite")
+    with pytest.raises(ReleaseRefusedError, match="does not know"):
+        desk.release("r1", ledger=other)
+    record = desk.folder / "out" / "release.json"
+    record.write_text(record.read_text().replace('"person": "Ada"', '"person": "Eve"'))
+    with pytest.raises(ReleaseRefusedError, match="not the one that the ledger has"):
+        desk.release("r1")
+    assert len(desk.ledger.history()) == 1
+
+
+@pytest.mark.parametrize("stage", ["booked", "read", "drawn", "wrote report.html"])
+def test_a_failure_after_booking_is_spent_and_never_drawn_again(desk: Desk, stage, monkeypatch) -> None:
+    def fail(reached: str) -> None:
+        if reached == stage:
+            raise KeyboardInterrupt if stage == "booked" else RuntimeError("37.125 is the age of Ada")
+
+    monkeypatch.setattr(run, "_reached", fail)
+    expected = KeyboardInterrupt if stage == "booked" else ReleaseFailedError
+    with pytest.raises(expected) as caught:
+        desk.release()
+    monkeypatch.undo()
+    assert "37.125" not in str(caught.value)
+    assert desk.ledger.find("r1").state == ("booked" if stage == "booked" else "failed")
+    assert desk.ledger.remaining("Clinic") == 1
+    assert not (desk.folder / "out").exists()
+    assert not [path for path in desk.folder.iterdir() if path.name.endswith(".part")]
+    with pytest.raises(ReleaseLostError):
+        desk.release()
+
+
+def test_stopped_after_the_folder_has_its_name_is_done(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(reached: str) -> None:
+        if reached == "renamed":
+            raise RuntimeError
+
+    monkeypatch.setattr(run, "_reached", fail)
+    made = desk.release()
+    assert desk.ledger.find("r1").state == "done"
+    assert made.to_dict() == load_release(desk.folder / "out").to_dict()
+
+
+def test_a_ledger_that_cannot_note_the_result_says_what_to_do(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self, *_, **__):
+        raise LedgerError("The disk is full. Free some space.")
+
+    monkeypatch.setattr(Ledger, "finish", full)
+    with pytest.raises(ReleaseUnfinishedError, match="same request again"):
+        desk.release()
+    monkeypatch.undo()
+    monkeypatch.setattr(run, "draw_release", None)
+    assert desk.release().request_id == "r1"
+    assert desk.ledger.find("r1").state == "done"
+
+
+def test_too_few_records_fail_in_public_numbers_and_stay_spent(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path, plan=make_plan(mechanism="objective"))
+    write_table(desk.file, 3)
+    with pytest.raises(ReleaseFailedError, match=r"n_records=3.*smallest c that works.*stays spent"):
+        desk.release()
+    assert desk.ledger.find("r1").state == "failed"
+
+
+# --- what is refused before anything is spent ---------------------------------------------------------------
+
+
+def test_refusals_cost_nothing(desk: Desk) -> None:
+    unreviewed = make_plan(RHO, mechanism="objective", calibration="sharp")
+    infeasible = make_plan(mechanism="objective", regularization=1e-6)
+    other_schema = make_plan(schema=Schema(SCHEMA.features, "sick", "no"))
+    refused = [
+        (ReleaseRefusedError, "off by default", {"plan": unreviewed}),
+        (InfeasibleDesignError, "smallest c", {"plan": infeasible}),
+        (SchemaChangedError, "another schema", {"plan": other_schema}),
+        (UnknownDatasetError, "no data set", {"dataset": "Other"}),
+        (DataRejectedError, "cannot be opened", {"file": desk.folder / "none.csv"}),
+        (
+            DataRejectedError,
+            "no column 'sick'",
+            {"file": write_table(desk.folder / "h.csv", header="age,city,ill,name")},
+        ),
+    ]
+    for kind, sentence, change in refused:
+        with pytest.raises(kind, match=sentence):
+            desk.release(**change)
+    assert desk.ledger.history() == ()
+    desk.release("r1", to="one")
+    desk.release("r2", to="two")
+    with pytest.raises(BudgetExceededError):
+        desk.release("r3", to="three")
+    assert not (desk.folder / "three").exists()
+
+
+def test_unreviewed_noise_needs_to_be_allowed_by_name(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path, plan=make_plan(RHO, mechanism="objective", calibration="sharp"))
+    made = desk.release(allow_unreviewed=True)
+    assert "not peer-reviewed" in made.assumptions[-1]
+    for name in ("report.html", "model_card.md", "release.json"):
+        assert "not peer-reviewed" in (tmp_path / "out" / name).read_text()
+
+
+def test_no_seed_and_no_generator_fit_in_anywhere(desk: Desk) -> None:
+    for extra in ({"rng": np.random.default_rng(1)}, {"seed": 1}, {"source": None}):
+        with pytest.raises(TypeError):
+            desk.release(**extra)
+
+
+def test_a_schema_hash_is_of_the_declaration_alone() -> None:
+    assert schema_hash(SCHEMA) == schema_hash(Schema(SCHEMA.features, "sick", "yes", ("a note",)))
+    assert schema_hash(SCHEMA) != schema_hash(Schema(SCHEMA.features, "sick", "no"))
+    assert price_of(make_plan()).schema_hash == schema_hash(SCHEMA)
+
+
+# --- names that want to do harm -----------------------------------------------------------------------------
+
+HOSTILE = (
+    "=HYPERLINK(1)",
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "@SUM(1)",
+    "-1+1|cmd",
+    "a|b`c``d",
+    "</svg><script>",
+)
+
+
+class Tags(HTMLParser):
+    """The tags and attributes that a browser would see."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
+    features = tuple(NumericColumn(name, 0, 1) for name in HOSTILE[:-1])
+    levels = CategoricalColumn(HOSTILE[-1], ("=1", "<b>"))
+    schema = Schema((*features, levels), "<i>y</i>", "=yes<script>")
+    plan = make_plan(schema=schema, title="<script>alert('title')</script>")
+    desk = Desk.at(tmp_path, plan=plan)
+    with desk.file.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow([*HOSTILE, "<i>y</i>"])
+        writer.writerows([[0.5] * len(features) + ["<b>", "=yes<script>"]] * 50)
+    made = desk.release(person="=Eve<script>")
+    page = (tmp_path / "out" / "report.html").read_text()
+    seen = Tags(page)
+    assert not seen.tags & {"script", "img", "b", "i", "iframe", "link"}
+    assert "svg" in seen.tags
+    assert not {name for name in seen.attributes if name.startswith("on") or name in ("src", "href")}
+    assert "default-src 'none'" in page
+    rows = list(csv.reader(io.StringIO((tmp_path / "out" / "intervals.csv").read_text())))
+    assert len(rows) == 1 + len(made.coefficients)
+    for row in rows:
+        assert not row[0].startswith(("=", "+", "-", "@", "\t"))
+        assert all(re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell) for cell in row[1:])
+    card = (tmp_path / "out" / "model_card.md").read_text()
+    table = [line for line in card.splitlines() if line.startswith("|")][2:]
+    assert len(table) == len(made.coefficients)
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 5 for line in table)
+    predicted = subprocess.run(
+        [sys.executable, "-m", "dpci_core", "predict", str(tmp_path / "out"), str(desk.file)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {row[1] for row in csv.reader(io.StringIO(predicted.stdout))} <= {
+        "prediction",
+        "'=yes<script>",
+        "not =yes<script>",
+    }
+
+
+# --- reading it again ---------------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_released_coefficients(desk: Desk) -> None:
+    made = load_release(desk.release() and desk.folder / "out")
+    frame = pd.DataFrame({"age": [0.0, 100.0, 250.0, None], "city": ["a", "b", "b", "?"]})
+    s = (1 - 1e-12) / 2.0
+    rows = np.array([[-s, 0, 1], [s, s, 1], [s, s, 1], [0, 0, 1]], dtype=float)
+    rows[:, 2] = (1 - 1e-12) / np.sqrt(2)
+    scores = rows @ made.theta
+    np.testing.assert_allclose(made.decision(frame), scores, rtol=1e-12)
+    assert made.predict(frame).tolist() == np.where(scores > 0, 1, -1).tolist()
+    np.testing.assert_allclose(made.predict_proba(frame), 1 / (1 + np.exp(-scores)), rtol=1e-12)
+    assert made.predict(frame.iloc[:0]).shape == (0,)
+    assert made.predict(frame.assign(age=frame["age"].map(str))).tolist() == made.predict(frame).tolist()
+    with pytest.raises(ValueError, match="one column 'city'"):
+        made.predict(frame[["age"]])
+
+
+def test_a_machine_has_no_probabilities(tmp_path: Path) -> None:
+    plan = make_plan()
+    design = dpci_core.Design(
+        loss=HuberSVM(h=1.0), mechanism="output", budget=PURE, regularization=0.05, calibration="published"
+    )
+    from dataclasses import replace
+
+    made = Desk.at(tmp_path, plan=replace(plan, design=design)).release()
+    with pytest.raises(ValueError, match="no probabilities"):
+        made.predict_proba(pd.DataFrame({"age": [1], "city": ["a"]}))
+    assert "Huber SVM with h = 1" in (tmp_path / "out" / "report.html").read_text()
+
+
+CHANGES = [
+    (("format",), "x", "format"),
+    (("version",), 2, "version"),
+    (("status",), "fine", "status"),
+    (("switches", "noise_aware"), True, "switches"),
+    (("grid",), 0.5, "grid"),
+    (("n_records", "actual"), "many", "n_records.actual"),
+    (("coefficients", 1, "released"), "0", "coefficients[1].released"),
+    (("coefficients", 0, "scaled", "low"), 1e300, "coefficients[0].scaled"),
+    (("coefficients", 0, "name"), "height", "coefficients"),
+    (("matrices", "hessian"), [[1.0]], "matrices.hessian"),
+    (("matrices", "covariance", 1, 2), None, "matrices.covariance[1][2]"),
+    (("guarantee", "definition"), "none", "guarantee.definition"),
+    (("guarantee", "lines", "model"), 1.5, "guarantee.lines.model"),
+    (("design", "budget", "model"), "-1", "design.budget.model"),
+    (("schema", "features", 0, "low"), "x", "schema.features[0].low"),
+    (("features",), ["height"], "features"),
+    (("ledger", "head"), None, "ledger.head"),
+    (("software", "numpy"), None, "software.numpy"),
+    (("more",), 1, "more"),
+]
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory) -> dict:
+    return Desk.at(tmp_path_factory.mktemp("desk")).release().to_dict()
+
+
+@pytest.mark.parametrize(("path", "value", "field"), CHANGES, ids=[c[2] for c in CHANGES])
+def test_a_changed_field_is_named(record: dict, path, value, field: str, tmp_path: Path) -> None:
+    changed = json.loads(json.dumps(record))
+    at = changed
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    (tmp_path / "release.json").write_text(json.dumps(changed))
+    with pytest.raises(RecordError) as caught:
+        load_release(tmp_path)
+    assert caught.value.field == field
+    assert str(caught.value).startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize("name", ["title", "design", "coefficients", "guarantee", "ledger", "features"])
+def test_a_missing_field_is_named(record: dict, name: str, tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_text(json.dumps({k: v for k, v in record.items() if k != name}))
+    with pytest.raises(RecordError, match=f"^{name}: "):
+        load_release(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"\xff", b'{"format": NaN}', b"[" * 100_000])
+def test_what_is_no_record_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_bytes(content)
+    with pytest.raises(RecordError):
+        load_release(tmp_path)
+
+
+# --- the commands -------------------------------------------------------------------------------------------
+
+
+def command(desk: Desk, *more: str) -> list[str]:
+    write_plan(desk.plan, desk.folder / "plan.yaml")
+    where = ["--ledger", str(desk.ledger.path), "--dataset", "Clinic"]
+    return ["release", str(desk.folder / "plan.yaml"), *where, "--file", str(desk.file), *more]
+
+
+def test_release_and_predict_on_the_command_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(desk, "--check")) == 0
+    shown = capsys.readouterr().out
+    assert "costs epsilon 1" in shown
+    assert "'Clinic' has epsilon 2 left" in shown
+    assert schema_hash(SCHEMA) in shown
+    assert main(command(desk, "--check", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["lines"] == {"model": "0.5", "hessian": "0.25", "covariance": "0.25"}
+    to = ["--folder", str(desk.folder / "out"), "--request", "first", "--person", "Ada"]
+    assert main(command(desk, *to)) == 1
+    assert "--confirm" in capsys.readouterr().err
+    assert main(command(desk, *to, "--confirm", "clinic")) == 1
+    assert "nothing was spent" in capsys.readouterr().err
+    assert desk.ledger.history() == ()
+    assert main(command(desk, *to, "--confirm", "Clinic")) == 0
+    first = capsys.readouterr()
+    assert "age" in first.out
+    assert "Request first" in first.err
+    assert main(command(desk, *to, "--json")) == 0  # known: nothing to confirm, nothing to spend
+    assert json.loads(capsys.readouterr().out) == load_release(desk.folder / "out").to_dict()
+    output = desk.folder / "predicted.csv"
+    predict = ["predict", str(desk.folder / "out"), str(desk.file), "--output", str(output)]
+    assert main(predict) == 0
+    found = pd.read_csv(output)
+    made = load_release(desk.folder / "out")
+    np.testing.assert_allclose(found["score"], made.decision(pd.read_csv(desk.file)), rtol=1e-12)
+    assert set(found["prediction"]) <= {"yes", "not yes"}
+    assert main(predict) == 1
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    with desk.file.open("a") as rows:
+        rows.write("-5,zzz,,\n")
+    to = ["--folder", str(desk.folder / "out"), "--confirm", "Clinic"]
+    assert main(command(desk, *to)) == 0
+    shown = capsys.readouterr()
+    assert "1 of 201 cells of age: outside the bounds" in shown.err
+    assert "outside the bounds" not in shown.out
+    assert all("outside the bounds" not in path.read_text() for path in (desk.folder / "out").iterdir())
+
+
+def test_commands_end_in_sentences(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command(desk)) == 1
+    assert "--folder" in capsys.readouterr().err
+    assert main(["release", str(desk.folder / "none.yaml"), "--check"]) == 1
+    assert main(["predict", str(desk.folder / "none"), str(desk.file)]) == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_cap_in_rho_takes_a_pure_release(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path, cap=Cap.zcdp("0.5"))
+    desk.release()
+    assert desk.ledger.remaining("Clinic") == 0
