@@ -106,7 +106,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "definition": cost.definition,
         "amount": as_text(cost.amount),
         "lines": {name: as_text(amount) for name, amount in cost.lines},
-        "unit": plan.source.unit,
+        "unit": plan.unit,
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
         "planned": price.numbers.to_record(),
@@ -117,7 +117,7 @@ def _price_lines(plan: Plan, price: Price) -> list[str]:
     cost, numbers = price.cost, price.numbers
     lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
     return [
-        f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {plan.source.unit}.",
+        f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {plan.unit}.",
         f"  of it {', '.join(f'{name} {as_text(amount)}' for name, amount in cost.lines)}",
         f"  schema {price.schema_hash}",
         f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",

@@ -142,9 +142,7 @@ def _price_step(plan: Plan) -> tuple[bool, Price] | None:
             st.caption(release_text.OTHERWISE)
             return None
     try:
-        priced = cast(
-            Price, state.memo().get(("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed))
-        )
+        priced = state.memo().get(("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed))
     except ValueError as problem:
         st.error(str(problem))
         return None
@@ -208,7 +206,7 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
     )
     if upload is None:
         return None, None
-    file = MemoryFile(upload.name, upload)
+    file = MemoryFile(upload.name, upload.getvalue())
     try:
         header = read_header(file, encoding=cast(Any, encoding))
         needed = RecordMapper(plan.schema, plan.features).needed

@@ -95,10 +95,8 @@ def _make(plan: Plan, priced: Price) -> None:
         account = ledger.create_dataset(
             typed["budget_name"],
             schema_hash=priced.schema_hash,
-            cap=None
-            if shared
-            else _cap(typed.get("budget_kind"), typed["budget_amount"], typed.get("budget_delta", "")),
-            unit=plan.source.unit,
+            cap=None if shared else _cap(),
+            unit=plan.unit,
             person=typed["release_person"],
             same_people_as=cast("str | None", shared),
             other_people=people == OTHERS,
@@ -109,8 +107,10 @@ def _make(plan: Plan, priced: Price) -> None:
     typed[_CHOSEN] = account.account_id
 
 
-def _cap(kind: str | None, amount: str, delta: str) -> Cap:
-    amount, delta = amount.strip(), delta.strip()
+def _cap() -> Cap:
+    """The cap as typed."""
+    kind = st.session_state.get("budget_kind")
+    amount, delta = (str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta"))
     if kind == "approx":
         return Cap.approx(amount, delta)
     return Cap.zcdp(amount) if kind == "zcdp" else Cap.pure(amount)

@@ -24,7 +24,6 @@ MIME = {
     ".md": "text/markdown",
     ".yaml": "application/yaml",
 }
-UNITS = {"original": "Original units", "scaled": "Scaled"}
 
 
 def show(made: Release, folder: Path, fresh: tuple[object, ...] | None) -> None:
@@ -160,7 +159,7 @@ def _mapped(note: object) -> None:
     """Counts for the steward alone."""
     with st.expander("For you alone: cells that did not fit the declaration"):
         st.markdown(
-            "These counts come from the private table **without protection**. They are in no file and are gone when you "
-            "leave; do not publish them, and do not change bounds because of them."
+            "These counts come from the private table **without protection**. They are in no file and are gone when "
+            "you leave; do not publish them, and do not change bounds because of them."
         )
         st.markdown(str(getattr(note, "sentence", note)))

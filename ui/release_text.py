@@ -44,7 +44,7 @@ def plan_words(plan: Plan) -> str:
     return (
         f"**{plain(plan.title)}**: {loss} of **{plain(plan.schema.target)}** = {plain(plan.schema.positive)} on "
         f"{len(plan.names) - 1} features ({names}), {design.mechanism} perturbation, c = {design.regularization:g}, "
-        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; {plain(plan.source.unit)}."
+        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; {plain(plan.unit)}."
     )
 
 
@@ -72,8 +72,8 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
         f"- **What is protected:** {PRIVACY_UNIT} {plain(account.unit)}.\n"
         f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled coefficients).\n"
-        f"- If the number of rows differs much from {plan.n_records:,}, lengths will differ, and with far fewer rows the "
-        "release can fail; the price is spent all the same.\n"
+        f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, and with far fewer "
+        "the release can fail; the price is spent all the same.\n"
         "- **This cannot be undone.** Whatever happens after the click, the price is spent."
     )
 

@@ -98,6 +98,11 @@ class Plan:
         return self.source.schema
 
     @property
+    def unit(self) -> str:
+        """Whom a row stands for, as declared."""
+        return self.source.unit if isinstance(self.source, DeclaredTable) else "one row of the private table"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the coefficients in their order, the constant last."""
         return coefficient_names(self.schema, self.features)

@@ -13,7 +13,7 @@ from dpci_core.plan.content import plain_design
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
-from dpci_core.plan.source import DeclaredTable, PublicTable
+from dpci_core.plan.source import PublicTable
 from dpci_core.planner import PARTS, Target, shares_of
 from dpci_core.schema import Guesses
 from dpci_core.words import number, percent, risk
@@ -43,7 +43,7 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     return render(
         "summary.html",
         title=plan.title,
-        unit=plan.source.unit if isinstance(plan.source, DeclaredTable) else "one row of the private table",
+        unit=plan.unit,
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
         risk=risk(numbers.epsilon, numbers.delta),

@@ -13,7 +13,7 @@ from dpci_core.release.run import (
     release,
 )
 from dpci_core.release.shares import INEXACT_SHARE, TAU, Shares, share_out
-from dpci_core.release.table import Header, TextEncoding, read_header, read_records
+from dpci_core.release.table import Header, MemoryFile, TableFile, TextEncoding, read_header, read_records
 
 __all__ = [
     "GRID",
@@ -24,6 +24,7 @@ __all__ = [
     "Guarantee",
     "Header",
     "Interval",
+    "MemoryFile",
     "Price",
     "RecordError",
     "Release",
@@ -32,6 +33,7 @@ __all__ = [
     "ReleaseRefusedError",
     "ReleaseUnfinishedError",
     "Shares",
+    "TableFile",
     "TextEncoding",
     "assumptions_of",
     "check_feasible",

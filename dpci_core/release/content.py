@@ -45,7 +45,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         title=plan.title,
         dataset=charge.dataset,
         person=charge.person,
-        unit=plan.source.unit,
+        unit=plan.unit,
         released_at=datetime.now(UTC).isoformat(timespec="seconds"),
         request_id=charge.request_id,
         charge_id=charge.charge_id,
@@ -108,7 +108,7 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
     design = plan.design
     floats = "The noise on the {} is a floating-point approximation of the law in the proof, drawn from the operating "
     floats += "system's entropy."
-    found = [f"Whom a record stands for, as declared: {plan.source.unit}."]
+    found = [f"Whom a record stands for, as declared: {plan.unit}."]
     found.append("The bounds, levels and settings were chosen without looking at the records.")
     if design.definition == "pure":
         found.append(floats.format("coefficients and matrices"))

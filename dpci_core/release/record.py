@@ -17,7 +17,8 @@ import pandas as pd
 from scipy.special import expit
 
 from dpci_core.design import Design
-from dpci_core.plan.content import (
+from dpci_core.plan.content import coefficient_names, design_from, plain_design, plain_schema, schema_from
+from dpci_core.plan.fields import (
     Fields,
     PlanFieldError,
     a_count,
@@ -26,12 +27,7 @@ from dpci_core.plan.content import (
     a_switch,
     a_text,
     at,
-    coefficient_names,
-    design_from,
     mapping,
-    plain_design,
-    plain_schema,
-    schema_from,
     texts,
 )
 from dpci_core.plan.link import load_json

@@ -17,7 +17,7 @@ from dpci_core.release.draw import Drawn, check_feasible, draw_release
 from dpci_core.release.folder import write_folder
 from dpci_core.release.record import RECORD_NAME, Release, load_release
 from dpci_core.release.shares import Shares, share_out
-from dpci_core.release.table import Header, TableError, TextEncoding, read_header, read_records
+from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header, read_records
 from dpci_core.schema import MappingNote, RecordMapper
 
 
@@ -58,7 +58,7 @@ def _cost(shares: Shares) -> Cost:
 
 def release(
     plan: Plan,
-    file: Path | str,
+    file: TableFile | str,
     *,
     ledger: Ledger,
     dataset: str,

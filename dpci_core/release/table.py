@@ -10,10 +10,10 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 import pyarrow
@@ -40,6 +40,17 @@ class TableError(DataRejectedError):
     """A file that holds no table any more; the message is about the file as a whole."""
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """A file that is in memory only, as a browser sent it; its content is in no message."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+
+TableFile = Path | MemoryFile
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
     """What is known of a file before its rows are read: the column names, stripped, and how the rows will be read.
@@ -49,7 +60,7 @@ class Header:
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
 
-    path: Path
+    file: TableFile
     kind: Literal["csv", "parquet"]
     columns: tuple[str, ...]
     encoding: TextEncoding = "utf-8"
@@ -68,34 +79,43 @@ class Header:
                 raise DataRejectedError(f"Column {name!r} holds values that are not plain.", column=name)
 
 
-def read_header(path: Path | str, *, encoding: TextEncoding = "utf-8") -> Header:
+def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
     """Return the column names of a CSV or Parquet file.
 
     Of a CSV file, bytes are read one by one up to the end of the first line. Of a Parquet file, the piece at its end
     that holds the names is read, and nothing but names and types is kept.
     Raises:  DataRejectedError in a sentence about the file or its header.
     """
-    file = Path(path)
+    source = Path(file) if isinstance(file, str) else file
     if encoding not in ("utf-8", "latin-1"):
         raise ValueError(f"Expected encoding={encoding!r} to be 'utf-8' or 'latin-1'.")
     try:
-        with file.open("rb", buffering=0) as raw:
-            first = raw.read(len(_PARQUET_MAGIC)) if file.suffix.lower() in (".parquet", ".pq") else b""
+        with _opened(source, buffering=0) as raw:
+            first = raw.read(len(_PARQUET_MAGIC)) if source.name.lower().endswith((".parquet", ".pq")) else b""
             if first == _PARQUET_MAGIC:
-                return _parquet_header(file)
+                return _parquet_header(source)
             if first:
                 raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
             line = _first_line(raw)
     except (OSError, pyarrow.ArrowException):
         raise DataRejectedError("The file cannot be opened, or its header cannot be read.") from None
-    return _csv_header(file, line, encoding)
+    return _csv_header(source, line, encoding)
 
 
-def _parquet_header(file: Path) -> Header:
-    schema = pyarrow.parquet.read_schema(file)
+def _opened(file: TableFile, *, buffering: int = -1) -> IO[bytes]:
+    """The bytes from the start; with buffering=0 nothing is read ahead of what is asked for."""
+    return io.BytesIO(file.content) if isinstance(file, MemoryFile) else file.open("rb", buffering=buffering)
+
+
+def _for_arrow(file: TableFile) -> Any:
+    return pyarrow.BufferReader(file.content) if isinstance(file, MemoryFile) else file
+
+
+def _parquet_header(file: TableFile) -> Header:
+    schema = pyarrow.parquet.read_schema(_for_arrow(file))
     names = tuple(str(name).strip() for name in schema.names)
     unusable = (name for name, kind in zip(names, schema.types, strict=True) if not _is_usable(kind))
-    return Header(path=file, kind="parquet", columns=names, unusable=frozenset(unusable))
+    return Header(file=file, kind="parquet", columns=names, unusable=frozenset(unusable))
 
 
 def _is_usable(kind: Any) -> bool:
@@ -110,7 +130,7 @@ def _is_text(kind: Any) -> bool:
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
-def _first_line(raw: io.RawIOBase | io.FileIO) -> bytes:
+def _first_line(raw: IO[bytes]) -> bytes:
     """Bytes up to and with the first line end outside quotation marks."""
     line, is_quoted = bytearray(), False
     while len(line) <= LONGEST_HEADER:
@@ -125,7 +145,7 @@ def _first_line(raw: io.RawIOBase | io.FileIO) -> bytes:
     raise DataRejectedError("The file has no line of column names followed by rows.")
 
 
-def _csv_header(file: Path, line: bytes, encoding: TextEncoding) -> Header:
+def _csv_header(file: TableFile, line: bytes, encoding: TextEncoding) -> Header:
     text = line.removeprefix(codecs.BOM_UTF8)
     if b"\0" in text:
         raise DataRejectedError("The file is no CSV file in UTF-8 or Latin-1.")
@@ -138,7 +158,7 @@ def _csv_header(file: Path, line: bytes, encoding: TextEncoding) -> Header:
     names = tuple(name.strip() for name in rows[delimiter])
     if not any(names):
         raise DataRejectedError("The first line of the file holds no column names.")
-    return Header(path=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, first_line=line)
+    return Header(file=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, first_line=line)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -166,7 +186,7 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
 def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column, some thousand rows at a time; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
-    with header.path.open("rb") as raw:
+    with _opened(header.file) as raw:
         if raw.read(len(header.first_line)) != header.first_line:
             raise TableError(_CHANGED)
         text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
@@ -193,7 +213,7 @@ def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column, as plain Python values."""
-    file = pyarrow.parquet.ParquetFile(header.path)
+    file = pyarrow.parquet.ParquetFile(_for_arrow(header.file))
     if tuple(str(name).strip() for name in file.schema_arrow.names) != header.columns:
         raise TableError(_CHANGED)
     originals = [file.schema_arrow.names[header.columns.index(name)] for name in needed]
