@@ -7,7 +7,8 @@ answer may steer a release only when the moments are public, simulated, or a rel
 from dpci_core.planner.needed import NeededBudget, NeededRecords, Neighbour, needed_budget, needed_records
 from dpci_core.planner.ranking import RankedDesign, rank_mechanisms
 from dpci_core.planner.remedies import Remedies, moments_near, remedies
-from dpci_core.planner.split import PARTS, SplitAnswer, best_split, score, shares_of
+from dpci_core.planner.search import PARTS, score
+from dpci_core.planner.split import SplitAnswer, best_split, shares_of
 from dpci_core.planner.targets import Target, as_if_records, meeting_probability
 
 __all__ = [
