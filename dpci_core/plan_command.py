@@ -1,4 +1,4 @@
-"""The command `python -m dpci_core plan split|records|budget|rank`: the planner, on public or simulated sets only."""
+"""The command `python -m dpci_core plan split|records|budget|rank|c`: the planner, on public or simulated sets only."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from dpci_core.planner import (
     PARTS,
     NeededBudget,
     NeededRecords,
+    RegularizationChoice,
     Target,
     as_if_records,
+    best_regularization,
     best_split,
     meeting_probability,
     needed_budget,
@@ -33,7 +35,7 @@ Answer = dict[str, Any]
 
 
 def add_plan(rooms: Any) -> None:
-    """Add the command and its four actions to the parsers of the command line."""
+    """Add the command and its actions to the parsers of the command line."""
     actions = rooms.add_parser("plan", help="the best split, the records or budget a target needs, mechanisms ranked")
     actions = actions.add_subparsers(required=True, metavar="ACTION")
     for name, (answer, words) in _ACTIONS.items():
@@ -47,6 +49,9 @@ def add_plan(rooms: Any) -> None:
             _add_design(parser)
         if name == "split":
             parser.add_argument("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay")
+        if name == "c":
+            parser.add_argument("--share", type=float, default=0.25, help="largest shift of the target, in half-widths")
+            parser.add_argument("--split-each", action="store_true", help="give every c its own best split")
         if name in ("records", "budget"):
             _add_target(parser)
         parser.set_defaults(run=run, answer=answer)
@@ -95,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
         records = load(options.data, encoding=options.encoding, features=options.features, n_rows=options.rows)
         loss = _loss(options)
         moments = fit_moments(records.X, records.y, loss=loss, regularization=options.regularization)
+        options.records = records
         answer = options.answer(options, moments, (*records.feature_names, "constant"))
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
@@ -252,9 +258,59 @@ def _rank(options: argparse.Namespace, moments: Moments, names: tuple[str, ...])
     return {"loss": moments.loss.name, "designs": designs}
 
 
+def _c(options: argparse.Namespace, moments: Moments, names: tuple[str, ...]) -> Answer:
+    records, design = options.records, _design(options, moments.loss)
+    found = best_regularization(
+        records.X,
+        records.y,
+        design=design,
+        n_records=options.n_records,
+        share=options.share,
+        split_each=options.split_each,
+    )
+    choices = {"shortest": found.shortest, "faithful": found.faithful}
+    curve = found.curve
+    return {
+        **{name: None if at is None else _plain_choice(at) for name, at in choices.items()},
+        "share": found.share,
+        "curve": [
+            {
+                "regularization": c,
+                "length": _finite(length),
+                "mean_shift": _finite(mean),
+                "shift_norm": norm,
+                "shift": dict(zip(names[: len(shift)], shift, strict=True)),
+                "grade": grade,
+            }
+            for c, length, mean, norm, shift, grade in zip(
+                curve.regularization.tolist(),
+                curve.length.tolist(),
+                curve.mean_shift.tolist(),
+                curve.shift_norm.tolist(),
+                curve.shift.tolist(),
+                curve.grade,
+                strict=True,
+            )
+        ],
+        "reason": found.reason,
+    }
+
+
+def _plain_choice(choice: RegularizationChoice) -> Answer:
+    return {
+        "regularization": choice.regularization,
+        "length": choice.forecast.ci_length_mean,
+        "mean_shift": choice.mean_shift,
+        "flat": choice.flat,
+        "epsilon_delta": choice.forecast.epsilon_delta,
+        "design": _plain_design(choice.design),
+    }
+
+
 _ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, Moments, tuple[str, ...]], Answer], str]] = {
     "split": (_split, "the best split of a total"),
     "records": (_records, "the smallest number of records for a target"),
     "budget": (_needed_budget, "the smallest total for a target"),
     "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
+    "c": (_c, "the best regularization, and what it does to the target"),
 }

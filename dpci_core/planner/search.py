@@ -76,7 +76,7 @@ _FINE = ((4, 6), (2, 2), (1, 1))
 _ANCHORS = 6
 _EDGE = 0.003
 """So close to the coverage that starts to count, full forecasts have the last word also in the quick search."""
-_POLISH = {False: 28, True: 8}
+_POLISH = {False: 20, True: 8}
 """Full forecasts at the end, at most."""
 _MANY = 21
 _DRAWS = {False: (16, 16), True: (8, 8)}
