@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
-from dpci_core.half_widths import private_half_widths
+from dpci_core.half_widths import N_REDRAWS, SharedSpectra, private_half_widths
 from dpci_core.intervals import ErrorVariance, Usefulness, error_variance, judge_usefulness
 from dpci_core.limits import records_in_range
 from dpci_core.noise import coverage_probability, half_width
@@ -138,6 +138,11 @@ def forecast(
     Raises:  ValueError if the moments belong to another loss or regularization; InfeasibleDesignError.
     """
     drawn = drawn_intervals(moments, design=design, n_records=n_records, contrasts=contrasts, n_draws=n_draws)
+    return forecast_of(drawn, moments, design=design)
+
+
+def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> Forecast:
+    """Return the forecast that intervals drawn for this design amount to."""
     goal, noise, n, p = drawn.goal, drawn.noise, drawn.n_records, len(moments.hessian)
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
@@ -210,9 +215,17 @@ def drawn_intervals(
     n_records: int | None = None,
     contrasts: npt.ArrayLike | None = None,
     n_draws: int = N_DRAWS,
+    n_redraws: int = N_REDRAWS,
+    spectra: SharedSpectra | None = None,
 ) -> DrawnIntervals:
-    """Return the intervals behind a forecast, draw by draw; arguments, privacy and errors as for `forecast`."""
+    """Return the intervals behind a forecast, draw by draw; privacy and errors as for `forecast`.
+
+    Args:    n_redraws: even, draws behind a noise-aware factor.  spectra: of the Hessian of these moments, to share
+             with other designs; the numbers are the same.  Others: as for `forecast`.
+    """
     _check_match(moments, design)
+    if spectra is not None and spectra.hessian is not moments.hessian:
+        raise ValueError("Expected spectra of the Hessian of these moments, got those of another.")
     n = records_in_range(moments.n_records if n_records is None else n_records)
     check_count(n_draws=n_draws)
     if n_draws % 2:
@@ -232,6 +245,8 @@ def drawn_intervals(
         theta_priv=moments.theta_hat,
         contrasts=L,
         n_factors=max(2, n_draws // _FACTOR_EVERY),
+        n_redraws=n_redraws,
+        spectra=spectra,
     )
     goal = _goal(moments, design, on_h.diagonal_sd(p), np.eye(p) if L is None else L)
     law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)

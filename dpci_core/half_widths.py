@@ -17,7 +17,8 @@ Privacy: every argument is released or public, also the ratios that switch 1-3 o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -43,7 +44,7 @@ clip at 0 acts so often that no factor repairs the coverage (the same command)."
 _ALLOWANCE = 0.5
 """Standard deviations of the noise on S that such a half-width allows for: projection alone covers too little where a
 matrix is small and its noise large (the same command)."""
-_N_DRAWS = 48
+N_REDRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
 """Nodes for the noise on S."""
@@ -78,6 +79,24 @@ class HalfWidths:
         return np.asarray(np.einsum("...ij,...j->...i", self.contrasts, theta_priv))
 
 
+@dataclass(frozen=True, slots=True)
+class SharedSpectra:
+    """Spectra of noisy Hessians, kept while many designs are tried on the same draws of noise around one Hessian.
+
+    Nearly all the time of a stack goes into its eigenvectors, and they do not depend on the noise of the coefficients
+    or of S: splits with the same amount for the Hessian share them. The numbers are those without sharing.
+    """
+
+    hessian: Array
+    _kept: dict[Hashable, _Spectrum] = field(default_factory=dict)
+
+    def recall(self, key: Hashable, make: Callable[[], _Spectrum]) -> _Spectrum:
+        """What was made for this key, made now if it is new."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+
 def private_half_widths(
     H_noisy: Array,
     S_noisy: Array,
@@ -90,6 +109,8 @@ def private_half_widths(
     covariance_sd: Array | float | None = None,
     contrasts: Array | None = None,
     n_factors: int | None = None,
+    n_redraws: int = N_REDRAWS,
+    spectra: SharedSpectra | None = None,
 ) -> HalfWidths:
     """Return half-widths of the confidence level of the design from noisy symmetric matrices, before any floor.
 
@@ -99,6 +120,8 @@ def private_half_widths(
              contrasts: L (k, p) for the combinations L theta.
              n_factors: compute the factors of so many of a stack, evenly spread, and carry them to the others by
              their half-widths (`forecast`).
+             n_redraws: even, draws behind a factor.
+             spectra: for stacks of forecasts, where H_noisy is a function of its law and its length alone.
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
     p = H_noisy.shape[-1]
@@ -112,6 +135,8 @@ def private_half_widths(
         contrasts=np.eye(p) if contrasts is None else contrasts,
         on_hessian=hessian_noise(design, n_records),
         on_covariance=covariance_noise,
+        n_redraws=n_redraws,
+        spectra=spectra,
     )
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
@@ -131,6 +156,14 @@ class _Known:
     contrasts: Array
     on_hessian: MatrixNoise
     on_covariance: MatrixNoise
+    n_redraws: int
+    spectra: SharedSpectra | None
+
+    def spectrum(self, name: str, size: Hashable, make: Callable[[], _Spectrum]) -> _Spectrum:
+        """A spectrum, shared between designs where that is asked for."""
+        if self.spectra is None:
+            return make()
+        return self.spectra.recall((name, self.on_hessian, size), make)
 
     def law(self, rows: Array, S: Array, contrasts: Array) -> ErrorVariance:
         """The error law from the rows of L H^-1; a negative v'Sv counts as 0."""
@@ -192,7 +225,7 @@ class _Spectrum:
 
 def _plain(H_noisy: Array, S_noisy: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5; `allowance` (K, k) times |v|^2 is added to v'Sv."""
-    spectrum = _Spectrum.floored(H_noisy, known.on_hessian)
+    spectrum = known.spectrum("floored", len(H_noisy), lambda: _Spectrum.floored(H_noisy, known.on_hessian))
     S = floor_eigenvalues(S_noisy, known.on_covariance.floor).matrix
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(estimand.contrasts)
@@ -224,7 +257,7 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
 
 def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None) -> HalfWidths:
     """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
-    spectrum = _Spectrum.shrunken(H_noisy, known.on_hessian)
+    spectrum = known.spectrum("shrunken", len(H_noisy), lambda: _Spectrum.shrunken(H_noisy, known.on_hessian))
     p = H_noisy.shape[-1]
     estimand = known.estimand(spectrum, known.theta)
     rows, S = spectrum.rows(estimand.contrasts), floor_eigenvalues(S_noisy, 0.0).matrix
@@ -240,7 +273,10 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     law = law._replace(gaussian=law.gaussian + estimand.extra)
     bare = known.half_width(law)
     if len(some):
-        found = _factors(spectrum.take(some), S[some], sd_s[some], estimand.contrasts[some], known)
+        redrawn = known.spectrum(
+            "redrawn", (len(H_noisy), known.n_redraws, some.tobytes()), lambda: _redrawn(spectrum.take(some), known)
+        )
+        found = _factors(spectrum.take(some), redrawn, S[some], sd_s[some], estimand.contrasts[some], known)
         factor[chosen] = found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
     q = factor * bare
     aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
@@ -285,18 +321,23 @@ def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
     )
 
 
-def _factors(truth: _Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:
+def _redrawn(truth: _Spectrum, known: _Known) -> _Spectrum:
+    """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p, p)."""
+    law, p = known.on_hessian, truth.values.shape[-1]
+    unit = fixed_draws(p, n_draws=known.n_redraws, kind=law.kind, symmetric=law.symmetric, seed=_SEED)
+    return _Spectrum.shrunken(truth.matrix[:, None] + law.diagonal_sd(p) * unit, law)
+
+
+def _factors(truth: _Spectrum, redrawn: _Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:
     """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence level.
 
-    H and S (K, p, p) count as the truth. The error has the law at the truth, a mixture of normals close to one
-    normal; its distribution function at m q_b is taken as that of the normal with the same quantile at the level.
+    H and S (K, p, p) count as the truth, `redrawn` has the noise on H. The error has the law at the truth, a mixture of
+    normals close to one normal; its distribution function at m q_b is taken as that of the normal with the same
+    quantile at the level.
     """
-    on_h, on_s, p = known.on_hessian, known.on_covariance, S.shape[-1]
-    unit = fixed_draws(p, n_draws=_N_DRAWS, kind=on_h.kind, symmetric=on_h.symmetric, seed=_SEED)
-    redrawn = _Spectrum.shrunken(truth.matrix[:, None] + on_h.diagonal_sd(p) * unit, on_h)
     rows = redrawn.rows(contrasts[:, None])
     law = known.law(rows, S[:, None], contrasts[:, None])
-    nodes, weights = _covariance_rule(on_s.dim(p))
+    nodes, weights = _covariance_rule(known.on_covariance.dim(S.shape[-1]), known.n_redraws)
     size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]
     shift = sd_s[:, None, None, None] * size * nodes[:, :, None] / known.n_records
     sampling = np.maximum(law.sampling[..., None, :] + shift, 0.0)
@@ -321,7 +362,7 @@ def _solve_factor(ratio: Array, weights: Array, level: float) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _covariance_rule(dim: int | None) -> tuple[Array, Array]:
+def _covariance_rule(dim: int | None, n_draws: int) -> tuple[Array, Array]:
     """Nodes (draws, nodes) and weights (nodes,) for v'Nv / (sd |v|^2), N the noise on S.
 
     Standard normal for Gaussian noise. For spherical Laplace noise in R^dim a normal times sqrt(W / mean W), one
@@ -329,10 +370,10 @@ def _covariance_rule(dim: int | None) -> tuple[Array, Array]:
     """
     nodes, weights = roots_hermitenorm(_N_NODES)
     if dim is None:
-        scale = np.ones(_N_DRAWS)
+        scale = np.ones(n_draws)
     else:
         shape = (dim + 1) / 2.0
-        scale = np.sqrt(gammaincinv(shape, (np.arange(_N_DRAWS) + 0.5) / _N_DRAWS) / shape)
+        scale = np.sqrt(gammaincinv(shape, (np.arange(n_draws) + 0.5) / n_draws) / shape)
         scale = np.random.default_rng(_SEED).permutation(scale)
     return scale[:, None] * nodes, weights / weights.sum()
 

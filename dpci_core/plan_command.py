@@ -26,8 +26,10 @@ from dpci_core.planner import (
     PARTS,
     NeededBudget,
     NeededRecords,
+    RegularizationChoice,
     Target,
     as_if_records,
+    best_regularization,
     best_split,
     meeting_probability,
     needed_budget,
@@ -36,6 +38,7 @@ from dpci_core.planner import (
     shares_of,
 )
 from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.schema import Records
 
 Answer = dict[str, Any]
 
@@ -53,8 +56,9 @@ _OF_A_PLAN = (*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS, "features", "rows", "h
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Start:
-    """Where a question starts: moments, their coefficients, an n or None, and the plan, if it comes from one."""
+    """Where a question starts: records, moments, their coefficients, an n or None, and the plan it may come from."""
 
+    records: Records
     moments: Moments
     names: tuple[str, ...]
     n_records: int | None
@@ -77,6 +81,9 @@ def add_plan(rooms: Any) -> None:
             _add_design(parser)
         if name == "split":
             parser.add_argument("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay")
+        if name == "c":
+            parser.add_argument("--share", type=float, default=0.25, help="largest shift of the target, in half-widths")
+            parser.add_argument("--split-each", action="store_true", help="give every c its own best split")
         if name in ("records", "budget"):
             _add_target(parser)
         if name != "rank":
@@ -163,10 +170,12 @@ def _start(options: argparse.Namespace) -> _Start:
     if options.plan is not None:
         plan = read_plan(options.plan)
         n = plan.n_records if options.n_records is None else options.n_records
-        return _Start(moments=plan.moments(), names=plan.names, n_records=n, plan=plan)
+        records, design = plan.records(), plan.design
+        moments = fit_moments(records.X, records.y, loss=design.loss, regularization=design.regularization)
+        return _Start(records=records, moments=moments, names=plan.names, n_records=n, plan=plan)
     records = load(options.data, encoding=options.encoding, features=options.features, n_rows=options.rows)
     moments = fit_moments(records.X, records.y, loss=_loss(options), regularization=options.regularization)
-    return _Start(moments=moments, names=records.feature_names, n_records=options.n_records, plan=None)
+    return _Start(records=records, moments=moments, names=records.feature_names, n_records=options.n_records, plan=None)
 
 
 def _in_words(answer: Answer) -> str:
@@ -341,9 +350,60 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
     return {"loss": moments.loss.name, "designs": designs}, None
 
 
+def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    found = best_regularization(
+        start.records.X,
+        start.records.y,
+        design=_design(options, start),
+        n_records=start.n_records,
+        share=options.share,
+        split_each=options.split_each,
+    )
+    choices = {"shortest": found.shortest, "faithful": found.faithful}
+    curve = found.curve
+    best = found.faithful or found.shortest
+    answer = {
+        **{name: None if at is None else _plain_choice(at) for name, at in choices.items()},
+        "share": found.share,
+        "curve": [
+            {
+                "regularization": c,
+                "length": _finite(length),
+                "mean_shift": _finite(mean),
+                "shift_norm": norm,
+                "shift": dict(zip(start.names, shift, strict=True)),
+                "grade": grade,
+            }
+            for c, length, mean, norm, shift, grade in zip(
+                curve.regularization.tolist(),
+                curve.length.tolist(),
+                curve.mean_shift.tolist(),
+                curve.shift_norm.tolist(),
+                curve.shift.tolist(),
+                curve.grade,
+                strict=True,
+            )
+        ],
+        "reason": found.reason,
+    }
+    return answer, None if start.plan is None else replace(start.plan, design=best.design)
+
+
+def _plain_choice(choice: RegularizationChoice) -> Answer:
+    return {
+        "regularization": choice.regularization,
+        "length": choice.forecast.ci_length_mean,
+        "mean_shift": choice.mean_shift,
+        "flat": choice.flat,
+        "epsilon_delta": choice.forecast.epsilon_delta,
+        "design": _plain_design(choice.design),
+    }
+
+
 _ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]] = {
     "split": (_split, "the best split of a total"),
     "records": (_records, "the smallest number of records for a target"),
     "budget": (_needed_budget, "the smallest total for a target"),
     "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
+    "c": (_c, "the best regularization, and what it does to the target"),
 }

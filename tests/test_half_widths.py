@@ -331,6 +331,7 @@ def test_no_record_can_come_in() -> None:
     names = set(inspect.signature(private_half_widths).parameters)
     released = {"H_noisy", "S_noisy", "theta_priv"}
     public = {"design", "noise", "n_records", "covariance_noise", "covariance_sd", "contrasts", "n_factors"}
+    public |= {"n_redraws", "spectra"}  # spectra: of what is handed in, kept
     assert names == released | public
     for name, function in inspect.getmembers(room, inspect.isfunction):
         if function.__module__ == room.__name__:
@@ -522,7 +523,7 @@ def test_the_factor_belongs_to_the_level(level: float) -> None:
 @pytest.mark.parametrize("dim", [None, 6, 21, 36])
 def test_the_rule_for_the_noise_on_s_has_its_law(dim: int | None) -> None:
     """v'Nv is normal, times sqrt(W / E W) with W ~ Gamma((dim + 1)/2) for spherical Laplace noise."""
-    nodes, weights = room._covariance_rule(dim)
+    nodes, weights = room._covariance_rule(dim, room.N_REDRAWS)
     assert weights.sum() == pytest.approx(1.0)
     scale = nodes[:, -1] / np.sqrt(3.0)
     np.testing.assert_allclose(nodes, scale[:, None] * np.array([-1.0, 0.0, 1.0]) * np.sqrt(3.0), atol=1e-12)

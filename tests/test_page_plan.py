@@ -7,7 +7,15 @@ from decimal import Decimal
 
 import pytest
 
-from dpci_core import InfeasibleDesignError, Target, best_split, forecast, needed_budget, needed_records
+from dpci_core import (
+    InfeasibleDesignError,
+    Target,
+    best_regularization,
+    best_split,
+    forecast,
+    needed_budget,
+    needed_records,
+)
 from dpci_core.planner.targets import meeting_probability
 from tests.test_pages import charts_of, check, now, start
 from ui import planning
@@ -227,6 +235,20 @@ def test_comparisons_of_explore_become_one_design_and_stay_there():
     check(app)
     assert now(app).mechanisms == ("output",)
     assert case_of(app).design.mechanism == "output"
+
+
+def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
+    app = look(start("plan", **SMALL), "c")
+    case = case_of(app)
+    found = best_regularization(case.records.X, case.records.y, design=case.design, n_records=case.n)
+    assert found.faithful is not None
+    assert found.shortest.regularization != found.faithful.regularization
+    assert f"**The shortest intervals: c = {found.shortest.regularization:g}.**" in words(app)
+    lengths = charts_of(app)[0]["data"][0]
+    assert len(lengths["x"]) == len(found.curve.regularization)
+    app.button(key="use_c_faithful").click().run()
+    check(app)
+    assert now(app).c == found.faithful.regularization
 
 
 def test_the_map_falls_with_budget_and_records_and_holds_the_answers():

@@ -81,6 +81,9 @@ def test_questions_start_from_a_plan(file: str, tmp_path: Path, capsys: pytest.C
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
     epsilon = PLAN.numbers().epsilon
     ranked = rank_mechanisms(moments, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000)
+    found = said(capsys, "c", "--plan", file, "--write", str(better))
+    assert read_plan(better).design.regularization == (found["faithful"] or found["shortest"])["regularization"]
+    assert set(found["curve"][0]["shift"]) == set(PLAN.names)
     assert [row["reason"] for row in said(capsys, "rank", "--plan", file)["designs"]] == [row.reason for row in ranked]
     only_pure = said(capsys, "rank", "--plan", file, "--epsilon", "0.5", "--delta", "0")["designs"]
     assert {row["definition"] for row in only_pure if row["design"]} == {"pure"}

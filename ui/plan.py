@@ -9,7 +9,16 @@ from typing import Any, cast
 import pandas as pd
 import streamlit as st
 
-from dpci_core import NeededBudget, NeededRecords, RankedDesign, SplitAnswer, best_split, needed_budget, needed_records
+from dpci_core import (
+    NeededBudget,
+    NeededRecords,
+    RankedDesign,
+    RegularizationAnswer,
+    SplitAnswer,
+    best_split,
+    needed_budget,
+    needed_records,
+)
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from dpci_core.planner.targets import as_if_records, outcome
 from dpci_core.privacy import to_float_down
@@ -23,6 +32,7 @@ LOOKS = {
     "map": "Budget × records",
     "split": "Split of the budget",
     "mechanisms": "Which mechanism",
+    "c": "Which penalty",
 }
 Answer = tuple[object, str]
 """What `planning.attempt` gives: a value and no words, or None and why."""
@@ -271,7 +281,7 @@ def _look_closer(case: Case) -> None:
         on_change=lambda: state.update(look=st.session_state["look"] or case.settings.look),
         label_visibility="collapsed",
     )
-    {"map": _map, "split": _split, "mechanisms": _mechanisms}[case.settings.look](case)
+    {"map": _map, "split": _split, "mechanisms": _mechanisms, "c": _penalty}[case.settings.look](case)
 
 
 def _memo_key(case: Case, kind: str) -> tuple[object, ...]:
@@ -449,3 +459,42 @@ def _use_way(row: RankedDesign | None) -> None:
         state.put(planning.adopted(state.settings(), row))
     except ValueError as problem:
         st.session_state["way_refused"] = str(problem)
+
+
+def _penalty(case: Case) -> None:
+    with st.spinner("Trying values of c …", width="content"):
+        answer, why = state.memo().get(
+            _memo_key(case, "c"), lambda: planning.attempt(lambda: planning.best_c(case, state.source()))
+        )
+    if answer is None:
+        st.warning(plan_text.in_names(why, case.records))
+        return
+    found = cast(RegularizationAnswer, answer)
+    st.markdown(
+        "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the coefficients toward zero**, "
+        "and the intervals are for the pulled ones. Short intervals around something else are no gain: below, both."
+    )
+    choices = [("shortest", found.shortest, plan_charts.shortest_c)]
+    if found.faithful is not None:
+        choices.append(("faithful", found.faithful, plan_charts.faithful_c))
+    for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
+        with column.container(border=True, height="stretch"):
+            st.markdown(plan_text.c_words(name, choice, found.share))
+            st.button(
+                f"Use c = {choice.regularization:g}",
+                key=f"use_c_{name}",
+                on_click=lambda c=choice.regularization: state.update(c=c),
+                disabled=choice.regularization == case.settings.c or not planning.in_limits("c", choice.regularization),
+            )
+    if found.faithful is None:
+        st.info(f"No c that was tried keeps the target within {found.share:g} half-widths of the unpenalised one.")
+    figure = plan_charts.c_chart(
+        found.curve,
+        now=case.settings.c,
+        marks=[mark(choice.regularization, choice.forecast.ci_length_mean) for _, choice, mark in choices],
+        share=found.share,
+        caption=_caption(case),
+        meta={"look": "c", "settings": case.settings.to_query()},
+        source=case.records.source,
+    )
+    explore.show("plan_c", figure, found.reason, plan_charts.c_table(found.curve, case.records.feature_names))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from dpci_core import RankedDesign, Target
-from dpci_core.planner import Neighbour
+from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
 from dpci_core.schema import CONSTANT, Records
 from ui import planning
@@ -156,3 +156,14 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
 def share_words(parts: Sequence[Decimal], total: Decimal) -> str:
     """Three shares."""
     return " / ".join(f"{100 * float(part / total):.3g} %" for part in parts)
+
+
+def c_words(name: str, choice: RegularizationChoice, share: float) -> str:
+    """One answer about c."""
+    title = {"shortest": "The shortest intervals", "faithful": f"The shortest within {share:g} half-widths"}[name]
+    low, high = choice.flat
+    return (
+        f"**{title}: c = {choice.regularization:g}.** Mean length {number(choice.forecast.ci_length_mean)}; what the "
+        f"intervals are for lies **{number(choice.mean_shift, 2)} half-widths** from the coefficients without penalty. "
+        f"Between c = {low:g} and {high:g} lengths are within 5 %."
+    )

@@ -9,7 +9,16 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core import InfeasibleDesignError, Moments, RankedDesign, Target, forecast, rank_mechanisms
+from dpci_core import (
+    InfeasibleDesignError,
+    Moments,
+    RankedDesign,
+    RegularizationAnswer,
+    Target,
+    best_regularization,
+    forecast,
+    rank_mechanisms,
+)
 from dpci_core.design import Design
 from dpci_core.errors import ConvergenceError
 from dpci_core.planner.needed import with_total
@@ -252,6 +261,13 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
         definitions=(row.definition,),
         mechanisms=(row.mechanism,),
         calibrations=("published" if row.calibration == "published" else "sharp",),
+    )
+
+
+def best_c(case: Case, source: Source) -> RegularizationAnswer:
+    """The c of the shortest intervals and of those with a faithful target, each fit remembered in the store."""
+    return best_regularization(
+        lambda c: source.store.moments(case.records, case.design.loss, c), design=case.design, n_records=case.n
     )
 
 

@@ -1,4 +1,4 @@
-"""Inverse questions over the forecast: which split, how many records, how much budget, which mechanism.
+"""Inverse questions over the forecast: which split, how many records, how much budget, which mechanism, which c.
 
 Every answer is found by calling the forecast, so it is as private as the moments it is given: on a sensitive table an
 answer may steer a release only when the moments are public, simulated, or a release already paid for.
@@ -6,8 +6,15 @@ answer may steer a release only when the moments are public, simulated, or a rel
 
 from dpci_core.planner.needed import NeededBudget, NeededRecords, Neighbour, needed_budget, needed_records
 from dpci_core.planner.ranking import RankedDesign, rank_mechanisms
+from dpci_core.planner.regularization import (
+    RegularizationAnswer,
+    RegularizationChoice,
+    RegularizationCurve,
+    best_regularization,
+)
 from dpci_core.planner.remedies import Remedies, moments_near, remedies
-from dpci_core.planner.split import PARTS, SplitAnswer, best_split, score, shares_of
+from dpci_core.planner.search import PARTS, score
+from dpci_core.planner.split import SplitAnswer, best_split, shares_of
 from dpci_core.planner.targets import Target, as_if_records, meeting_probability
 
 __all__ = [
@@ -16,10 +23,14 @@ __all__ = [
     "NeededRecords",
     "Neighbour",
     "RankedDesign",
+    "RegularizationAnswer",
+    "RegularizationChoice",
+    "RegularizationCurve",
     "Remedies",
     "SplitAnswer",
     "Target",
     "as_if_records",
+    "best_regularization",
     "best_split",
     "meeting_probability",
     "moments_near",

@@ -12,9 +12,10 @@ from typing import NoReturn
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
-from dpci_core.forecast import N_DRAWS, Forecast, forecast
-from dpci_core.limits import BUDGET_PART, records_in_range
+from dpci_core.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
+from dpci_core.limits import BUDGET_PART, DELTA, records_in_range
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
+from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down, zcdp_to_epsilon
 
 MOST_RECORDS = 10**12
 """More records are not looked for."""
@@ -71,7 +72,7 @@ class NeededRecords:
 class NeededBudget:
     """The smallest total, to three digits rounded up, as a design with its forecast and neighbourhood.
 
-    The total is in the definition of the design; epsilon_delta says what it means at the headline delta.
+    The total is in the definition of the design; epsilon_delta says what it means at the delta asked for.
     """
 
     design: Design
@@ -80,6 +81,7 @@ class NeededBudget:
     length: float
     probability: float
     around: tuple[Neighbour, ...]
+    delta: float = HEADLINE_DELTA
 
     @property
     def total(self) -> Decimal:
@@ -88,8 +90,10 @@ class NeededBudget:
 
     @property
     def epsilon_delta(self) -> tuple[float, float]:
-        """The guarantee as (epsilon, delta)."""
-        return self.forecast.epsilon_delta
+        """The guarantee as (epsilon, delta), at the delta asked for."""
+        if self.design.definition == "pure":
+            return self.forecast.epsilon_delta
+        return zcdp_to_epsilon(to_float_down(self.design.budget.total), self.delta), self.delta
 
     @property
     def reason(self) -> str:
@@ -148,19 +152,29 @@ def needed_records(moments: Moments, *, design: Design, target: Target) -> Neede
     )
 
 
-def needed_budget(moments: Moments, *, design: Design, target: Target, n_records: int | None = None) -> NeededBudget:
+def needed_budget(
+    moments: Moments,
+    *,
+    design: Design,
+    target: Target,
+    n_records: int | None = None,
+    delta: Amount = HEADLINE_DELTA,
+) -> NeededBudget:
     """Return the smallest total from which on the target is met, split as the design's, by forecast.
 
     To three significant digits, rounded up, and checked by a forecast with all draws. For lengths that do not fall
     everywhere see `needed_records`: from this total on the target stays met.
 
     Args:    moments, n_records: as for `forecast`.  design: its budget gives the definition and the shares.
+             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
     Privacy: none of its own; see the package docstring for what it may steer.
     Raises:  InfeasibleDesignError if no total meets the target, with the nearest target and the n that would.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
     n = records_in_range(moments.n_records if n_records is None else n_records)
+    stated_at = to_decimal(delta, name="delta")
+    check_amount(DELTA, delta=stated_at)
 
     def at(total: Decimal, n_draws: int) -> Outcome:
         return outcome(moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws)
@@ -179,6 +193,7 @@ def needed_budget(moments: Moments, *, design: Design, target: Target, n_records
         length=found.length,
         probability=found.probability,
         around=search.around(total),
+        delta=to_float_down(stated_at),
     )
 
 

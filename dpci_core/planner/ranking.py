@@ -12,6 +12,7 @@ from dpci_core.design import Target as Estimand
 from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast
+from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import BUDGET_PART, DELTA
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
@@ -96,6 +97,7 @@ def rank_mechanisms(
     rows: list[RankedDesign] = []
     for fit in given:
         block = []
+        spectra = SharedSpectra(fit.hessian)
         for calibration in calibrations:
             for definition, budget in budgets.items():
                 for mechanism in _MECHANISMS:
@@ -112,7 +114,7 @@ def rank_mechanisms(
                         calibration=calibration,
                         target=target,
                     )
-                    block.append(row.ranked(design, n_records))
+                    block.append(row.ranked(design, n_records, spectra))
         rows += sorted(block, key=lambda row: row.length)
     return tuple(rows)
 
@@ -146,9 +148,9 @@ class _Row:
     epsilon: float
     delta: float
 
-    def ranked(self, design: Design, n_records: int | None) -> RankedDesign:
+    def ranked(self, design: Design, n_records: int | None, spectra: SharedSpectra) -> RankedDesign:
         try:
-            best, found = quick_split(self.moments, design=design, n_records=n_records)
+            best, found = quick_split(self.moments, design=design, n_records=n_records, spectra=spectra)
         except InfeasibleDesignError as error:
             return self.out_of_reach(str(error))
         total = best.budget.total

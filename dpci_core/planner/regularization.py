@@ -1,0 +1,258 @@
+"""Which regularization c gives the shortest intervals, and what c does to what they are for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design, check_design
+from dpci_core.erm import Moments, fit_moments
+from dpci_core.errors import InfeasibleDesignError, check_positive
+from dpci_core.forecast import Forecast, forecast
+from dpci_core.planner.split import quick_split
+
+Array = npt.NDArray[np.float64]
+Source = Callable[[float], Moments]
+
+GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-6.0, 0.26, 0.5))
+"""Values of c that are tried first, two to a decade."""
+_BETWEEN = (-1 / 3, -1 / 6, 1 / 6, 1 / 3)
+"""Decades from an answer at which the grid is refined once."""
+UNPENALISED = 1e-7
+"""So little penalty counts as none: the coefficients there are what those at other c are compared with."""
+SHIFT_SHARE = 0.25
+"""Shift of the target that may be tolerated, as a share of the half-width: coverage of the unpenalised coefficient by
+an interval of level 95 % stays above 91 %."""
+_FLAT = 0.05
+"""An answer comes with the c around it at which lengths differ by at most so much."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegularizationCurve:
+    """What every c that was tried does, in ascending order; m values of c, p coefficients.
+
+    length: forecast mean length (m,), infinite where the design cannot run.  shift: of what the intervals lie around,
+    from the coefficients without penalty (m, p).  shift_in_half_widths: the same in half-widths (m, p), and
+    mean_shift its root-mean-square (m,).  shift_norm: Euclidean, of `shift` (m,).  is_feasible: (m,).  grade: validity
+    of the forecast, "infeasible" where there is none.
+    """
+
+    regularization: Array
+    length: Array
+    shift: Array
+    shift_in_half_widths: Array
+    shift_norm: Array
+    mean_shift: Array
+    is_feasible: npt.NDArray[np.bool_]
+    grade: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegularizationChoice:
+    """One c with its design and forecast; flat: around it, the range of c tried where lengths are within 5 %."""
+
+    regularization: float
+    design: Design
+    forecast: Forecast
+    shift: Array
+    mean_shift: float
+    flat: tuple[float, float]
+
+    @property
+    def sentence(self) -> str:
+        """What it gives."""
+        low, high = self.flat
+        return (
+            f"c = {self.regularization:g}: {self.forecast.ci_length_mean:.3g} long on average, and the target lies "
+            f"{self.mean_shift:.2g} half-widths from the coefficients without penalty; between c = {low:g} and "
+            f"{high:g} lengths are within {_FLAT:.0%} of that."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RegularizationAnswer:
+    """The c of the shortest intervals, and of the shortest whose target moves little; None where no c tried does.
+
+    share: what `faithful` keeps the mean shift to, in half-widths.
+    """
+
+    shortest: RegularizationChoice
+    faithful: RegularizationChoice | None
+    curve: RegularizationCurve
+    share: float
+
+    @property
+    def reason(self) -> str:
+        """Both answers in words."""
+        if self.faithful is None:
+            other = f"No c that was tried keeps the target within {self.share:g} half-widths."
+        elif self.faithful.regularization == self.shortest.regularization:
+            other = f"That is also the shortest with the target within {self.share:g} half-widths."
+        else:
+            other = f"With the target within {self.share:g} half-widths, {self.faithful.sentence}"
+        return f"Shortest, {self.shortest.sentence} {other}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """One c; no forecast where the design cannot run, and the error that says so."""
+
+    design: Design
+    found: Forecast | None
+    shift: Array
+    error: InfeasibleDesignError | None
+
+    @property
+    def length(self) -> float:
+        return math.inf if self.found is None else self.found.ci_length_mean
+
+    @property
+    def in_half_widths(self) -> Array:
+        return self.shift * math.nan if self.found is None else 2.0 * self.shift / self.found.ci_length
+
+    @property
+    def mean_shift(self) -> float:
+        return float(np.sqrt(np.mean(self.in_half_widths**2)))
+
+    @property
+    def grade(self) -> str:
+        return "infeasible" if self.found is None else self.found.validity.grade
+
+
+def best_regularization(
+    X: npt.ArrayLike | Source,
+    y: npt.ArrayLike | None = None,
+    *,
+    design: Design,
+    n_records: int | None = None,
+    share: float = SHIFT_SHARE,
+    split_each: bool = False,
+) -> RegularizationAnswer:
+    """Return the c of the shortest mean interval, and of the shortest whose target stays near the unpenalised one.
+
+    A larger c needs less noise and pulls the coefficients towards zero, so intervals shrink around something else. The
+    shift of the target is what the intervals lie around on average, less the coefficients at c = 1e-7, in half-widths:
+    a bias in units of what the interval allows for. With `design.target == "unpenalised"` it is what the step back
+    leaves. A forecast that is unusable is shown, but is no answer while another one is usable.
+
+    Args:    X, y: records as for `fit_moments`, or X a function from c to moments, for twins and formulas.
+             design: its c plays no part.  n_records: as for `forecast`.
+             share: largest root-mean-square shift, in half-widths, of the second answer.
+             split_each: give every c its own best split; else all have the design's.
+    Privacy: none: records must be public or simulated, see the package docstring for what an answer may steer.
+    Raises:  ValueError; InfeasibleDesignError where the design can run at no c, with the smallest that it can.
+    """
+    check_design(design)
+    check_positive(share=share)
+    search = _Search(_source(X, y, design), design, n_records, split_each)
+    for c in GRID:
+        search.try_out(c)
+    centres = {search.shortest(), search.shortest(share), search.smallest()}
+    for c in sorted(c for c in centres if c is not None):
+        for decades in _BETWEEN:
+            search.try_out(float(f"{c * 10.0**decades:.3g}"))
+    shortest, faithful = search.shortest(), search.shortest(share)
+    if shortest is None:
+        last = search.tried[max(search.tried)].error
+        assert last is not None
+        raise last
+    return RegularizationAnswer(
+        shortest=search.choice(shortest),
+        faithful=None if faithful is None else search.choice(faithful),
+        curve=search.curve(),
+        share=share,
+    )
+
+
+def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
+    """Moments by c; fits start from the last one."""
+    if callable(X):
+        if y is not None:
+            raise ValueError("Expected no y with a function from c to moments.")
+        return X  # type: ignore[no-any-return]
+    if y is None:
+        raise ValueError("Expected labels y with the records X, or a function from c to moments alone.")
+    labels, last = y, [None]
+
+    def fit(c: float) -> Moments:
+        found = fit_moments(X, labels, loss=design.loss, regularization=c, start=last[0])
+        last[0] = found.theta_hat  # type: ignore[call-overload]
+        return found
+
+    return fit
+
+
+class _Search:
+    """The values of c tried so far."""
+
+    def __init__(self, source: Source, design: Design, n: int | None, split_each: bool) -> None:
+        self.source, self.design, self.n, self.split_each = source, design, n, split_each
+        self.tried: dict[float, _Tried] = {}
+        self.unpenalised = source(UNPENALISED).theta_hat
+
+    def try_out(self, c: float) -> None:
+        if c in self.tried:
+            return
+        moments, design = self.source(c), replace(self.design, regularization=c)
+        found, error = None, None
+        try:
+            if self.split_each:
+                design, found = quick_split(moments, design=design, n_records=self.n)
+            else:
+                found = forecast(moments, design=design, n_records=self.n)
+        except InfeasibleDesignError as caught:
+            error = caught
+        around = moments.theta_hat if found is None else found.estimate
+        self.tried[c] = _Tried(design, found, around - self.unpenalised, error)
+
+    def shortest(self, share: float = math.inf) -> float | None:
+        """The c of the shortest mean length within this shift; of an unusable forecast only if nothing else can run."""
+        rows = [(c, t) for c, t in self.tried.items() if t.found is not None]
+        usable = [(c, t) for c, t in rows if t.grade != "unusable"] or rows
+        near = [(c, t) for c, t in usable if t.mean_shift <= share]
+        return min(near, key=lambda row: row[1].length)[0] if near else None
+
+    def smallest(self) -> float | None:
+        """The smallest c at which the design can run."""
+        return min((c for c, t in self.tried.items() if t.found is not None), default=None)
+
+    def choice(self, c: float) -> RegularizationChoice:
+        at = self.tried[c]
+        assert at.found is not None
+        ordered = sorted(self.tried)
+        low = high = ordered.index(c)
+
+        def is_near(place: int) -> bool:
+            return 0 <= place < len(ordered) and abs(self.tried[ordered[place]].length / at.length - 1.0) <= _FLAT
+
+        while is_near(low - 1):
+            low -= 1
+        while is_near(high + 1):
+            high += 1
+        return RegularizationChoice(
+            regularization=c,
+            design=at.design,
+            forecast=at.found,
+            shift=at.shift,
+            mean_shift=at.mean_shift,
+            flat=(ordered[low], ordered[high]),
+        )
+
+    def curve(self) -> RegularizationCurve:
+        ordered = sorted(self.tried)
+        rows = [self.tried[c] for c in ordered]
+        return RegularizationCurve(
+            regularization=np.array(ordered),
+            length=np.array([row.length for row in rows]),
+            shift=np.array([row.shift for row in rows]),
+            shift_in_half_widths=np.array([row.in_half_widths for row in rows]),
+            shift_norm=np.array([float(np.linalg.norm(row.shift)) for row in rows]),
+            mean_shift=np.array([row.mean_shift for row in rows]),
+            is_feasible=np.array([row.found is not None for row in rows]),
+            grade=tuple(row.grade for row in rows),
+        )

@@ -1,0 +1,311 @@
+"""The search behind the best split: many splits on a surrogate, the best few by forecast.
+
+**Surrogate.** The forecast itself with an eighth to a quarter of its draws of matrix noise. A change of the amounts
+only rescales those draws, so surrogates of two splits differ by what the splits do, hardly by chance. Eigenvectors are
+shared (`SharedSpectra`): a step in the covariance or model share needs none of the Hessian. Against the forecast, mean
+lengths are within about 2 % where the answer lies, and what is left is much the same for neighbouring splits.
+
+A closed form (the first two moments of H^-1 S H^-1 under the noise) costs less still, but it knows no floors and no
+switch between noise-aware and plain half-widths, and the best split often lies at such a place.
+
+**Anchors.** The coverage of the worst coefficient is what few draws get wrong, by up to two points. Every split that
+was forecast in full is an anchor: near it, lengths are scaled and coverages shifted, coefficient by coefficient, by
+what the forecast says there. Then the surrogate is asked again, until its favourite is an anchor already. A few full
+forecasts around the best one have the last word.
+
+Where it fails: where noise dominates, or the coverage of one coefficient decides, narrow valleys lie apart and the
+search may end in the second best. `python -m benchmarks.planner` prints how much longer its answers are than those of
+an exhaustive search (`docs/planner.md`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal, localcontext
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design
+from dpci_core.erm import Moments
+from dpci_core.errors import InfeasibleDesignError
+from dpci_core.forecast import Forecast, drawn_intervals, forecast_of
+from dpci_core.half_widths import SharedSpectra
+from dpci_core.limits import BUDGET_PART
+
+Array = npt.NDArray[np.float64]
+Parts = tuple[Decimal, Decimal, Decimal]
+Point = tuple[int, int]
+
+PARTS = ("model", "hessian", "covariance")
+COVERAGE_SLACK = 0.005
+"""A split may cost any coefficient so much forecast coverage; below that it counts as worse."""
+_PRICE = 10.0
+"""How much longer, as a share of its length, a split counts for a coverage that is missing."""
+_EQUAL = 1e-6
+"""Scores that differ by a smaller share count as equal."""
+_FLAT = 0.01
+"""A split counts as equally good while its intervals are at most so much longer."""
+_SHARE_DIGITS = Decimal("0.0001")
+_SMALLEST_SHARE = 0.002
+_LARGEST_SHARE = 0.9
+_SMALLEST_PART = Decimal(repr(BUDGET_PART[0]))
+EXACT = Context(prec=200)
+"""Budgets add up exactly, whatever decimal context the caller has set."""
+
+_CENTRE = 0.06
+_RATIO = (1.06, 1.03)
+"""The lattice of matrix shares, Hessian and covariance: the centre times powers of these."""
+_COARSE = (-58, -31, -12, 8, 24), (-72, -48, -24, 0, 24, 48)
+"""Where the search starts: 0.002 to 0.24 for the Hessian, 0.007 to 0.25 for the covariance."""
+_BASINS = {False: 3, True: 2}
+"""Descents from different shares of the Hessian: more of it can turn noise-aware half-widths on, less may be best
+where they stay plain. Here and below the key says whether the search is the quick one."""
+_CORNER = (-58, -115)
+"""The smallest shares: the coefficients can need nearly everything."""
+_STEPS = ((8, 12), (4, 6), (2, 3))
+"""Steps of the descent on the lattice."""
+_NEAR = ((4, 6), (2, 3))
+"""The same after an anchor moved the surrogate."""
+_FINE = ((4, 6), (2, 2), (1, 1))
+"""The same for full forecasts."""
+_ANCHORS = 6
+_EDGE = 0.003
+"""So close to the coverage that starts to count, full forecasts have the last word also in the quick search."""
+_POLISH = {False: 20, True: 8}
+"""Full forecasts at the end, at most."""
+_MANY = 21
+_DRAWS = {False: (16, 16), True: (8, 8)}
+"""Draws of the surrogate, and draws behind a factor; the key says whether there are more than 20 features. The mean
+over many coefficients needs fewer."""
+
+
+class _Drawn(NamedTuple):
+    """Mean length and coverage (p,) of a split."""
+
+    length: float
+    coverage: Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    """What a full forecast corrects in the surrogate near a split."""
+
+    place: tuple[float, float]
+    factor: float
+    shift: Array
+
+
+def length_score(length: float, worst_coverage: float, level: float) -> float:
+    """Mean length, made longer by 1 % for every tenth of a point of coverage that a coefficient lacks."""
+    return length * (1.0 + _PRICE * max(0.0, level - COVERAGE_SLACK - worst_coverage))
+
+
+def score(found: Forecast | None, level: float) -> float:
+    """The score of a forecast, infinite where there is none."""
+    return math.inf if found is None else length_score(found.ci_length_mean, float(found.coverage.min()), level)
+
+
+class SplitSearch:
+    """Splits of one total, scored by surrogate and by forecast; `held` parts stay as they are."""
+
+    def __init__(
+        self,
+        moments: Moments,
+        design: Design,
+        n: int | None,
+        held: dict[str, Decimal],
+        spectra: SharedSpectra | None = None,
+        is_quick: bool = False,
+    ) -> None:
+        self.is_quick = is_quick
+        self.moments, self.design, self.n, self.held = moments, design, n, held
+        self.spectra = SharedSpectra(moments.hessian) if spectra is None else spectra
+        self.few = _DRAWS[len(moments.hessian) > _MANY]
+        self.found: dict[Parts, Forecast] = {}
+        self._drawn: dict[Parts, _Drawn | None] = {}
+        self._anchors: list[_Anchor] = []
+        self._points: set[Point] = set()
+        with localcontext(EXACT):
+            self.left = design.budget.total - sum(held.values())
+
+    def run(self) -> None:
+        """A coarse grid on the surrogate and a descent; then anchors, until the favourite is one."""
+        for start in self._starts():
+            self._confirm_at(self._descend(start, _STEPS))
+        for _ in range(_ANCHORS):
+            if not self._confirm_at(self._descend(self._best(self._points), _NEAR)):
+                break
+        if self.found and (not self.is_quick or self._is_at_the_edge()):
+            self._polish()
+            self._confirm_at(self._best(self._points))
+
+    def _is_at_the_edge(self) -> bool:
+        """Whether the coverage of a coefficient decides, which is what a surrogate knows least about."""
+        best = self.best()
+        if best is None:
+            return False
+        return float(best[1].coverage.min()) < self.design.confidence_level - COVERAGE_SLACK + _EDGE
+
+    def _starts(self) -> list[Point]:
+        """The best of the coarse grid for each share of the Hessian, where it is the best around; two at most."""
+        best = [self._best((i, j) for j in _COARSE[1]) for i in _COARSE[0]]
+        scores = [math.inf, *(self._score_at(point) for point in best), math.inf]
+        basins = [
+            (scores[k + 1], point) for k, point in enumerate(best) if scores[k + 1] <= min(scores[k], scores[k + 2])
+        ]
+        reached = sorted(basin for basin in basins if math.isfinite(basin[0]))
+        return [point for _, point in reached[: _BASINS[self.is_quick]]] or [_CORNER]
+
+    def _confirm_at(self, point: Point) -> bool:
+        """Forecast a point of the lattice in full; False if that is done or cannot be."""
+        parts = self.parts(*_shares_at(point))
+        return parts is not None and parts not in self.found and self.confirm(parts)
+
+    def parts(self, hessian: float, covariance: float) -> Parts | None:
+        """Exact amounts for wished matrix shares of what the locks leave; None outside the simplex."""
+        held = self.held
+        with localcontext(EXACT):
+            total = self.design.budget.total
+            h = held.get("hessian", self.left * _rounded(hessian))
+            s = held.get("covariance", self.left * _rounded(covariance))
+            if "model" in held:
+                rest = total - held["model"]
+                h, s = (rest - s, s) if "covariance" in held else (h, rest - h)
+            parts = total - h - s, h, s
+        return parts if min(parts) >= _SMALLEST_PART else None
+
+    def confirm(self, parts: Parts) -> bool:
+        """Forecast a split in full and make it an anchor; False if the design cannot run with it."""
+        design = self.design_of(parts)
+        try:
+            drawn = drawn_intervals(self.moments, design=design, n_records=self.n, spectra=self.spectra)
+        except InfeasibleDesignError:
+            self._drawn[parts] = None
+            return False
+        full = self.found[parts] = forecast_of(drawn, self.moments, design=design)
+        few = self._draw(parts)
+        assert few is not None
+        self._anchors.append(_Anchor(_place(parts), full.ci_length_mean / few.length, full.coverage - few.coverage))
+        return True
+
+    def score_of(self, parts: Parts) -> float:
+        """By forecast where there is one, else by the surrogate as the nearest anchor corrects it."""
+        if parts in self.found:
+            return score(self.found[parts], self.design.confidence_level)
+        few = self._draw(parts)
+        if few is None:
+            return math.inf
+        length, coverage = few
+        if self._anchors:
+            place = _place(parts)
+            anchor = min(self._anchors, key=lambda anchor: math.dist(anchor.place, place))
+            length, coverage = length * anchor.factor, coverage + anchor.shift
+        return length_score(length, float(coverage.min()), self.design.confidence_level)
+
+    def best(self) -> tuple[Design, Forecast] | None:
+        """The best split that was forecast; ties go to the larger covariance share."""
+        if not self.found:
+            return None
+        limit = min(map(self.score_of, self.found)) * (1.0 + _EQUAL)
+        parts = max((parts for parts in self.found if self.score_of(parts) <= limit), key=lambda parts: parts[2])
+        return self.design_of(parts), self.found[parts]
+
+    def flat(self) -> dict[str, tuple[float, float]]:
+        """Ranges of the shares of splits that are nearly as good."""
+        scores = {parts: self.score_of(parts) for parts in self._drawn}
+        limit = min(map(self.score_of, self.found)) * (1.0 + _FLAT)
+        good = [parts for parts, value in scores.items() if value <= limit]
+        shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
+        return {name: (min(s[i] for s in shares), max(s[i] for s in shares)) for i, name in enumerate(PARTS)}
+
+    @property
+    def n_tried(self) -> int:
+        """Splits that were scored."""
+        return len(self._drawn)
+
+    def design_of(self, parts: Parts) -> Design:
+        """The design with this split."""
+        if parts == self.design.budget.parts:
+            return self.design
+        model, hessian, covariance = parts
+        budget = type(self.design.budget)(model=model, hessian=hessian, covariance=covariance)
+        return replace(self.design, budget=budget)
+
+    def _draw(self, parts: Parts) -> _Drawn | None:
+        """The surrogate; None where the design cannot run."""
+        if parts not in self._drawn:
+            self._drawn[parts] = None
+            with suppress(InfeasibleDesignError):
+                drawn = drawn_intervals(
+                    self.moments,
+                    design=self.design_of(parts),
+                    n_records=self.n,
+                    n_draws=self.few[0],
+                    n_redraws=self.few[1],
+                    spectra=self.spectra,
+                )
+                self._drawn[parts] = _Drawn(float(drawn.lengths.mean()), drawn.coverage.mean(axis=0))
+        return self._drawn[parts]
+
+    def _score_at(self, point: Point) -> float:
+        self._points.add(point)
+        parts = self.parts(*_shares_at(point))
+        return math.inf if parts is None else self.score_of(parts)
+
+    def _best(self, points: Iterable[Point]) -> Point:
+        """The best of these points, of equal ones that with the larger covariance share."""
+        scores = {point: self._score_at(point) for point in sorted(points)}
+        limit = min(scores.values()) * (1.0 + _EQUAL)
+        return max((point for point, value in scores.items() if value <= limit), key=lambda point: point[1])
+
+    def _descend(self, here: Point, steps: Sequence[Point]) -> Point:
+        """To the best of four neighbours, and on from there, with ever smaller steps."""
+        for i, j in steps:
+            while True:
+                near = self._best(_moved(here, ((i, 0), (-i, 0), (0, j), (0, -j))))
+                if not self._is_better(near, here):
+                    break
+                here = near
+        return here
+
+    def _is_better(self, point: Point, other: Point) -> bool:
+        return self._score_at(point) < self._score_at(other) * (1.0 - _EQUAL)
+
+    def _polish(self) -> None:
+        """Full forecasts around the best point, the diagonals as well: along the edge where the coverage of a
+        coefficient starts to count, no step along one axis helps."""
+        left = _POLISH[self.is_quick]
+        for i, j in _FINE:
+            moved = True
+            while moved:
+                here = self._best(point for point in self._points if self.parts(*_shares_at(point)) in self.found)
+                for point in _moved(here, ((0, -j), (0, j), (i, 0), (-i, 0), (i, -j), (-i, j), (i, j), (-i, -j))):
+                    left -= self._confirm_at(point)
+                    moved = self._is_better(point, here)
+                    if moved or left <= 0:
+                        break
+                if left <= 0:
+                    return
+
+
+def _moved(point: Point, moves: Iterable[Point]) -> list[Point]:
+    return [(point[0] + x, point[1] + y) for x, y in moves]
+
+
+def _shares_at(point: Point) -> tuple[float, float]:
+    return _CENTRE * _RATIO[0] ** point[0], _CENTRE * _RATIO[1] ** point[1]
+
+
+def _place(parts: Parts) -> tuple[float, float]:
+    """Where a split lies, in the logarithms of its matrix amounts."""
+    return math.log(parts[1]), math.log(parts[2])
+
+
+def _rounded(share: float) -> Decimal:
+    """A share to four places, at least the smallest one worth trying."""
+    return Decimal(repr(max(_SMALLEST_SHARE, min(share, _LARGEST_SHARE)))).quantize(_SHARE_DIGITS)
