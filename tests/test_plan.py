@@ -210,6 +210,20 @@ def test_files_are_written_in_both_forms(tmp_path: Path) -> None:
         read_plan(tmp_path / "plan.yaml")
 
 
+def test_a_file_that_cannot_be_replaced_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plan.yaml"
+    write_plan(a_plan(), path)
+
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_plan(a_plan(title="Another"), path)
+    assert read_plan(path) == a_plan()
+    assert [p.name for p in tmp_path.iterdir()] == ["plan.yaml"]
+
+
 def test_what_people_write_by_hand_is_read() -> None:
     text = """
 version: 1
