@@ -47,6 +47,7 @@ from dpci_core import (
 from dpci_core.plan import VERSION, as_json, as_yaml, guarantee_at
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
+from dpci_core.plan.yaml_text import dump_yaml, load_yaml
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 SCHEMA = Schema(
@@ -187,6 +188,15 @@ def test_files_and_links_bring_back_the_same_plan(plan: Plan) -> None:
         assert again == plan
         assert again.digest == plan.digest
         assert hash(again) == hash(plan)
+
+
+@given(
+    st.text(st.sampled_from("ab \n\r\t:#'\"\\-\u2028\u2029\x85\ufeff\x00\x07\xa0é😀|>%@&*!?[]{},~\x1f\x7f"), max_size=8)
+)
+@settings(max_examples=500, derandomize=True, deadline=None)
+def test_every_text_survives_yaml(text: str) -> None:
+    content = {"notes": text, "in a list": {"a": [text, text]}, "as a name": {text: 1}}
+    assert load_yaml(dump_yaml(content)) == content
 
 
 def test_other_readers_of_yaml_see_the_same_values() -> None:
