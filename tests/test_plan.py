@@ -47,6 +47,7 @@ from dpci_core import (
 from dpci_core.plan import VERSION, as_json, as_yaml, guarantee_at
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
+from dpci_core.plan.yaml_text import dump_yaml, load_yaml
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 SCHEMA = Schema(
@@ -189,6 +190,15 @@ def test_files_and_links_bring_back_the_same_plan(plan: Plan) -> None:
         assert hash(again) == hash(plan)
 
 
+@given(
+    st.text(st.sampled_from("ab \n\r\t:#'\"\\-\u2028\u2029\x85\ufeff\x00\x07\xa0é😀|>%@&*!?[]{},~\x1f\x7f"), max_size=8)
+)
+@settings(max_examples=500, derandomize=True, deadline=None)
+def test_every_text_survives_yaml(text: str) -> None:
+    content = {"notes": text, "in a list": {"a": [text, text]}, "as a name": {text: 1}}
+    assert load_yaml(dump_yaml(content)) == content
+
+
 def test_other_readers_of_yaml_see_the_same_values() -> None:
     plan = a_plan(design=a_design(regularization=1e-5), notes="two\nlines", title="12:30")
     assert yaml.safe_load(as_yaml(plan)) == plan.to_dict()
@@ -208,6 +218,20 @@ def test_files_are_written_in_both_forms(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="UTF-8"):
         read_plan(tmp_path / "plan.yaml")
+
+
+def test_a_file_that_cannot_be_replaced_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "plan.yaml"
+    write_plan(a_plan(), path)
+
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_plan(a_plan(title="Another"), path)
+    assert read_plan(path) == a_plan()
+    assert [p.name for p in tmp_path.iterdir()] == ["plan.yaml"]
 
 
 def test_what_people_write_by_hand_is_read() -> None:

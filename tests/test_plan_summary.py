@@ -92,6 +92,20 @@ def test_the_page_says_what_a_decision_needs() -> None:
     assert page.tags.count("svg") == 1
 
 
+def test_the_picture_is_drawn_to_the_planned_lengths() -> None:
+    plan = PLANS["public pure"]
+    found, source = plan.numbers(), to_html(plan, plan.numbers())
+    ticks = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle" font-size="11">(-?[\d.]+)</text>', source)
+    (x0, v0), (x1, v1) = ((float(x), float(v)) for x, v in (ticks[0], ticks[-1]))
+    picture = source[source.index("<g>") : source.index("</g>")]
+    lines = re.findall(r'<line x1="([\d.]+)" x2="([\d.]+)"', picture)
+    lengths = [(float(b) - float(a)) * (v1 - v0) / (x1 - x0) for a, b in lines[:3]]
+    expected = [found.scaled.ci_length[0], found.scaled.vi_length[0], found.scaled.nonprivate_length[0]]
+    a_pixel = (v1 - v0) / (x1 - x0)
+    assert lengths == pytest.approx(expected, abs=a_pixel)
+    assert expected[2] > 5 * a_pixel
+
+
 def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:
     page = page_of(PLANS["public pure"])
     assert "ε = 1 in total (δ = 0)" in page.text

@@ -76,10 +76,18 @@ _OTHER_READERS = yaml.resolver.Resolver()
 """The rules of YAML 1.1, by which other programs would take `no` or `12:30` for something else than a text."""
 
 
+_OTHER_BREAKS = frozenset("\r\x85\u2028\u2029\ufeff")
+"""Line breaks and marks of YAML 1.1 besides the usual one; only escapes in double quotes bring them back."""
+
+
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> Any:
     tag = "tag:yaml.org,2002:str"
     elsewhere = _OTHER_READERS.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
-    return dumper.represent_scalar(tag, text, style="|" if "\n" in text else None if elsewhere == tag else "'")
+    if _OTHER_BREAKS.intersection(text):
+        style: str | None = '"'
+    else:
+        style = "|" if "\n" in text else None if elsewhere == tag else "'"
+    return dumper.represent_scalar(tag, text, style=style)
 
 
 for _kind in (_Loader, _Dumper):
