@@ -243,7 +243,9 @@ def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
     found = best_regularization(case.records.X, case.records.y, design=case.design, n_records=case.n)
     assert found.faithful is not None
     assert found.shortest.regularization != found.faithful.regularization
-    assert f"**The shortest intervals: c = {found.shortest.regularization:g}.**" in words(app)
+    assert found.shortest.regularization == found.curve.regularization[-1]
+    assert "**By length alone there is no best c:**" in words(app)
+    assert f"half-widths: c = {found.faithful.regularization:g}.**" in words(app)
     lengths = charts_of(app)[0]["data"][0]
     assert len(lengths["x"]) == len(found.curve.regularization)
     app.button(key="use_c_faithful").click().run()

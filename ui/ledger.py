@@ -70,7 +70,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
         names = ", ".join(ledger_text.plain(name) for name in dict.fromkeys(others))
         st.caption(f"Shared with: {names} (the same people, or some of them).")
     st.caption(
-        f"{ledger_text.plain(account.unit)}. Declared by {ledger_text.plain(account.person)} on "
+        f"One row is: {ledger_text.plain(account.unit)}. Declared by {ledger_text.plain(account.person)} on "
         f"{ledger_text.day(account.created_at)}."
     )
 
@@ -160,12 +160,13 @@ def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Cha
         "Budgets (CSV)": ("budgets", lambda: as_csv([account_row(account) for account in accounts])),
         "Every entry with its seal (CSV)": ("entries", lambda: as_csv([entry_row(e) for e in ledger.entries()])),
     }
-    for label, (name, make) in kinds.items():
-        st.download_button(
-            label,
-            lambda make=make: make().encode(),  # type: ignore[misc]
-            file_name=f"dpci_ledger_{name}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"ledger_csv_{name}",
-        )
+    with st.container(horizontal=True):
+        for label, (name, make) in kinds.items():
+            st.download_button(
+                label,
+                lambda make=make: make().encode(),  # type: ignore[misc]
+                file_name=f"dpci_ledger_{name}.csv",
+                mime="text/csv",
+                on_click="ignore",
+                key=f"ledger_csv_{name}",
+            )

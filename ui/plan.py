@@ -479,7 +479,7 @@ def _penalty(case: Case) -> None:
         choices.append(("faithful", found.faithful, plan_charts.faithful_c))
     for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
         with column.container(border=True, height="stretch"):
-            st.markdown(plan_text.c_words(name, choice, found.share))
+            st.markdown(plan_text.c_words(name, choice, found))
             st.button(
                 f"Use c = {choice.regularization:g}",
                 key=f"use_c_{name}",

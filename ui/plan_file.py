@@ -38,16 +38,17 @@ def _save(case: Case) -> None:
     except ValueError as problem:
         st.warning(str(problem))
         return
-    for place, (label, ending, mime, make) in enumerate(KINDS):
-        st.download_button(
-            label,
-            lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
-            file_name=f"dpci_plan.{ending}",
-            mime=mime,
-            on_click="ignore",
-            key=f"plan_as_{ending}",
-            type="primary" if place == 0 else "secondary",
-        )
+    with st.container(horizontal=True):
+        for place, (label, ending, mime, make) in enumerate(KINDS):
+            st.download_button(
+                label,
+                lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
+                file_name=f"dpci_plan.{ending}",
+                mime=mime,
+                on_click="ignore",
+                key=f"plan_as_{ending}",
+                type="primary" if place == 0 else "secondary",
+            )
 
 
 KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (

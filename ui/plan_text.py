@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dpci_core import RankedDesign, Target
+from dpci_core import RankedDesign, RegularizationAnswer, Target
 from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
 from dpci_core.schema import CONSTANT, Records
@@ -158,8 +158,16 @@ def share_words(parts: Sequence[Decimal], total: Decimal) -> str:
     return " / ".join(f"{100 * float(part / total):.3g} %" for part in parts)
 
 
-def c_words(name: str, choice: RegularizationChoice, share: float) -> str:
+def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer) -> str:
     """One answer about c."""
+    share = found.share
+    if name == "shortest" and choice.regularization == found.curve.regularization[-1]:
+        return (
+            "**By length alone there is no best c:** the larger, the shorter, up to the largest that was tried, "
+            f"c = {choice.regularization:g}. There the intervals are {number(choice.forecast.ci_length_mean)} long on "
+            f"average, and what they are for lies **{number(choice.mean_shift, 2)} half-widths** from the coefficients "
+            "without penalty: short, and about something else."
+        )
     title = {"shortest": "The shortest intervals", "faithful": f"The shortest within {share:g} half-widths"}[name]
     low, high = choice.flat
     return (

@@ -69,6 +69,7 @@ def page() -> None:
         _steps(Ledger())
     except LedgerError as problem:
         st.error(str(problem))
+    st.caption(text.PRIVACY_UNIT)
     state.mirror_to_link()
 
 
@@ -286,4 +287,3 @@ def _say() -> None:
     """What the last click led to, told once."""
     if said := st.session_state.pop(_SAID, None):
         st.error(said)
-    st.caption(text.PRIVACY_UNIT)

@@ -125,24 +125,25 @@ def release_table(made: Release) -> pd.DataFrame:
 def _files(folder: Path) -> None:
     st.markdown(f"Files of this release, also in `{folder}`. All of them may be published.")
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in MIME)
-    st.download_button(
-        "Everything (ZIP)",
-        lambda: zipped(folder),
-        file_name=f"{folder.name}.zip",
-        mime="application/zip",
-        on_click="ignore",
-        key="release_zip",
-        type="primary",
-    )
-    for file in files:
+    with st.container(horizontal=True):
         st.download_button(
-            file.name,
-            file.read_bytes(),
-            file_name=file.name,
-            mime=MIME[file.suffix],
+            "Everything (ZIP)",
+            lambda: zipped(folder),
+            file_name=f"{folder.name}.zip",
+            mime="application/zip",
             on_click="ignore",
-            key=f"release_{file.name}",
+            key="release_zip",
+            type="primary",
         )
+        for file in files:
+            st.download_button(
+                file.name,
+                file.read_bytes(),
+                file_name=file.name,
+                mime=MIME[file.suffix],
+                on_click="ignore",
+                key=f"release_{file.name}",
+            )
 
 
 def zipped(folder: Path) -> bytes:

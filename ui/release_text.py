@@ -40,11 +40,12 @@ def plan_words(plan: Plan) -> str:
     """The plan in a paragraph."""
     design = plan.design
     loss = "logistic regression" if design.loss.name == "logistic" else f"Huber SVM (h = {design.loss.h:g})"  # type: ignore[attr-defined]
-    names = ", ".join(f"`{name}`" if name.isalnum() else plain(name) for name in plan.names[:-1])
+    names = ", ".join(plain(name) for name in plan.names[:-1])
     return (
         f"**{plain(plan.title)}**: {loss} of **{plain(plan.schema.target)}** = {plain(plan.schema.positive)} on "
         f"{len(plan.names) - 1} features ({names}), {design.mechanism} perturbation, c = {design.regularization:g}, "
-        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; {plain(plan.unit)}."
+        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; one row is: "
+        f"{plain(plan.unit)}."
     )
 
 
@@ -70,7 +71,7 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
     return (
         f"- **Price:** {guarantee_words(price)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
-        f"- **What is protected:** {PRIVACY_UNIT} {plain(account.unit)}.\n"
+        f"- **What is protected:** {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
         f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled coefficients).\n"
         f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, and with far fewer "
         "the release can fail; the price is spent all the same.\n"
