@@ -106,7 +106,7 @@ def test_what_cannot_run_is_marked_and_raised_only_if_nothing_can() -> None:
     assert not curve.is_feasible.all()
     assert np.isinf(curve.length[~curve.is_feasible]).all()
     assert {grade for grade, runs in zip(curve.grade, curve.is_feasible, strict=True) if not runs} == {"infeasible"}
-    tiny = PureDP(model="1e-9", hessian="1", covariance="1")
+    tiny = PureDP(model="1e-6", hessian="1", covariance="1")
     with pytest.raises(InfeasibleDesignError, match="The smallest c that works is") as caught:
         best_regularization(TABLE.X, TABLE.y, design=make_design(budget=tiny), n_records=10)
     c = float(caught.value.suggestion.split("is ")[1].rstrip("."))
