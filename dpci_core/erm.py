@@ -202,7 +202,7 @@ def rounding_of_sums(n_records: int) -> float:
     A sum of m numbers in any order errs by at most about m 2^-53 of the sum of their sizes; here rows are added within
     a chunk, then chunks, then a few more operations. Twice that.
     """
-    return (CHUNK_ROWS + n_records / CHUNK_ROWS + 16.0) * 2.0**-52
+    return (min(n_records, CHUNK_ROWS) + n_records / CHUNK_ROWS + 16.0) * 2.0**-52
 
 
 def gradient_rounding(*, n_records: int, dim: int, condition: float, tilt_norm: float) -> float:

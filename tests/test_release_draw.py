@@ -170,6 +170,7 @@ def test_rounding_bounds_hold_against_exact_sums() -> None:
     error = np.linalg.norm(ours - exact)
     assert 0.0 < error <= rounding_of_sums(len(A))
     assert rounding_of_sums(1_000_000) == pytest.approx((8192 + 1e6 / 8192 + 16) * 2.0**-52)
+    assert rounding_of_sums(10) == pytest.approx(26 * 2.0**-52, rel=1e-3)
 
 
 def test_what_cannot_be_certified_is_refused_from_public_numbers() -> None:
@@ -329,3 +330,22 @@ def test_the_drawing_function_takes_no_other_source() -> None:
 def test_nothing_of_the_fit_is_in_the_result() -> None:
     names = {field.name for field in dataclasses.fields(drawing.Drawn)}
     assert not names & {"gradient_norm", "n_iterations", "fit", "notes", "X", "y"}
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("budget", [PURE, RHO], ids=["pure", "zcdp"])
+def test_the_law_of_the_noise_is_that_of_what_is_left(budget, mechanism) -> None:
+    X, y = table(500, 3)
+    design = make(budget, mechanism, "published", c=0.01)
+    _, noise = draw_coefficients(y[:, None] * X, shares=share_out(design), source=SystemSource())
+    if mechanism == "output":
+        sensitivity = 1 / 5 + 1e-8
+        claimed = 0.5 / sensitivity if budget is PURE else 1 / (sensitivity / math.sqrt(2 * 0.125))
+        ours = noise.rate if budget is PURE else 1 / noise.sd
+        assert noise.added_var == 0.0
+    else:
+        epsilon = 0.4995 if budget is PURE else math.sqrt(2 * 0.124875)
+        claimed, ours = (epsilon - math.log1p(0.25 / 10)) / 2, noise.rate
+        sd = 1e-8 / math.sqrt(2 * 0.000125) if budget is RHO else 1e-8 / 0.0005 * math.sqrt(4)
+        assert noise.added_var == pytest.approx(sd**2, rel=1e-9)
+    assert claimed * (1 - 1e-12) <= ours <= claimed
