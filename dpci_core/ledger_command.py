@@ -23,6 +23,8 @@ from dpci_core.ledger import (
     charge_row,
     entry_row,
 )
+from dpci_core.plan import read_plan
+from dpci_core.release import schema_hash
 
 
 def add_ledger(rooms: Any) -> None:
@@ -52,11 +54,13 @@ def add_ledger(rooms: Any) -> None:
 
 def _add_create(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", help="a name for the people behind the table")
-    parser.add_argument("--schema-hash", required=True, help="hash of the declared schema")
+    declared = parser.add_mutually_exclusive_group(required=True)
+    declared.add_argument("--plan", type=Path, help="a plan file, whose schema and unit are declared")
+    declared.add_argument("--schema-hash", help="hash of the declared schema, in the place of --plan")
     parser.add_argument("--epsilon", help="cap in pure epsilon; with --delta it becomes rho, rounded down")
     parser.add_argument("--delta")
     parser.add_argument("--rho", help="cap in rho, in the place of --epsilon")
-    parser.add_argument("--unit", required=True, help='what a row is, like "one row is one person"')
+    parser.add_argument("--unit", help='what a row is, like "one row is one person" (default: the plan\'s)')
     parser.add_argument("--person", help="who declares this (default: the user of this machine)")
     people = parser.add_mutually_exclusive_group()
     people.add_argument("--same-people-as", metavar="DATASET", help="share the cap of a data set with some of them")
@@ -76,12 +80,23 @@ def run(options: argparse.Namespace) -> int:
     return 1
 
 
+def _declared(options: argparse.Namespace) -> tuple[str, str]:
+    """Schema hash and unit, of the plan or of the flags."""
+    if options.plan is None:
+        if options.unit is None:
+            raise ValueError("Expected --unit with --schema-hash.")
+        return options.schema_hash, options.unit
+    plan = read_plan(options.plan)
+    return schema_hash(plan.schema), options.unit or plan.unit
+
+
 def _create(options: argparse.Namespace, ledger: Ledger) -> int:
+    found_hash, unit = _declared(options)
     account = ledger.create_dataset(
         options.dataset,
-        schema_hash=options.schema_hash,
+        schema_hash=found_hash,
         cap=_cap(options),
-        unit=options.unit,
+        unit=unit,
         person=options.person or getpass.getuser(),
         same_people_as=options.same_people_as,
         other_people=options.other_people,

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from dpci_core import DeclaredTable, Design, Logistic, NumericColumn, Plan, PureDP, Schema, write_plan
 from dpci_core.__main__ import main
 from dpci_core.ledger import Cost, Ledger, as_csv, safe_cell
+from dpci_core.release import schema_hash
 
 UNIT = "one row is one person"
 CREATE = ("create", "Census", "--schema-hash", "s", "--unit", UNIT, "--person", "Ada")
@@ -198,3 +200,16 @@ def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: 
     record.write_text(json.dumps({"ledger": {"head": Ledger().head()}}))
     assert run(capsys, *words[2][:-1], str(record))[0] == 0
     assert run(capsys, *words[3][:-1], str(place / "charges.csv"))[0] == 0
+
+
+def test_a_plan_file_declares_schema_and_unit(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    table = DeclaredTable(schema=Schema((NumericColumn("age", 0, 100),), "ill", "yes"), unit="one visit")
+    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    file = place / "plan.yaml"
+    write_plan(Plan(title="A", source=table, design=design, n_records=1_000, delta="1e-6"), file)
+    assert run(capsys, "create", "Clinic", "--plan", str(file), "--epsilon", "3", "--person", "Ada")[0] == 0
+    account = Ledger().account("Clinic")
+    assert (account.schema_hash, account.unit) == (schema_hash(table.schema), "one visit")
+    code, _, problem = run(capsys, "create", "Other", "--schema-hash", "s", "--epsilon", "3")
+    assert (code, problem) == (1, "Expected --unit with --schema-hash.\n")

@@ -1,0 +1,122 @@
+"""Plan, Release and Ledger in a real browser: answers, one release under a double click, and what other tabs know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from dpci_core.ledger import Ledger
+from tests.browser.driver import running_server, wait_chart, wait_idle
+from tests.test_page_release import LINK, csv_bytes
+
+pytestmark = pytest.mark.browser
+PLAN = "/plan?d=4&calibrations=published"
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory) -> Iterator[tuple[str, Path]]:
+    """A server with a ledger, a folder of releases and a temporary directory of its own."""
+    place = tmp_path_factory.mktemp("desk")
+    (place / "tmp").mkdir()
+    where = {"DPCI_LEDGER": str(place / "ledger.sqlite"), "DPCI_RELEASES": str(place / "releases")}
+    with running_server(**where, TMPDIR=str(place / "tmp")) as address:
+        yield address, place
+
+
+def fill(page, key: str, text: str) -> None:
+    field = page.locator(f".st-key-{key} input").first
+    field.fill(text)
+    field.press("Tab")
+    wait_idle(page)
+
+
+def main_text(page) -> str:
+    return page.locator("[data-testid=stMain]").inner_text()
+
+
+def scrolls_sideways(page) -> bool:
+    return page.evaluate(
+        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth > m.clientWidth + 1 }"
+    )
+
+
+@pytest.mark.parametrize("look", ["map", "split", "c"])
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_the_plan_page_draws_every_look(open_page, look, width, theme):
+    page = open_page(f"{PLAN}&look={look}", width=width, theme=theme)
+    wait_chart(page, f"chart_plan_{look}")
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert not scrolls_sideways(page)
+
+
+def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
+    page = open_page(PLAN)
+    wait_chart(page, "chart_plan_map")
+    page.locator(".st-key-use_budget button").click()
+    page.get_by_text("This fulfils your wish").wait_for()
+    wait_idle(page)
+    shown = page.locator(".st-key-total_number input").input_value()
+    assert float(shown) != 1.0
+    page.reload()
+    page.wait_for_function(
+        "v => document.querySelector('.st-key-total_number input')?.value === v", arg=shown, timeout=30_000
+    )
+    page.get_by_text("This fulfils your wish").wait_for()
+
+
+def test_one_release_whatever_is_clicked(desk, open_page):
+    address, place = desk
+    link = "/release?" + urlencode(LINK)
+    page = open_page(link, at=address)
+    page.get_by_role("button", name="Set this budget").wait_for()
+    fill(page, "budget_name", "Clinic")
+    fill(page, "release_person", "Ada")
+    fill(page, "budget_amount", "3")
+    page.get_by_role("button", name="Set this budget").click()
+    page.locator(".st-key-release_file").wait_for()
+    second = open_page(link, at=address)
+    for tab in (page, second):
+        tab.locator(".st-key-release_file input[type=file]").set_input_files(
+            {"name": "clinic.csv", "mimeType": "text/csv", "buffer": csv_bytes()}
+        )
+        tab.get_by_text("Only its header was read").wait_for()
+        fill(tab, "release_person", "Ada")
+        fill(tab, "release_typed", "Clinic")
+    page.locator(".st-key-release_now button").dblclick()
+    page.get_by_text("This plan was released").wait_for()
+    second.locator(".st-key-release_now button").click()
+    second.get_by_text("This plan was released").wait_for()
+    page.reload()
+    page.get_by_text("This plan was released").wait_for()
+    (charge,) = Ledger(place / "ledger.sqlite", read_only=True).history()
+    assert charge.state == "done"
+    assert len(list((place / "releases").iterdir())) == 1
+    assert [p for p in (place / "tmp").rglob("*") if p.is_file()] == []
+    for tab in (page, second):
+        assert tab.locator("[data-testid=stException]").count() == 0
+
+
+def test_the_ledger_page_tells_and_verifies_it(desk, open_page):
+    address, _ = desk
+    page = open_page("/ledger", at=address, width=390, theme="dark")
+    page.get_by_text("1 charge: 1 released.").wait_for()
+    page.get_by_role("button", name="Check every entry").click()
+    page.get_by_text("All 3 entries are as they were written").wait_for()
+    assert not scrolls_sideways(page)
+    assert "Clinic" in main_text(page)
+
+
+def test_the_report_stands_alone(desk, browser):
+    _, place = desk
+    (report,) = (place / "releases").rglob("report.html")
+    page = browser.new_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(report.as_uri())
+    assert "Clinic" in page.inner_text("body")
+    assert page.locator("svg").count() >= 1
+    assert requests == [report.as_uri()]
+    page.close()
