@@ -136,6 +136,15 @@ def test_the_same_request_again_gives_the_recorded_release(desk: Desk, monkeypat
         desk.release("r1", to="elsewhere")
 
 
+def test_two_clicks_in_the_same_moment_draw_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.release()
+    monkeypatch.setattr(Ledger, "find", lambda *_: None)  # the first had not booked when the second looked
+    monkeypatch.setattr(run, "draw_release", None)
+    with pytest.raises(ReleaseLostError):
+        desk.release("r1", to="second")
+    assert desk.ledger.history()[0].state == "done"
+
+
 def test_a_process_that_died_before_the_ledger_knew_is_completed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def die(stage: str) -> None:
         if stage == "written":

@@ -22,7 +22,8 @@ from dpci_core.erm import (
     solve,
     solve_surely,
 )
-from dpci_core.perturbation import model_noise
+from dpci_core.intervals import error_variance
+from dpci_core.perturbation import ModelNoise, PerturbedModel, model_noise
 from dpci_core.private_moments import release_moments, rounding_allowance
 from dpci_core.randomness import SystemSource
 from dpci_core.release import draw as drawing
@@ -254,8 +255,6 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
 
 
 def drawing_model(found):
-    from dpci_core.perturbation import ModelNoise, PerturbedModel
-
     return PerturbedModel(found.theta, ModelNoise(rate=1.0), found)
 
 
@@ -349,3 +348,45 @@ def test_the_law_of_the_noise_is_that_of_what_is_left(budget, mechanism) -> None
         sd = 1e-8 / math.sqrt(2 * 0.000125) if budget is RHO else 1e-8 / 0.0005 * math.sqrt(4)
         assert noise.added_var == pytest.approx(sd**2, rel=1e-9)
     assert claimed * (1 - 1e-12) <= ours <= claimed
+
+
+def test_the_solver_of_a_release_is_asked_for_half_of_tau(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def spy(A, *, tolerance, **other):
+        asked.append(tolerance)
+        return solve_surely(A, tolerance=tolerance, **other)
+
+    monkeypatch.setattr(drawing, "solve_surely", spy)
+    X, y = table(100, 2)
+    for mechanism in ("objective", "output"):
+        draw_release(X, y, design=make(PURE, mechanism, c=0.1))
+    assert asked == [5e-11, 5e-11]
+
+
+def test_matrices_are_protected_with_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    protected = []
+    original = SystemSource.add_gaussian
+
+    def spy(self, values, *, sd, sensitivity, rho):
+        protected.append(sensitivity)
+        return original(self, values, sd=sd, sensitivity=sensitivity, rho=rho)
+
+    monkeypatch.setattr(SystemSource, "add_gaussian", spy)
+    X, y = table(500, 3)
+    theta = np.array([0.5, 0.0, 0.0])
+    design = make(RHO, "output", c=0.01)
+    release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
+    allowance = rounding_allowance(design, theta, 500)
+    bare = [math.sqrt(2) * 0.25 / 500, math.sqrt(2) / (1 + math.exp(-0.5)) ** 2 / 500]
+    np.testing.assert_allclose(np.subtract(protected, bare), allowance, rtol=1e-3)
+
+
+def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
+    L, S = np.array([[2.0, 0.0], [0.0, 1.0]]), np.eye(2)
+    for noise in (ModelNoise(rate=2.0, added_var=0.5), ModelNoise(sd=2.0, added_var=0.5)):
+        with_it, without = (
+            error_variance(np.eye(2), S, mechanism="objective", noise=law, n_records=10, contrasts=L)
+            for law in (noise, dataclasses.replace(noise, added_var=0.0))
+        )
+        np.testing.assert_allclose(with_it.total(2) - without.total(2), [2.0, 0.5])

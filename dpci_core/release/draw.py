@@ -137,7 +137,7 @@ def _snap(theta: Array) -> Array:
 def draw_release(X: Array, y: Array, *, design: Design, to_original: Array | None = None) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
 
-    Args:    X, y: encoded records (`schema.map_table`).  to_original: L (k, p), intervals for L theta as well.
+    Args:    X, y: encoded records (`schema.RecordMapper`).  to_original: L (k, p), intervals for L theta as well.
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of another encoding.
     Source:  WKL Algorithms 1-5; docs/release.md.
