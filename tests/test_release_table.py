@@ -96,11 +96,11 @@ def test_every_kind_of_odd_cell_has_its_fixed_meaning(tmp_path: Path) -> None:
     np.testing.assert_allclose(X[:, -1], (1 - 1e-12) / math.sqrt(2))
     assert y.tolist() == [1, -1, -1, -1, 1, 1, -1, -1]
     assert note.sentences() == (
-        "2 of 8 cells of age: missing or no number, counted as the middle of the bounds.",
+        "2 of 8 cells of age: missing or no number, counted as declared for that.",
         "2 of 8 cells of age: outside the bounds, clipped.",
         "3 of 8 cells of city: missing or not declared, counted as the declared level for that.",
         "3 of 8 cells of grade: missing or not declared, counted as the declared level for that.",
-        "4 of 8 cells of income: missing or no number, counted as the middle of the bounds.",
+        "4 of 8 cells of income: missing or no number, counted as declared for that.",
         "1 of 8 cells of income: outside the bounds, clipped.",
         "3 of 8 cells of y: missing target, counted as not the positive level.",
     )

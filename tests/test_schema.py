@@ -16,6 +16,7 @@ from dpci_core.errors import DataRejectedError
 from dpci_core.schema import (
     CategoricalColumn,
     NumericColumn,
+    RecordMapper,
     Records,
     Schema,
     encode,
@@ -309,3 +310,16 @@ def test_selection_equals_the_columns_of_a_larger_matrix_up_to_scale() -> None:
     full: npt.NDArray[np.float64] = coded(table()).X
     part = coded(table(), features=("age", "pay")).X
     np.testing.assert_allclose(part[:, :2], full[:, [0, 3]] * math.sqrt(3 / 2), rtol=1e-12)
+
+
+def test_a_missing_number_counts_as_declared():
+    column = NumericColumn("age", 0, 100, missing=20)
+    schema = Schema((column,), target="y", positive="yes")
+    frame = pd.DataFrame({"age": [20.0, np.nan, 50.0], "y": ["yes", "no", "no"]})
+    X = encode(frame, schema, source="simulated", title="t").X
+    assert X[1, 0] == X[0, 0] < X[2, 0]
+    mapped, _ = RecordMapper(schema).records_of({"age": ["20", "", "50"], "y": ["yes", "no", "no"]})
+    np.testing.assert_array_equal(mapped, X)
+    assert Schema.from_dict(schema.to_dict()) == schema
+    with pytest.raises(ValueError, match="missing=101 of column 'age'"):
+        NumericColumn("age", 0, 100, missing=101)

@@ -31,7 +31,11 @@ SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
 def test_the_grid_returns_what_was_put_in():
     table = DeclaredTable(
         schema=Schema(
-            (NumericColumn("a", -1, 3.5), CategoricalColumn("b", ("no", "1", "null")), NumericColumn("c", 0, 1)),
+            (
+                NumericColumn("a", -1, 3.5, missing=0.25),
+                CategoricalColumn("b", ("no", "1", "null"), other="1"),
+                NumericColumn("c", 0, 1),
+            ),
             "y",
             "yes",
         ),
@@ -41,11 +45,18 @@ def test_the_grid_returns_what_was_put_in():
             effects={"a": 0.1, "b=null": -2.0},
             base_rate=0.25,
             n_rows=3_000,
+            correlation=0.2,
         ),
         unit="one visit",
     )
     again = declare.from_grid(
-        declare.to_grid(table), target="y", positive="yes", base_rate=0.25, unit="one visit", rows=3_000
+        declare.to_grid(table),
+        target="y",
+        positive="yes",
+        base_rate=0.25,
+        unit="one visit",
+        rows=3_000,
+        correlation=0.2,
     )
     assert again == table
     assert declared_table(packed_table(table)) == table
@@ -70,6 +81,8 @@ def test_the_example_is_a_table_to_plan_with():
         ([AGE | {"typical": 500, "spread": 1}], "Row 1 .*age.*typical: 500 lies outside 0 to 100"),
         ([AGE | {"lowest": 100}], "age"),
         ([AGE, AGE], "age.*twice"),
+        ([AGE | {"if missing": "300"}], "missing=300.0.*age"),
+        ([SEX | {"if missing": "other"}], "Row 1 .*sex.*if missing: 'other' is not one of its levels"),
         ([], "at least one column"),
         ([{"column": "   "}], "at least one column"),
     ],
@@ -77,6 +90,21 @@ def test_the_example_is_a_table_to_plan_with():
 def test_what_is_wrong_is_said_with_its_place(rows, message):
     with pytest.raises(ValueError, match=message):
         declare.from_grid(grid(*rows), **OUTCOME)
+
+
+def test_a_header_offers_its_names_and_nothing_below_it(monkeypatch):
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    secret = b"age,city,readmitted\n41,Xanthippe-4711,yes\n"
+    app.file_uploader(key="declare_header").upload("private.csv", secret, "text/csv")
+    app.run()
+    app.button(key="declare_offer").click().run()
+    check(app)
+    offered = declare.with_offered(declare.to_grid(declare.example()), app.session_state["declare_offered"])
+    assert offered["column"].tolist() == ["age", "city", "readmitted"]
+    assert offered["highest"].tolist()[0] == 100
+    assert "Xanthippe" not in str([m.value for m in (*app.markdown, *app.caption, *app.error)])
+    assert "Xanthippe" not in str(app.session_state["declare_offered"])
 
 
 def test_empty_rows_are_left_out():
@@ -159,6 +187,12 @@ def _note(event: str, args: tuple) -> None:
     name = str(args[0]) if event == "open" else "connection"
     if not name.endswith(_CODE) or name == __file__:
         _WATCHED[-1].append(name)
+
+
+@pytest.mark.parametrize("column", [NumericColumn("age", 0, 100), CategoricalColumn("sex", ("f", "m"))])
+def test_a_table_with_columns_of_one_kind_is_drawn(column):
+    table = DeclaredTable(schema=Schema((column,), "ill", "yes"), guesses=Guesses(n_rows=1_000))
+    check(start("plan", dataset=DECLARED, declared=packed_table(table), d="1", n="50000"))
 
 
 def test_a_submitted_description_is_planned_with():

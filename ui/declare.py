@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpci_core import DeclaredTable, Guesses
+from dpci_core.errors import DataRejectedError
+from dpci_core.release.table import MemoryFile, read_header
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn, Schema
 from ui import state
 from ui.compute import DECLARED, declared_table, packed_table
 
 KINDS = ("number", "levels")
-COLUMNS = ("column", "kind", "lowest", "highest", "levels", "typical", "spread", "shares", "effect")
+COLUMNS = ("column", "kind", "lowest", "highest", "levels", "if missing", "typical", "spread", "shares", "effect")
 WHY = (
     "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, "
     "common sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee "
@@ -55,29 +57,37 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
         effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
         row["effect"] = _listed(effects) if any(effects) else None
         if isinstance(column, NumericColumn):
-            row |= {"kind": "number", "lowest": column.low, "highest": column.high}
+            missing = None if column.missing is None else f"{column.missing:.12g}"
+            row |= {"kind": "number", "lowest": column.low, "highest": column.high, "if missing": missing}
             if guess := guesses.numbers.get(column.name):
                 row |= {"typical": guess.centre, "spread": guess.spread}
         else:
-            row |= {"kind": "levels", "levels": "; ".join(column.levels)}
+            row |= {"kind": "levels", "levels": "; ".join(column.levels), "if missing": column.other}
             if shares := guesses.shares.get(column.name):
                 row["shares"] = _listed(shares)
         rows.append(row)
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(_NUMBERS, "Float64"))
+    return _typed(rows)
 
 
 _NUMBERS = ("lowest", "highest", "typical", "spread")
 
 
+def _typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
+    """Rows of the grid; a column that is empty all over has its type none the less."""
+    kinds = {name: "Float64" if name in _NUMBERS else "string" for name in COLUMNS}
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(kinds)
+
+
 def _listed(values: Sequence[float]) -> str:
-    return "; ".join(f"{value:g}" for value in values)
+    return "; ".join(f"{value:.12g}" for value in values)
 
 
 def from_grid(
-    grid: pd.DataFrame, *, target: str, positive: str, base_rate: float, unit: str, rows: int
+    grid: pd.DataFrame, *, target: str, positive: str, base_rate: float, unit: str, rows: int, correlation: float = 0.0
 ) -> DeclaredTable:
     """The declaration that a grid and the fields beside it describe.
 
+    rows, correlation: of the twin, which the grid does not show.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
@@ -100,7 +110,9 @@ def from_grid(
                 shares[column.name] = wished
         elif guess := _guess(row, column, place):
             numbers[column.name] = guess
-    guesses = Guesses(shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows)
+    guesses = Guesses(
+        shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation
+    )
     schema = Schema(tuple(columns), target=target, positive=positive)
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
 
@@ -111,9 +123,14 @@ def _column(row: dict[Any, Any], place: int) -> Column:
         levels = tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
         if len(levels) < 2:
             raise ValueError(f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons.")
-        return CategoricalColumn(name, levels)
+        other = _text(row["if missing"]) or None
+        if other is not None and other not in levels:
+            raise ValueError(f"Row {place} (“{name}”), if missing: {other!r} is not one of its levels.")
+        return CategoricalColumn(name, levels, other)
     low, high = (_number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest"))
-    return NumericColumn(name, low, high)
+    given = row["if missing"]
+    missing = _number(given, f"row {place} (“{name}”), if missing") if _is_given(given) else None
+    return NumericColumn(name, low, high, missing)
 
 
 def _shares(row: dict[Any, Any], column: CategoricalColumn, place: int) -> tuple[float, ...]:
@@ -174,18 +191,23 @@ def take(table: DeclaredTable) -> None:
     )
 
 
+_OFFERED = "declare_offered"
+
+
 def panel() -> None:
     """The description in a form: nothing is computed before it is handed in."""
     table = declared_table(state.settings().declared)
     with st.expander("The table you describe", expanded=True):
         st.markdown(WHY)
+        _offer_names()
+        offered: tuple[str, ...] = st.session_state.get(_OFFERED, ())
         with st.form("declare", border=False):
             grid = st.data_editor(
-                to_grid(table),
+                with_offered(to_grid(table), offered),
                 num_rows="dynamic",
                 placeholder="",
                 hide_index=True,
-                key=f"declare_grid_{state.settings().declared[-24:]}",
+                key=f"declare_grid_{state.settings().declared[-24:]}_{hash(offered)}",
                 column_config=_CONFIG,
                 width="stretch",
             )
@@ -195,6 +217,38 @@ def panel() -> None:
         if refused := st.session_state.pop("declare_refused", None):
             st.error(refused)
         st.caption(HOW)
+
+
+def _offer_names() -> None:
+    """Column names of a file's header, to be declared; nothing below the header is read."""
+    if state.is_public_demo():
+        return
+    file = st.file_uploader(
+        "Take the column names from a file (only its header is read)",
+        type=["csv", "tsv", "txt", "parquet"],
+        key="declare_header",
+    )
+    if file is None:
+        return
+    try:
+        names = read_header(MemoryFile(file.name, file.getvalue())).columns
+    except DataRejectedError as problem:
+        st.error(str(problem))
+        return
+    st.button(
+        f"Offer its {len(names)} column names below",
+        key="declare_offer",
+        on_click=lambda: st.session_state.update({_OFFERED: tuple(dict.fromkeys(names))}),
+    )
+
+
+def with_offered(grid: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """A grid with a row for each offered name: what was declared about it before, or nothing yet."""
+    if not names:
+        return grid
+    known = grid.set_index("column")
+    rows = [{"column": name, **(known.loc[name].to_dict() if name in known.index else {})} for name in names]
+    return _typed(rows)
 
 
 HOW = (
@@ -210,6 +264,10 @@ _CONFIG = {
     "highest": st.column_config.NumberColumn("Highest", help="Bound of a number, known beforehand."),
     "levels": st.column_config.TextColumn(
         "Levels", help="All levels, separated by semicolons; the first is the reference."
+    ),
+    "if missing": st.column_config.TextColumn(
+        "If missing",
+        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the first).",
     ),
     "typical": st.column_config.NumberColumn("Typical", help="A guess: where a number usually lies."),
     "spread": st.column_config.NumberColumn("Spread", help="A guess: its standard deviation."),
@@ -234,9 +292,10 @@ def _outcome(table: DeclaredTable) -> dict[str, Any]:
 
 def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
     """Take the description over, or keep the old one and say what is wrong."""
-    rows = declared_table(state.settings().declared).guesses.n_rows
+    old = declared_table(state.settings().declared).guesses
     try:
-        take(from_grid(grid, **typed, rows=rows))
+        take(from_grid(grid, **typed, rows=old.n_rows, correlation=old.correlation))
+        st.session_state.pop(_OFFERED, None)
     except ValueError as problem:
         st.session_state["declare_refused"] = f"This description cannot be used yet. {problem}"
     st.rerun()

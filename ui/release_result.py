@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core.release import Release
+from dpci_core.schema import MappingNote
 from ui import explore
 from ui.charts import GRID, QUIET, short_name
 from ui.ledger_text import moment, plain
@@ -26,7 +27,7 @@ MIME = {
 }
 
 
-def show(made: Release, folder: Path, fresh: tuple[object, ...] | None) -> None:
+def show(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) -> None:
     """The result, planned against released, files; right after the release also what was mapped."""
     if made.verdict:
         st.warning(made.verdict)
@@ -156,11 +157,12 @@ def zipped(folder: Path) -> bytes:
     return out.getvalue()
 
 
-def _mapped(note: object) -> None:
+def _mapped(note: MappingNote) -> None:
     """Counts for the steward alone."""
     with st.expander("For you alone: cells that did not fit the declaration"):
         st.markdown(
             "These counts come from the private table **without protection**. They are in no file and are gone when "
             "you leave; do not publish them, and do not change bounds because of them."
         )
-        st.markdown(str(getattr(note, "sentence", note)))
+        sentences = note.sentences()
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in sentences) or "Every cell fitted.")

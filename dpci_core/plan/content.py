@@ -48,7 +48,8 @@ def plain_schema(schema: Schema) -> Plain:
 
 def _plain_column(column: NumericColumn | CategoricalColumn) -> Plain:
     if isinstance(column, NumericColumn):
-        return {"kind": "numeric", "name": column.name, "low": _short(column.low), "high": _short(column.high)}
+        number: Plain = {"kind": "numeric", "name": column.name, "low": _short(column.low), "high": _short(column.high)}
+        return number if column.missing is None else number | {"missing": _short(column.missing)}
     record: Plain = {"kind": "categorical", "name": column.name, "levels": list(column.levels)}
     if column.other is not None:
         record["other"] = column.other
@@ -73,7 +74,8 @@ def _column_from(record: object, path: str) -> NumericColumn | CategoricalColumn
     column: Callable[[], NumericColumn | CategoricalColumn]
     if kind == "numeric":
         low, high = given.get("low", a_number), given.get("high", a_number)
-        column = lambda: NumericColumn(name, low, high)  # noqa: E731
+        missing = given.get("missing", optional(a_number), None)
+        column = lambda: NumericColumn(name, low, high, missing)  # noqa: E731
     elif kind == "categorical":
         levels, other = given.get("levels", texts), given.get("other", optional(a_text), None)
         has_reference = given.get("has_reference", a_switch, True)

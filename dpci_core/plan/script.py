@@ -229,7 +229,8 @@ def _schema(schema: Schema) -> str:
 
 def _column(column: Column) -> str:
     if not isinstance(column, CategoricalColumn):
-        return f"NumericColumn({column.name!r}, low={float(column.low)!r}, high={float(column.high)!r})"
+        missing = "" if column.missing is None else f", missing={float(column.missing)!r}"
+        return f"NumericColumn({column.name!r}, low={float(column.low)!r}, high={float(column.high)!r}{missing})"
     items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
     items += [f"other={column.other!r}"] if column.other is not None else []
     items += [] if column.has_reference else ["has_reference=False"]

@@ -15,11 +15,15 @@ SPAN = (1e-30, 1e30)
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
-    """A number, declared to lie in [low, high]; values outside are clipped, a missing one becomes the middle."""
+    """A number, declared to lie in [low, high]; values outside are clipped.
+
+    missing: what a missing value, or one that is no number, counts as; None is the middle of the bounds.
+    """
 
     name: str
     low: float
     high: float
+    missing: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
@@ -29,6 +33,13 @@ class NumericColumn:
                 f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to be "
                 f"{SPAN[0]:g} to {SPAN[1]:g} apart."
             )
+        if self.missing is not None and not self.low <= self.missing <= self.high:
+            raise ValueError(f"Expected missing={self.missing!r} of column {self.name!r} to lie within its bounds.")
+
+    @property
+    def stand_in(self) -> float:
+        """What a missing value counts as."""
+        return (self.low + self.high) / 2.0 if self.missing is None else self.missing
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -135,7 +146,8 @@ class Schema:
 
 def _column_to_dict(column: Column) -> dict[str, Any]:
     if isinstance(column, NumericColumn):
-        return {"kind": "numeric", "name": column.name, "low": column.low, "high": column.high}
+        record = {"kind": "numeric", "name": column.name, "low": column.low, "high": column.high}
+        return record if column.missing is None else record | {"missing": column.missing}
     return {
         "kind": "categorical",
         "name": column.name,
@@ -149,7 +161,9 @@ def _column_from_dict(item: object, where: str) -> Column:
     kind = _get(item, "kind", str, where)
     name = _get(item, "name", str, where)
     if kind == "numeric":
-        return NumericColumn(name, *(float(_get(item, key, (int, float), where)) for key in ("low", "high")))
+        low, high = (float(_get(item, key, (int, float), where)) for key in ("low", "high"))
+        missing = _get(item, "missing", (int, float, type(None)), where, default=None)
+        return NumericColumn(name, low, high, None if missing is None else float(missing))
     if kind != "categorical":
         raise ValueError(f"Expected {where}.kind={kind!r} to be 'numeric' or 'categorical'.")
     levels = _get(item, "levels", list, where)

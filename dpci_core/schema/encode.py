@@ -149,7 +149,7 @@ def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
 
 
 def _numbers(series: pd.Series[Any], column: NumericColumn, notes: list[str], *, is_scaled: bool) -> Array:
-    """Values of a numeric column; clipped to the bounds, missing ones in the middle, both counted in notes."""
+    """Values of a numeric column; clipped to the bounds, missing ones as declared, both counted in notes."""
     values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
     missing = np.isnan(values)
     is_text = missing & ~series.isna().to_numpy()
@@ -162,8 +162,9 @@ def _numbers(series: pd.Series[Any], column: NumericColumn, notes: list[str], *,
         )
     middle, half = (column.low + column.high) / 2.0, (column.high - column.low) / 2.0
     if n_missing := int(missing.sum()):
-        values = np.where(missing, middle, values)
-        notes.append(f"{n_missing} missing values of {column.name} count as the middle of its bounds.")
+        values = np.where(missing, column.stand_in, values)
+        as_what = "the middle of its bounds" if column.missing is None else "declared for that"
+        notes.append(f"{n_missing} missing values of {column.name} count as {as_what}.")
     if not is_scaled:
         return values
     if n_outside := int(((values < column.low) | (values > column.high)).sum()):

@@ -95,7 +95,7 @@ class MappingNote:
         return sorted(item for item in self.counts.items() if item[1])
 
 
-MISSING_NUMBER = "missing or no number, counted as the middle of the bounds"
+MISSING_NUMBER = "missing or no number, counted as declared for that"
 OUTSIDE = "outside the bounds, clipped"
 UNKNOWN_LEVEL = "missing or not declared, counted as the declared level for that"
 MISSING_TARGET = "missing target, counted as not the positive level"
@@ -148,8 +148,7 @@ class RecordMapper:
             outside = (values < column.low) | (values > column.high)
             counts[column.name, MISSING_NUMBER] += int(np.isnan(values).sum())
             counts[column.name, OUTSIDE] += int(outside.sum())
-            middle = (column.low + column.high) / 2.0
-            return np.where(np.isnan(values), middle, np.clip(values, column.low, column.high))
+            return np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
         index = {level: k for k, level in enumerate(column.levels)}
         codes = _by_distinct(cells, lambda cell: level_of(cell, index)).astype(np.int64)
         counts[column.name, UNKNOWN_LEVEL] += int((codes < 0).sum())
