@@ -271,7 +271,10 @@ def ending(data: bytes, name: str) -> dict[str, object]:
         )
         assert np.linalg.norm(records.X, axis=1).max(initial=0.0) <= 1.0
     except ValueError as error:  # DataRejectedError is one; the page shows both as sentences
-        return {"kind": "table", "text": "", "rows": len(frame), "later": str(error)}
+        later = str(error)
+        for column in frame.columns:  # these may be named
+            later = later.replace(repr(column), "NAME")
+        return {"kind": "table", "text": "", "rows": len(frame), "later": later}
     return {"kind": "table", "text": "", "rows": len(frame), "later": ""}
 
 

@@ -25,7 +25,7 @@ from dpci_core.datasets.unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
 from dpci_core.errors import DataRejectedError
 
-MOST_MEMORY = 1280 * 1024**2
+MOST_MEMORY = 1024 * 1024**2
 """Bytes the child may take beside the file itself: a table of the allowed size passes through it in pieces."""
 MOST_SECONDS = 120.0
 """A file that takes longer to unpack is given up; the largest that is allowed takes a few seconds."""

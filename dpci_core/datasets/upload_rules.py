@@ -12,8 +12,8 @@ MAX_UPLOAD_COLUMNS = 2_000
 """Most columns a table may have."""
 MAX_UPLOAD_CELLS = 50_000_000
 """Most rows times columns: 400 MB as 64-bit numbers, whatever a compressed file expands to."""
-MAX_UNPACKED_BYTES = 1024**3
-"""Most bytes a Parquet file may expand to."""
+MAX_UNPACKED_BYTES = 512 * 1024**2
+"""Most bytes a Parquet file may expand to; as many different texts take three times as much on their way to a table."""
 MAX_NAME_LENGTH = 500
 """Most characters of a column name; whole questions of a survey are shorter."""
 MAX_TEXT_LENGTH = 131_072
