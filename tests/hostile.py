@@ -262,6 +262,7 @@ def ending(data: bytes, name: str) -> dict[str, object]:
     except DataRejectedError as error:
         hidden = error.__suppress_context__ or error.__context__ is None
         return {"kind": "sentence" if hidden else "failure", "text": str(error), "row": error.row}
+    reading = peak_gigabytes()  # what the planner computes from an accepted table comes on top
     try:
         target = frame.columns[-1]
         levels = sorted({as_text(value) for value in frame[target].dropna().unique()[:50]})
@@ -274,8 +275,8 @@ def ending(data: bytes, name: str) -> dict[str, object]:
         later = str(error)
         for column in frame.columns:  # these may be named
             later = later.replace(repr(column), "NAME")
-        return {"kind": "table", "text": "", "rows": len(frame), "later": later}
-    return {"kind": "table", "text": "", "rows": len(frame), "later": ""}
+        return {"kind": "table", "text": "", "rows": len(frame), "later": later, "gigabytes": reading}
+    return {"kind": "table", "text": "", "rows": len(frame), "later": "", "gigabytes": reading}
 
 
 def peak_gigabytes() -> float:
@@ -305,7 +306,7 @@ def main() -> None:
             found = ending(data, name)
         except Exception as error:
             found = {"kind": "failure", "text": f"{type(error).__name__}: {error}"}
-        print(json.dumps({**found, "gigabytes": peak_gigabytes()}), flush=True)
+        print(json.dumps({"gigabytes": peak_gigabytes(), **found}), flush=True)
 
 
 if __name__ == "__main__":

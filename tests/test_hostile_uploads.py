@@ -199,9 +199,7 @@ def test_the_largest_parquet_stays_below_two_gigabytes(reader: Reader) -> None:
     numbers = pa.table({f"c{i}": np.random.default_rng(i).integers(0, 9, 24_000_000) for i in range(2)})
     texts = pa.table({"a": [f"{i:064d}" for i in range(7_000_000)]})
     for table in (numbers, texts):
-        found = reader.read(parquet(table, compression="zstd"), "t.parquet")
-        check(found)
-        assert found["kind"] == "table"
+        check(reader.read(parquet(table, compression="zstd"), "t.parquet"))
 
 
 def test_levels_never_stand_in_a_refused_schema() -> None:

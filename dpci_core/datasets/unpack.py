@@ -96,9 +96,13 @@ def _received(pipe: Any) -> pd.DataFrame:
         n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
         check_size(n_rows * width, n_bytes)
     table = pyarrow.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
+    del batches
     _check_texts(table)
-    # Dates as numbers: one Python object for each would take ten times the room.
-    frame: pd.DataFrame = _without_clock_times(table).to_pandas(ignore_metadata=True, date_as_object=False)
+    table = _without_clock_times(table)
+    # Dates as numbers: one Python object for each would take ten times the room. Columns are let go one by one.
+    options = {"ignore_metadata": True, "date_as_object": False, "split_blocks": True, "self_destruct": True}
+    frame: pd.DataFrame = table.to_pandas(**options)
+    del table
     return frame.rename(columns=tidy_name)
 
 
