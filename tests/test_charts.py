@@ -7,9 +7,11 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ui import charts
+from ui.exports import csv_bytes
 from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -182,3 +184,8 @@ def test_the_camera_button_saves_the_chosen_format(picture):
     options = charts.plot_config("sweep", picture)["toImageButtonOptions"]
     assert options["format"] == picture
     assert options["filename"] == "dpci_sweep"
+
+
+def test_a_table_on_file_holds_no_formula():
+    table = pd.DataFrame({"=cmd|' /C calc'!A0": ["@SUM(1)", "age", None], "x": [-1.5, 2.0, 3.0]})
+    assert csv_bytes(table).decode().splitlines() == ["'=cmd|' /C calc'!A0,x", "'@SUM(1),-1.5", "age,2.0", ",3.0"]

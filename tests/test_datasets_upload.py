@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpci_core.datasets import read_upload, upload
+from dpci_core.datasets import read_upload, upload_rules
 from dpci_core.errors import DataRejectedError
 from dpci_core.schema import encode, propose_schema
 
@@ -81,15 +81,15 @@ def test_row_of_a_ragged_line_is_its_line_in_the_file() -> None:
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (upload.MAX_UPLOAD_BYTES, upload.MAX_UPLOAD_COLUMNS) == (200 * 1024 * 1024, 2_000)
+    assert (upload_rules.MAX_UPLOAD_BYTES, upload_rules.MAX_UPLOAD_COLUMNS) == (200 * 1024 * 1024, 2_000)
     wide = ",".join(f"c{i}" for i in range(2_001))
     assert "2,001 columns" in rejected(f"{wide}\n".encode())
     just = ",".join(f"c{i}" for i in range(2_000))
     assert read_upload(f"{just}\n{'1,' * 1_999}1\n".encode(), "t.csv").shape == (1, 2_000)
-    monkeypatch.setattr(upload, "MAX_UPLOAD_CELLS", 8)
+    monkeypatch.setattr(upload_rules, "MAX_UPLOAD_CELLS", 8)
     assert read_upload(b"a,b\n" + b"1,2\n" * 4, "t.csv").shape == (4, 2)
     assert "more than 8 cells" in rejected(b"a,b\n" + b"1,2\n" * 5)
-    monkeypatch.setattr(upload, "MAX_UPLOAD_BYTES", 1024**2)
+    monkeypatch.setattr(upload_rules, "MAX_UPLOAD_BYTES", 1024**2)
     assert "2 MB, more than 1" in rejected(b"x" * 2 * 1024**2)
 
 
@@ -144,7 +144,7 @@ def test_parquet_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     many = as_parquet(pa.table({"a": pa.array(np.zeros(60_000_000, dtype=np.int8))}))
     assert len(many) < 300_000  # a small file ...
     assert "more than 50,000,000 cells" in rejected(many, "t.parquet")
-    monkeypatch.setattr(upload, "MAX_UNPACKED_BYTES", 1024**2)
+    monkeypatch.setattr(upload_rules, "MAX_UNPACKED_BYTES", 1024**2)
     long = as_parquet(pa.table({"a": ["SECRET" * 50_000 + str(i) for i in range(20)]}))
     assert "unpacks to more than 1 MB" in rejected(long, "t.parquet")
 

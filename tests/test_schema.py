@@ -242,9 +242,9 @@ def test_from_dict_names_the_field(path: tuple[str | int, ...], value: object, w
 
 
 def test_feature_names_must_be_unique() -> None:
-    with pytest.raises(ValueError, match="'a=b=c' twice"):
+    with pytest.raises(ValueError, match="column 'a' and 'a=b' make the same"):
         Schema((CategoricalColumn("a", ("x", "b=c")), CategoricalColumn("a=b", ("x", "c"))), "t", "1")
-    with pytest.raises(ValueError, match="'constant' twice"):
+    with pytest.raises(ValueError, match="column 'constant' and the last coefficient"):
         Schema((NumericColumn("constant", 0, 1),), "t", "1")
 
 

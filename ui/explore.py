@@ -12,6 +12,7 @@ from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui import charts, compute, controls, declare, pins, state, text, upload
+from ui.exports import csv_bytes
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -398,7 +399,7 @@ def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame) -> Non
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
         st.download_button(
             "Download CSV",
-            table.to_csv(index=False).encode(),
+            csv_bytes(table),
             file_name=f"dpci_{key}.csv",
             mime="text/csv",
             on_click="ignore",

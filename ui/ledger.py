@@ -18,7 +18,7 @@ from dpci_core.ledger import (
     charge_row,
     entry_row,
 )
-from ui import ledger_text, state
+from ui import access, ledger_text, state
 
 _CHECKED = "ledger_checked"
 
@@ -30,8 +30,7 @@ def page() -> None:
         "Every release spends a part of what the people in a table were promised, and spent is spent. **The ledger "
         "remembers it for you**: what may be spent at most, what was, on what, by whom, and what is left."
     )
-    if state.is_public_demo():
-        st.info(ledger_text.DEMO_ONLY)
+    if access.off_on_public_demo("The ledger"):
         return
     try:
         ledger = Ledger()

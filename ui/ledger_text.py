@@ -15,10 +15,6 @@ STATES = {
     "done": "✓ released",
     "failed": "✗ failed, spent all the same",
 }
-DEMO_ONLY = (
-    "Releases and the ledger are switched off on this public demo: its disk is wiped now and then, and a ledger that "
-    "forgets would let a budget be spent twice. Run the dashboard on your own machine."
-)
 EMPTY = (
     "The ledger is empty: no data set has a budget yet. The page Release gives one its budget before its first release."
 )

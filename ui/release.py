@@ -16,7 +16,18 @@ from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, Ledge
 from dpci_core.release import MemoryFile, Price, Release, load_release, price_of, read_header, release
 from dpci_core.release.table import Header
 from dpci_core.schema import RecordMapper
-from ui import declare, ledger_text, plan_file, planning, release_budget, release_result, release_text, state, text
+from ui import (
+    access,
+    declare,
+    ledger_text,
+    plan_file,
+    planning,
+    release_budget,
+    release_result,
+    release_text,
+    state,
+    text,
+)
 from ui.compute import DECLARED, PUBLIC, Source
 from ui.plan_object import plan_of
 
@@ -62,8 +73,7 @@ def page() -> None:
     """Draw the page."""
     st.title("Release")
     st.markdown(release_text.INTRODUCTION)
-    if state.is_public_demo():
-        st.info(ledger_text.DEMO_ONLY)
+    if access.off_on_public_demo("Release"):
         return
     try:
         _steps(Ledger())
@@ -236,7 +246,7 @@ def _release_step(ledger: Ledger, wish: Wish, file: MemoryFile | None, header: H
             st.error(str(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)))
             return
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
-        person = left.text_input("Your name, for the ledger", key="release_person", persist_state="session").strip()
+        person = release_budget.person_field(left)
         typed = right.text_input(f"Type the name of the data set, {account.dataset!r}, to confirm", key="release_typed")
         missing = release_text.missing(person, typed.strip() == account.dataset, header is not None)
         st.button(

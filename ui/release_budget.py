@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from dpci_core import Plan
 from dpci_core.errors import LedgerError
 from dpci_core.ledger import Account, Cap, Ledger, as_text
 from dpci_core.release import Price
-from ui import ledger_text, release_text
+from ui import access, ledger_text, release_text
 
 _NEW = 0
 """Stands for an account that is yet to be made."""
@@ -58,7 +58,7 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
         )
         left, right = st.columns(2, gap="medium")
         left.text_input("Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026")
-        right.text_input("Your name, for the ledger", key="release_person", persist_state="session")
+        person_field(right)
         kind = left.segmented_control(
             "Currency of the budget",
             list(KINDS),
@@ -83,6 +83,14 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
         st.button("Set this budget", key="budget_make", type="primary", on_click=_make, args=(plan, priced))
 
 
+def person_field(place: Any) -> str:
+    """Who acts, for the ledger: whoever is logged in, or a typed name where there is no login."""
+    if known := access.person():
+        place.text_input("You, as the ledger writes it", known, disabled=True, key="release_known_person")
+        return known
+    return str(place.text_input("Your name, for the ledger", key="release_person", persist_state="session")).strip()
+
+
 def _make(plan: Plan, priced: Price) -> None:
     """Write the account, or say what is wrong."""
     typed = st.session_state
@@ -97,7 +105,7 @@ def _make(plan: Plan, priced: Price) -> None:
             schema_hash=priced.schema_hash,
             cap=None if shared else _cap(),
             unit=plan.unit,
-            person=typed["release_person"],
+            person=access.person() or typed.get("release_person") or "",
             same_people_as=cast("str | None", shared),
             other_people=people == OTHERS,
         )

@@ -17,6 +17,7 @@ from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
 from ui import explore, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
 from ui.compute import LRU, PUBLIC
+from ui.exports import csv_bytes
 from ui.palette import Combination
 from ui.sharp_rows import Change, Groups
 
@@ -131,7 +132,7 @@ def _provenance(name: str, rows: Sequence[Compared]) -> None:
 def _download(file: str, table: pd.DataFrame, key: str) -> None:
     st.download_button(
         f"Download every row of this table on file ({len(table)})",
-        table.to_csv(index=False).encode(),
+        csv_bytes(table),
         file_name=file,
         mime="text/csv",
         on_click="ignore",
@@ -173,7 +174,7 @@ def _targets(groups: Groups, table: DataTable) -> None:
     every = pd.concat([sharp_targets.checks_table(found) for found in there.values()])
     st.download_button(
         "Download the verdicts",
-        every.to_csv(index=False).encode(),
+        csv_bytes(every),
         file_name="dpci_targets.csv",
         mime="text/csv",
         on_click="ignore",

@@ -15,13 +15,14 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from ui import explore, home, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
+from ui import access, explore, home, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
 st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide", initial_sidebar_state=380)
 # Streamlit leaves six rem above the first line; the charts need the room.
 st.html("<style>.stMainBlockContainer {padding-top: 4rem; padding-bottom: 3rem}</style>")
+access.require_login()
 st.navigation(
     [
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),

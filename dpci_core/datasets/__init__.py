@@ -13,7 +13,8 @@ from dpci_core.datasets.declared import ADULT, BREAST_CANCER
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.paper import encode_paper
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
-from dpci_core.datasets.upload import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS, read_upload
+from dpci_core.datasets.upload import read_upload
+from dpci_core.datasets.upload_rules import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS
 from dpci_core.errors import check_choice, check_count
 from dpci_core.schema import Encoding, Records, Schema, Source, encode
 

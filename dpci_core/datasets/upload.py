@@ -8,29 +8,39 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
-import pyarrow
-import pyarrow.parquet
 
+from dpci_core.datasets import upload_rules as rules
+from dpci_core.datasets.unpack import read_parquet
 from dpci_core.errors import DataRejectedError
 
-MAX_UPLOAD_BYTES = 200 * 1024**2
-"""Largest file that is read."""
-MAX_UPLOAD_COLUMNS = 2_000
-"""Most columns a table may have."""
-MAX_UPLOAD_CELLS = 50_000_000
-"""Most rows times columns: 400 MB as 64-bit numbers, whatever a compressed file expands to."""
-MAX_UNPACKED_BYTES = 1024**3
-"""Most bytes a Parquet file may expand to."""
 DELIMITERS = (",", ";", "\t")
 """Separators that are recognised in CSV files; the first line decides."""
 MISSING_MARK = "?"
 """Text that counts as missing, besides the usual NA, NaN, null and nothing."""
+MAX_LINE_LENGTH = 4_000_000
+"""Most characters of a record: 2,000 columns of 2,000 characters. A longer one could hold millions of fields."""
+FORMATS = {
+    b"PK\x03\x04": "a spreadsheet or a zip archive",
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet",
+    b"%PDF": "a PDF document",
+    b"\x1f\x8b": "a compressed file",
+    b"<!doctype": "a web page",
+    b"<html": "a web page",
+    b"<?xml": "an XML document",
+    b"{\\rtf": "a formatted text",
+    b"ARROW1": "an Arrow file",
+}
+"""How files begin that people take for tables, in lower case where they are text."""
 _PARQUET_MAGIC = b"PAR1"
-_ALLOWED_CONTROL = frozenset(b"\t\n\r\f")
-_SNIFF_BYTES = 65_536
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_CHUNK = 2**20
 
 
 def read_upload(data: bytes, filename: str) -> pd.DataFrame:
@@ -41,12 +51,13 @@ def read_upload(data: bytes, filename: str) -> pd.DataFrame:
     """
     if len(data) == 0:
         raise DataRejectedError("The file is empty.")
-    if len(data) > MAX_UPLOAD_BYTES:
-        raise DataRejectedError(f"The file has {len(data) / 1024**2:.0f} MB, more than {MAX_UPLOAD_BYTES // 1024**2}.")
+    most = rules.MAX_UPLOAD_BYTES
+    if len(data) > most:
+        raise DataRejectedError(f"The file has {len(data) / 1024**2:.0f} MB, more than {most // 1024**2}.")
     is_parquet = data[:4] == _PARQUET_MAGIC
     if filename.lower().endswith((".parquet", ".pq")) and not is_parquet:
         raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
-    frame = _read_parquet(data) if is_parquet else _read_csv(data)
+    frame = read_parquet(data) if is_parquet else _read_csv(data)
     if len(frame) == 0:
         raise DataRejectedError("The table has column names but no rows.")
     return frame
@@ -55,7 +66,7 @@ def read_upload(data: bytes, filename: str) -> pd.DataFrame:
 def _read_csv(data: bytes) -> pd.DataFrame:
     encoding = _encoding(data)
     delimiter = _delimiter(data, encoding)
-    names = _scan(data, encoding, delimiter)
+    names, last = _scan(data, encoding, delimiter)
     try:
         return pd.read_csv(
             io.BytesIO(data),
@@ -67,140 +78,124 @@ def _read_csv(data: bytes) -> pd.DataFrame:
             low_memory=False,
             index_col=False,
         )
-    except (pd.errors.ParserError, ValueError, OverflowError):
-        raise DataRejectedError("The file cannot be read as CSV: its quotation marks do not match up.") from None
+    except (pd.errors.ParserError, ValueError, OverflowError):  # what the scan lets pass: a quotation mark left open
+        raise DataRejectedError(
+            f"The file cannot be read as CSV: its quotation marks do not match up after line {last}.",
+            row=last,
+        ) from None
 
 
 def _encoding(data: bytes) -> str:
-    """UTF-8 (with or without its mark), otherwise Latin-1; a file that is no text is refused."""
+    """UTF-8 (with or without its mark), otherwise Windows-1252; a file that is no text is refused."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataRejectedError("The file is UTF-16 text; save it as CSV in UTF-8.")
-    head = data[:_SNIFF_BYTES]
-    if b"\0" in data or any(byte < 32 and byte not in _ALLOWED_CONTROL for byte in set(head)):
-        raise DataRejectedError("The file is neither text nor Parquet; save the table as CSV or Parquet.")
-    try:
-        codecs.lookup("utf-8").decode(data)
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8-sig"
+    start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    for mark, kind in FORMATS.items():
+        if start.startswith(mark.lower()):
+            raise DataRejectedError(f"The file is {kind}; save the table as CSV or Parquet.")
+    if found := _CONTROL.search(data):
+        line = _line_of(data, found.start())
+        raise DataRejectedError(
+            f"Line {line} holds a control character: the file is neither text nor Parquet. Save it as CSV or Parquet.",
+            row=line,
+        )
+    wrong = _first_not_utf8(data)
+    if wrong is None:
+        return "utf-8-sig"
+    if _NOT_ASCII.search(data, 0, wrong):  # what came before was UTF-8 beyond doubt
+        line = _line_of(data, wrong)
+        raise DataRejectedError(f"Line {line} is not UTF-8, as the text before it is; save it as UTF-8.", row=line)
+    if found := _NOT_WINDOWS.search(data):
+        line = _line_of(data, found.start())
+        raise DataRejectedError(f"Line {line} is neither UTF-8 nor Windows-1252 text; save it as UTF-8.", row=line)
+    return "cp1252"
 
 
-def _rows(data: bytes, encoding: str, delimiter: str) -> Any:
-    text = io.TextIOWrapper(io.BytesIO(data), encoding=encoding, newline="")
-    return csv.reader(text, delimiter=delimiter)
+def _first_not_utf8(data: bytes) -> int | None:
+    """Where the file stops being UTF-8; decoded in pieces, as a whole it would take up to four times its size."""
+    position = 0
+    while position < len(data):
+        piece = data[position : position + _CHUNK]
+        try:
+            _, used = codecs.utf_8_decode(piece, "strict", position + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            return position + error.start
+        position += used
+    return None
+
+
+def _line_of(data: bytes, position: int) -> int:
+    """The line, counted from 1, in which a byte stands."""
+    pairs = data.count(b"\r\n", 0, position)
+    return 1 + data.count(b"\n", 0, position) + data.count(b"\r", 0, position) - pairs
+
+
+class _Records:
+    """The records of a CSV text; one that is too long is refused before its fields are in memory.
+
+    `start` and `line` are the first and the last line of the record that was read last.
+    """
+
+    def __init__(self, data: bytes, encoding: str, delimiter: str) -> None:
+        self._text = io.TextIOWrapper(io.BytesIO(data), encoding=encoding, newline="")
+        self._length = 0
+        self.line = 0
+        self.start = 1
+        self._reader = csv.reader(self._lines(), delimiter=delimiter)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        start = 1
+        for row in self._reader:
+            self.start, start, self._length = start, self.line + 1, 0
+            yield row
+
+    def _lines(self) -> Iterator[str]:
+        while line := self._text.readline(MAX_LINE_LENGTH + 1):
+            self.line += 1
+            self._length += len(line)
+            if self._length > MAX_LINE_LENGTH:
+                raise DataRejectedError(
+                    f"The record that reaches line {self.line} is longer than {MAX_LINE_LENGTH:,} characters.",
+                    row=self.line,
+                )
+            yield line
 
 
 def _delimiter(data: bytes, encoding: str) -> str:
     """The separator that cuts the first line into most fields; a comma where none does."""
-    counts = {mark: len(_first_row(_rows(data, encoding, mark))) for mark in DELIMITERS}
+    counts = {mark: len(_first_row(_Records(data, encoding, mark))) for mark in DELIMITERS}
     return max(DELIMITERS, key=lambda mark: counts[mark])
 
 
-def _first_row(reader: Any) -> list[str]:
+def _first_row(records: Any) -> list[str]:
     try:
-        return next((row for row in reader if row), [])
+        return next((row for row in records if row), [])
     except csv.Error:
         raise DataRejectedError("The first line of the file cannot be read as column names.") from None
 
 
-def _scan(data: bytes, encoding: str, delimiter: str) -> list[str]:
-    """Return the column names after checking that every line has as many fields as there are names."""
-    reader = _rows(data, encoding, delimiter)
-    names = [name.strip() for name in _first_row(reader)]
-    _check_names(names)
+def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
+    """Return the names, and where the last record begins, after checking that every line has as many fields."""
+    records = _Records(data, encoding, delimiter)
+    rows = iter(records)
+    names = [rules.tidy_name(name) for name in _first_row(rows)]
+    rules.check_names(names)
     width, n_rows = len(names), 0
-    most_rows = MAX_UPLOAD_CELLS // width
+    most_rows = rules.MAX_UPLOAD_CELLS // width
     try:
-        for row in reader:
+        for row in rows:
             if len(row) != width and row:
                 raise DataRejectedError(
-                    f"Line {reader.line_num} has {len(row)} fields where the first line names {width} columns.",
-                    row=reader.line_num,
+                    f"Line {records.line} has {len(row)} fields where the first line names {width} columns.",
+                    row=records.line,
                 )
             n_rows += 1
             if n_rows > most_rows:
-                raise DataRejectedError(f"The table has more than {MAX_UPLOAD_CELLS:,} cells.")
+                rules.check_size(n_rows * width)
     except csv.Error:
         raise DataRejectedError(
-            f"Line {reader.line_num} cannot be read as CSV: check its quotation marks.", row=reader.line_num
+            f"Line {records.line} cannot be read as CSV: a field is longer than {rules.MAX_TEXT_LENGTH:,} characters, "
+            "or the quotation marks do not match up.",
+            row=records.line,
         ) from None
-    return names
-
-
-def _check_names(names: list[str]) -> None:
-    """Column names: present, not all numbers, at most 2,000, each once."""
-    if not names:
-        raise DataRejectedError("The file has no line with column names.")
-    if len(names) > MAX_UPLOAD_COLUMNS:
-        raise DataRejectedError(f"The table has {len(names):,} columns, more than {MAX_UPLOAD_COLUMNS:,}.")
-    if "" in names:
-        raise DataRejectedError(f"Column {names.index('') + 1} has no name.")
-    if all(_is_number(name) for name in names):
-        raise DataRejectedError("The first line holds numbers only; it must hold the column names.")
-    first: dict[str, int] = {}
-    for position, name in enumerate(names, start=1):
-        if name in first:
-            raise DataRejectedError(f"Columns {first[name]} and {position} have the same name; each name once.")
-        first[name] = position
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _read_parquet(data: bytes) -> pd.DataFrame:
-    try:
-        return _parquet_frame(data)
-    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        if isinstance(error, DataRejectedError):
-            raise
-        raise DataRejectedError("The file starts like Parquet but cannot be read as Parquet.") from None
-
-
-def _parquet_frame(data: bytes) -> pd.DataFrame:
-    """The table, its declared size checked before and its real size while it is unpacked."""
-    source = pyarrow.BufferReader(data)
-    metadata = pyarrow.parquet.read_metadata(source)
-    schema = metadata.schema.to_arrow_schema()
-    _check_names([str(name).strip() for name in schema.names])
-    for position, kind in enumerate(schema.types, start=1):
-        if not _is_plain(kind):
-            raise DataRejectedError(
-                f"Column {position} holds values that are not plain; only numbers, texts, dates and yes/no can be used."
-            )
-    unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    _check_size(metadata.num_rows * len(schema.names), unpacked)
-    texts = [field.name for field in schema if _is_text(field.type)]
-    # Texts stay dictionary encoded: one long text repeated in millions of rows would otherwise be copied as often.
-    file = pyarrow.parquet.ParquetFile(source, read_dictionary=texts)
-    batches, n_bytes, n_rows = [], 0, 0
-    for batch in file.iter_batches():
-        batches.append(batch)
-        n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
-        _check_size(n_rows * len(schema.names), n_bytes)
-    table = pyarrow.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
-    frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-    return frame.rename(columns=lambda name: str(name).strip())
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
-
-
-def _is_plain(kind: Any) -> bool:
-    """Whether a column's type becomes numbers, texts, dates or yes/no in a table."""
-    value = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-    types = pyarrow.types
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_temporal)
-    return _is_text(value) or any(test(value) for test in tests)
-
-
-def _check_size(n_cells: int, n_bytes: int) -> None:
-    if n_cells > MAX_UPLOAD_CELLS:
-        raise DataRejectedError(f"The table has more than {MAX_UPLOAD_CELLS:,} cells.")
-    if n_bytes > MAX_UNPACKED_BYTES:
-        raise DataRejectedError(f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB.")
+    return names, records.start

@@ -89,12 +89,12 @@ class Schema:
     def __post_init__(self) -> None:
         if not self.features:
             raise ValueError("Expected features to hold at least one column.")
-        names = [column.name for column in self.features] + [self.target]
-        encoded = [*self.feature_names, CONSTANT]
-        for kind, values in (("column", names), ("feature", encoded)):
-            repeated = sorted(value for value, count in Counter(values).items() if count > 1)
-            if repeated:
-                raise ValueError(f"Expected every {kind} name once, got {repeated[0]!r} twice.")
+        for name in _repeated([*(column.name for column in self.features), self.target]):
+            raise ValueError(f"Expected every column name once, got {name!r} twice.")
+        for name in _repeated([*self.feature_names, CONSTANT]):  # names the columns only: a level is a value of a cell
+            owners = [column.name for column in self.features if name in column.feature_names]
+            other = repr(owners[1]) if len(owners) > 1 else f"the last coefficient, {CONSTANT!r},"
+            raise ValueError(f"Expected every feature name once; column {owners[0]!r} and {other} make the same one.")
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -142,6 +142,10 @@ class Schema:
             positive=_get(record, "positive", str, "schema"),
             notes=tuple(str(note) for note in notes),
         )
+
+
+def _repeated(names: list[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def _column_to_dict(column: Column) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from dpci_core.schema.encode import as_text
 
 MAX_LEVELS = 50
 """A text column with more different values than this is left out."""
+MAX_LEVEL_LENGTH = 200
+"""A text column with a longer value than this is left out: its values name features."""
 _BOUND_DIGITS = 2
 """Bounds are rounded outward to this many digits of the column's range."""
 
@@ -65,6 +67,8 @@ def _propose(series: pd.Series[Any], name: str) -> Column | str:
     for level, count in series.value_counts().items():
         counts[as_text(level)] += int(count)
     levels = sorted((level for level, count in counts.items() if count), key=lambda level: (-counts[level], level))
+    if max(map(len, levels), default=0) > MAX_LEVEL_LENGTH:
+        return f"Column {name!r} is left out: it holds texts of more than {MAX_LEVEL_LENGTH} characters."
     if len(levels) < 2:
         return f"Column {name!r} is left out: it has fewer than two levels."
     return CategoricalColumn(name, tuple(levels))

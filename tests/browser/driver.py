@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,22 +44,39 @@ def find_browser() -> str | None:
     return own if Path(own).exists() else None
 
 
+@dataclass
+class Server:
+    """A running dashboard; `output` is complete once it has stopped."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    output: str = ""
+
+
 @contextmanager
 def running_server(**env: str) -> Iterator[str]:
     """Start the dashboard on a free port, give its address, stop it afterwards."""
+    with server_process(**env) as server:
+        yield server.address
+
+
+@contextmanager
+def server_process(**env: str) -> Iterator[Server]:
+    """Like `running_server`, with the process."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, **env}
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as server:
+    ) as process:
+        server = Server(f"http://127.0.0.1:{port}", process)
         try:
-            _wait(port, server)
-            yield f"http://127.0.0.1:{port}"
+            _wait(port, process)
+            yield server
         finally:
-            server.terminate()
-            output = server.stdout.read().decode() if server.stdout else ""
-    assert "Traceback" not in output, output[-3000:]
+            process.terminate()
+            server.output = process.stdout.read().decode() if process.stdout else ""
+    assert "Traceback" not in server.output, server.output[-3000:]
 
 
 def _wait(port: int, server: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,155 @@
+"""Parquet files, unpacked in a process of their own.
+
+A small file can ask for any amount of memory: page headers are believed before they are checked, and nothing in the
+footer need be true. So a child with a memory limit unpacks, and what it sends is counted as it comes. A file that
+crashes the reader takes nobody's session with it. The bytes travel through pipes, never through the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow
+import pyarrow.compute
+
+from dpci_core.datasets.unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
+from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
+from dpci_core.errors import DataRejectedError
+
+MOST_MEMORY = 1024 * 1024**2
+"""Bytes the child may take beside the file itself: a table of the allowed size passes through it in pieces."""
+MOST_SECONDS = 120.0
+"""A file that takes longer to unpack is given up; the largest that is allowed takes a few seconds."""
+_CHILD = Path(__file__).with_name("unpack_child.py")
+_DAMAGED = "The file starts like Parquet but cannot be read as Parquet."
+_TOO_MUCH = "The file needs more memory to unpack than a table of the allowed size; it may be damaged."
+_TOO_SLOW = f"The file took more than {MOST_SECONDS:.0f} seconds to unpack; it may be damaged."
+
+
+def read_parquet(data: bytes) -> pd.DataFrame:
+    """Return the table in a Parquet file; raises DataRejectedError with a sentence without cell values."""
+    with _unpacking(data) as child:
+        try:
+            frame = _received(child.stdout)
+        except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+            if isinstance(error, DataRejectedError):
+                raise
+            raise DataRejectedError(_reason(child)) from None
+        if child.wait() != 0:
+            raise DataRejectedError(_reason(child))
+    return frame
+
+
+@contextmanager
+def _unpacking(data: bytes) -> Iterator[subprocess.Popen[bytes]]:
+    """A child that has been given the file; killed at the end whatever happened."""
+    memory = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1"}
+    child = subprocess.Popen(
+        [sys.executable, "-P", str(_CHILD), str(MOST_MEMORY)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **memory},
+    )
+    timer = threading.Timer(MOST_SECONDS, child.kill)
+    timer.start()
+    try:
+        assert child.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it gave up early: its output or its exit code says why
+            child.stdin.write(data)
+            child.stdin.close()
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+        timer.cancel()
+        for pipe in (child.stdin, child.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _received(pipe: Any) -> pd.DataFrame:
+    """The table as the child sends it: names, kinds and stated size before anything, the true size on the way."""
+    reader = pyarrow.ipc.open_stream(pipe)
+    schema = reader.schema
+    check_names([tidy_name(name) for name in schema.names])
+    for position, kind in enumerate(schema.types, start=1):
+        if not _is_plain(kind):
+            raise DataRejectedError(
+                f"Column {position} holds values that are not plain; only numbers, texts, dates and yes/no can be used."
+            )
+    width, stated = len(schema.names), schema.metadata
+    check_size(int(stated[ROWS]) * width, int(stated[UNPACKED]))
+    batches, n_bytes, n_rows = [], 0, 0
+    for batch in reader:
+        batches.append(batch)
+        n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
+        check_size(n_rows * width, n_bytes)
+    table = pyarrow.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
+    del batches
+    _check_texts(table)
+    table = _without_clock_times(table)
+    # Dates as numbers: one Python object for each would take ten times the room. Columns are let go one by one.
+    options = {"ignore_metadata": True, "date_as_object": False, "split_blocks": True, "self_destruct": True}
+    frame: pd.DataFrame = table.to_pandas(**options)
+    del table
+    return frame.rename(columns=tidy_name)
+
+
+def _check_texts(table: Any) -> None:
+    """Raise DataRejectedError if a text is longer than a CSV file may have."""
+    for position, column in enumerate(table.columns, start=1):
+        for chunk in column.chunks:
+            texts = chunk.dictionary if pyarrow.types.is_dictionary(chunk.type) else chunk
+            if not _is_text(texts.type):
+                continue
+            longest = pyarrow.compute.max(pyarrow.compute.utf8_length(texts)).as_py()
+            if longest is not None and longest > MAX_TEXT_LENGTH:
+                raise DataRejectedError(f"Column {position} holds a text longer than {MAX_TEXT_LENGTH:,} characters.")
+
+
+def _without_clock_times(table: Any) -> Any:
+    """Times of day as spans since midnight, for the same reason."""
+    for position, field in enumerate(table.schema):
+        if pyarrow.types.is_time(field.type):
+            whole = pyarrow.int32() if pyarrow.types.is_time32(field.type) else pyarrow.int64()
+            span = pyarrow.duration(field.type.unit)
+            column = table.column(position).cast(whole).cast(pyarrow.int64()).cast(span)
+            table = table.set_column(position, field.name, column)
+    return table
+
+
+def _reason(child: subprocess.Popen[bytes]) -> str:
+    """Why the child stopped before the end, as far as its exit code tells."""
+    try:
+        code = child.wait(timeout=2)
+    except subprocess.TimeoutExpired:
+        return _DAMAGED  # what it sent could not be read
+    if code == -9:
+        return _TOO_SLOW
+    return _TOO_MUCH if code == OUT_OF_MEMORY else _DAMAGED
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether a column's type becomes numbers, texts, dates or yes/no in a table."""
+    types = pyarrow.types
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    if _is_text(value):
+        return True
+    if types.is_interval(value):
+        return False
+    return any(test(value) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_temporal))

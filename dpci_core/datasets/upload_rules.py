@@ -1,0 +1,74 @@
+"""What any uploaded table must keep to, whatever its format: size, and column names that can be shown safely."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from dpci_core.errors import DataRejectedError
+
+MAX_UPLOAD_BYTES = 200 * 1024**2
+"""Largest file that is read."""
+MAX_UPLOAD_COLUMNS = 2_000
+"""Most columns a table may have."""
+MAX_UPLOAD_CELLS = 50_000_000
+"""Most rows times columns: 400 MB as 64-bit numbers, whatever a compressed file expands to."""
+MAX_UNPACKED_BYTES = 512 * 1024**2
+"""Most bytes a Parquet file may expand to; as many different texts take three times as much on their way to a table."""
+MAX_NAME_LENGTH = 500
+"""Most characters of a column name; whole questions of a survey are shorter."""
+MAX_TEXT_LENGTH = 131_072
+"""Most characters of a cell: where Python's CSV reader stops."""
+_JOINERS = "\u200c\u200d"
+"""Invisible, but letters of Persian and of Indian scripts need them."""
+
+
+def tidy_name(name: object) -> str:
+    """A column name with single spaces, also for the line breaks that spreadsheets put into headings.
+
+    >>> tidy_name(" body\\n weight ")
+    'body weight'
+    """
+    return " ".join(str(name).split())
+
+
+def check_names(names: list[str]) -> None:
+    """Raise DataRejectedError unless the tidy names are present, visible, not all numbers, few enough, each once."""
+    if not names:
+        raise DataRejectedError("The file has no line with column names.")
+    if len(names) > MAX_UPLOAD_COLUMNS:
+        raise DataRejectedError(f"The table has {len(names):,} columns, more than {MAX_UPLOAD_COLUMNS:,}.")
+    if "" in names:
+        raise DataRejectedError(f"Column {names.index('') + 1} has no name.")
+    if all(_is_number(name) for name in names):
+        raise DataRejectedError("The first line holds numbers only; it must hold the column names.")
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if len(name) > MAX_NAME_LENGTH:
+            raise DataRejectedError(f"The name of column {position} is longer than {MAX_NAME_LENGTH} characters.")
+        if not all(map(_is_visible, name)):
+            raise DataRejectedError(f"The name of column {position} holds an invisible control character.")
+        looks = unicodedata.normalize("NFC", name)
+        if looks in first:
+            raise DataRejectedError(f"Columns {first[looks]} and {position} have the same name; each name once.")
+        first[looks] = position
+
+
+def check_size(n_cells: int, n_bytes: int = 0) -> None:
+    """Raise DataRejectedError if a table has too many cells or its file unpacks to too many bytes."""
+    if n_cells > MAX_UPLOAD_CELLS:
+        raise DataRejectedError(f"The table has more than {MAX_UPLOAD_CELLS:,} cells.")
+    if n_bytes > MAX_UNPACKED_BYTES:
+        raise DataRejectedError(f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB.")
+
+
+def _is_visible(character: str) -> bool:
+    """Whether it is no control character and no mark that turns the direction of the text or hides a difference."""
+    return character in _JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
