@@ -27,6 +27,7 @@ RUN python -m compileall -q app.py dpci_core ui pages
 ENV STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
     STREAMLIT_BROWSER_SERVER_ADDRESS=localhost \
     DPCI_LEDGER=/var/lib/dpci/ledger.sqlite3 \
+    DPCI_RELEASES=/var/lib/dpci/releases \
     DPCI_DATA_DIR=/var/lib/dpci/data \
     NUMBA_CACHE_DIR=/tmp/numba \
     HOME=/tmp

@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpci_core import DeclaredTable, Guesses
+from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.schema import CategoricalColumn, NumberGuess, NumericColumn, Schema
 from tests.test_pages import charts_of, check, now, start
-from ui import declare
-from ui.compute import DECLARED, declared_table, packed_table
+from ui import bounds, declare, planning
+from ui.compute import DECLARED, PUBLIC, Source, declared_table, packed_table
 from ui.settings import Settings, from_query
 from ui.state import admissible
 
@@ -193,6 +193,23 @@ def _note(event: str, args: tuple) -> None:
 def test_a_table_with_columns_of_one_kind_is_drawn(column):
     table = DeclaredTable(schema=Schema((column,), "ill", "yes"), guesses=Guesses(n_rows=1_000))
     check(start("plan", dataset=DECLARED, declared=packed_table(table), d="1", n="50000"))
+
+
+def test_a_bad_bound_is_shown_to_cost_length_or_truth():
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    app.toggle(key="bounds_demo").set_value(True).run()
+    check(app)
+    case = planning.make_case(now(app), Source(PUBLIC))
+    found = {o.factor: o for o in bounds.outcomes(case, declare.example(), "age")}
+    made = forecast(case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original)
+    assert found[1.0].length == pytest.approx(float(made.ci_length[0]), rel=1e-9)
+    assert found[1.0].outside == 0.0
+    assert found[8.0].against_estimate > 3.0 * found[1.0].against_estimate
+    assert 0.0 < found[8.0].estimate < 0.5 * found[1.0].estimate
+    assert found[0.25].outside > 0.3
+    assert abs(found[0.25].estimate - found[1.0].estimate) > 0.002
+    assert any("weigh more on “age”" in m.value for m in app.markdown)
 
 
 def test_a_submitted_description_is_planned_with():

@@ -21,7 +21,8 @@ COLUMNS = ("column", "kind", "lowest", "highest", "levels", "if missing", "typic
 WHY = (
     "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, "
     "common sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee "
-    "would account for it. Wide bounds cost a little length; values outside are moved to the nearest bound."
+    "would account for it. Bounds that are too wide let penalty and noise weigh more; values outside are moved to the "
+    "nearest bound."
 )
 
 

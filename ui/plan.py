@@ -22,7 +22,7 @@ from dpci_core import (
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from dpci_core.planner.targets import as_if_records, outcome
 from dpci_core.privacy import to_float_down
-from ui import controls, declare, explore, plan_charts, plan_file, plan_text, planning, state, text
+from ui import bounds, controls, declare, explore, plan_charts, plan_file, plan_text, planning, state, text
 from ui.budget import Split
 from ui.compute import DECLARED
 from ui.planning import Case
@@ -65,6 +65,8 @@ def page() -> None:
         st.error(str(problem))
         state.mirror_to_link()
         return
+    if settings.dataset == DECLARED:
+        bounds.panel(case)
     _wish(case)
     _answers(case)
     _look_closer(case)
