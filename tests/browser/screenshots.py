@@ -1,21 +1,45 @@
-"""Take a picture of every page, light and dark, wide and narrow: `python -m tests.browser.screenshots`."""
+"""Take a picture of every page, light and dark, wide and narrow: `python -m tests.browser.screenshots`.
+
+Release and Ledger show a made-up table, in a ledger that is thrown away.
+"""
 
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlencode
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.driver import BROWSER_ARGS, ROOT, find_browser, running_server, wait_chart
+from dpci_core.ledger import Cap, Cost, Ledger
+from dpci_core.release import schema_hash
+from tests.browser.driver import BROWSER_ARGS, ROOT, find_browser, running_server, wait_chart, wait_idle
+from tests.test_page_release import LINK, SCHEMA
 
-PAGES = {
+PAGES: dict[str, tuple[str, str | None]] = {
     "start": ("/", "chart_home_intervals"),
     "explore": ("/explore", "chart_coverage"),
     "validate": ("/validate?d=5&n=5000", "chart_simulation"),
+    "plan": ("/plan", "chart_plan_map"),
+    "plan-split": ("/plan?look=split", "chart_plan_split"),
+    "release": ("/release?" + urlencode(LINK), None),
+    "ledger": ("/ledger", None),
     "sharp": ("/sharp", "chart_only_corner"),
     "reproduce": ("/reproduce", "chart_published_table2"),
 }
+
+
+def _server(desk: Path) -> AbstractContextManager[str]:
+    """A dashboard with one data set and one charge in its ledger."""
+    ledger = Ledger(desk / "ledger.sqlite")
+    what = {"schema_hash": schema_hash(SCHEMA), "person": "Ada"}
+    ledger.create_dataset("Clinic", cap=Cap.pure(3), unit="one patient", **what)
+    cost = Cost(definition="pure", amount="0.5")
+    made = ledger.book("Clinic", cost=cost, purpose="Pilot", plan_hash="0" * 64, request_id="pilot", **what)
+    ledger.finish(made.charge_id, result_hash="1" * 64)
+    return running_server(DPCI_LEDGER=str(ledger.path), DPCI_RELEASES=str(desk / "releases"))
 
 
 def main() -> None:
@@ -26,7 +50,7 @@ def main() -> None:
     path = find_browser()
     if path is None:
         raise SystemExit("No Chromium found: set DPCI_BROWSER or put chromium on PATH.")
-    with running_server() as address, sync_playwright() as play:
+    with TemporaryDirectory() as desk, _server(Path(desk)) as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
         for name, (where, key) in PAGES.items():
             for theme in ("light", "dark"):
@@ -35,7 +59,10 @@ def main() -> None:
                     page.goto(address + where)
                     if name == "validate":
                         page.get_by_role("button", name="Start the simulation").click()
-                    wait_chart(page, key)
+                    if key is None:
+                        wait_idle(page)
+                    else:
+                        wait_chart(page, key)
                     page.wait_for_timeout(800)
                     file = out / f"{name}-{theme}-{width}.png"
                     page.screenshot(path=file)
