@@ -5,29 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import NoReturn
 
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
-from dpci_core.errors import InfeasibleDesignError
+from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
 from dpci_core.limits import BUDGET_PART, DELTA, records_in_range
+from dpci_core.planner.amounts import (
+    DOWN,
+    EXACT,
+    LARGEST_TOTAL,
+    MOST_RECORDS,
+    amount_at,
+    place_up,
+    with_total,
+)
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
 from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down, zcdp_to_epsilon
 
-MOST_RECORDS = 10**12
-"""More records are not looked for."""
-LARGEST_TOTAL = Decimal("1e9")
-"""More budget is not looked for; far below it nothing is protected any more."""
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""
 SEARCH_DRAWS = 16
 """Draws behind a forecast while searching; the last steps and the answer take all of them."""
 
-_DECADE = 900
-"""Amounts with three significant digits from one power of ten to the next."""
 _FACTOR_4 = 542
 """Steps of the grid that multiply by about 4."""
 _ROUGH = 16
@@ -35,8 +38,6 @@ _ROUGH = 16
 _SCAN = (*(Decimal("1.03") ** k for k in range(1, 20)), *(Decimal("1.1") ** k for k in range(6, 15)))
 """Multiples of a crossing at which a noise-aware length is looked at again. Lengths fall at least with the square root,
 and were seen to step up by less than a third on average, twofold for a single coefficient: up to 4 times is enough."""
-_EXACT = Context(prec=200)
-_DOWN = Context(prec=28, rounding=ROUND_FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class NeededBudget:
     @property
     def total(self) -> Decimal:
         """Epsilon, or rho."""
-        return Decimal(f"{self.design.budget.total.normalize(_EXACT):f}")
+        return Decimal(f"{self.design.budget.total.normalize(EXACT):f}")
 
     @property
     def epsilon_delta(self) -> tuple[float, float]:
@@ -180,7 +181,7 @@ def needed_budget(
         return outcome(moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws)
 
     own = design.budget
-    least = _DOWN.divide(_DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
+    least = DOWN.divide(DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
     search = _Search(at, start=own.total, low=least, high=max(LARGEST_TOTAL, least), design=design)
     total = search.run()
     if total is None:
@@ -197,15 +198,6 @@ def needed_budget(
     )
 
 
-def with_total(design: Design, total: Decimal) -> Design:
-    """The design at another total: the same shares to 28 digits, the sum exactly the total."""
-    own = design.budget
-    h, s = (_DOWN.divide(_DOWN.multiply(total, part), own.total) for part in (own.hessian, own.covariance))
-    with localcontext(_EXACT):
-        model = total - h - s
-    return replace(design, budget=type(own)(model=model, hessian=h, covariance=s))
-
-
 class _Search:
     """The smallest amount on the grid of three significant digits from which on a target is met."""
 
@@ -214,9 +206,9 @@ class _Search:
     ) -> None:
         self.at = at
         self.is_noise_aware = design.switches.noise_aware
-        self.lowest, self.highest = _place_up(low), _place_up(high)
-        self.start = min(max(_place_up(start), self.lowest), self.highest)
-        self.high = _amount(self.highest)
+        self.lowest, self.highest = place_up(low), place_up(high)
+        self.start = min(max(place_up(start), self.lowest), self.highest)
+        self.high = amount_at(self.highest)
         self.seen: dict[tuple[int, int], bool] = {}
 
     def meets(self, place: int, n_draws: int) -> bool:
@@ -224,7 +216,7 @@ class _Search:
         key = place, n_draws
         if key not in self.seen:
             try:
-                self.seen[key] = self.at(_amount(place), n_draws).meets
+                self.seen[key] = self.at(amount_at(place), n_draws).meets
             except InfeasibleDesignError:
                 self.seen[key] = False
         return self.seen[key]
@@ -238,7 +230,7 @@ class _Search:
         low, high = self._bracket(high, N_DRAWS, _ROUGH)
         if not self.meets(high, N_DRAWS):
             return None
-        return _amount(self._halve(low, high, N_DRAWS, 1)[1])
+        return amount_at(self._halve(low, high, N_DRAWS, 1)[1])
 
     def _bracket(self, place: int, n_draws: int, step: int) -> tuple[int, int]:
         """An amount that fails below one that meets the target, from a guess; the ends of the range stay inside."""
@@ -260,9 +252,9 @@ class _Search:
     def _last(self, low: int, high: int) -> tuple[int, int]:
         """The last crossing, where the target is lost again above the one found."""
         with suppress(InfeasibleDesignError):
-            if self.at(_amount(high), N_DRAWS).is_settled:
+            if self.at(amount_at(high), N_DRAWS).is_settled:
                 return low, high
-        places = [min(_place_up(_amount(high) * factor), self.highest) for factor in _SCAN]
+        places = [min(place_up(amount_at(high) * factor), self.highest) for factor in _SCAN]
         lost = [place for place in places if not (self.meets(place, SEARCH_DRAWS) or self.meets(place, N_DRAWS))]
         if not lost:
             return low, high
@@ -272,7 +264,7 @@ class _Search:
         """What happens a little below and above an answer, inside the range."""
         found = []
         for factor in NEIGHBOURS:
-            other = min(max(amount * Decimal(repr(factor)), _amount(self.lowest)), self.high)
+            other = min(max(amount * Decimal(repr(factor)), amount_at(self.lowest)), self.high)
             other = Decimal(math.ceil(other)) if whole else other
             try:
                 result = self.at(other, N_DRAWS)
@@ -280,18 +272,6 @@ class _Search:
             except InfeasibleDesignError:
                 found.append(Neighbour(factor, other, math.inf, 0.0))
         return tuple(found)
-
-
-def _amount(place: int) -> Decimal:
-    """100, 101, ... 999 times powers of ten, in one row."""
-    decade, step = divmod(place, _DECADE)
-    return Decimal(100 + step).scaleb(decade - 2)
-
-
-def _place_up(amount: Decimal) -> int:
-    """The first place whose amount is not smaller."""
-    decade = amount.adjusted()
-    return decade * _DECADE + math.ceil(amount.scaleb(2 - decade, _EXACT)) - 100
 
 
 def _refuse_records(moments: Moments, design: Design, target: Target) -> NoReturn:
@@ -302,21 +282,26 @@ def _refuse_records(moments: Moments, design: Design, target: Target) -> NoRetur
     if design.switches.covariance_floor == "2c":
         floor = " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
     raise InfeasibleDesignError(
-        f"Even 10^12 records do not make it true that {target.sentence}: {_reached(target, best)}.{floor}", nearest
+        f"Even 10^12 records do not make it true that {target.sentence}: {_reached(target, best)}.{floor}",
+        f"At n_records={MOST_RECORDS:,} {_ask_for(nearest)}",
+        (nearest,),
     )
 
 
 def _refuse_budget(moments: Moments, design: Design, target: Target, n: int) -> NoReturn:
     best = outcome(moments, design=design, target=target, n_records=n)
     nearest = _nearest(moments, design, target, n, best)
-    try:
-        more = f"{needed_records(moments, design=design, target=target).n_records:,} records would make it possible; "
-    except InfeasibleDesignError:
-        more = ""
+    changes: tuple[Change, ...] = (nearest,)
+    say = f"At n_records={n:,} {_ask_for(nearest)}"
+    with suppress(InfeasibleDesignError):
+        more = needed_records(moments, design=design, target=target).n_records
+        changes = (Change("n_records", more), nearest)
+        say = f"{more:,} records would make it possible; at n_records={n:,} {_ask_for(nearest)}"
     raise InfeasibleDesignError(
         f"No budget makes it true with {n:,} records that {target.sentence}: without any noise worth the name "
         f"{_reached(target, best)}.",
-        more + (nearest[0].lower() if more else nearest[0]) + nearest[1:],
+        say,
+        changes,
     )
 
 
@@ -326,11 +311,16 @@ def _reached(target: Target, best: Outcome) -> str:
     return f"sampling and the noise that is left make the length {best.within_reach:.3g}"
 
 
-def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> str:
+def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> Change:
     """The nearest target that this design meets at n."""
     if target.is_power:
         value = smallest_told_from_zero(moments, design=design, target=target, n_records=n)
-        away = math.copysign(float(_amount(_place_up(Decimal(repr(abs(value)))))), value)
-        return f"At n_records={n:,} the true value must be {away:.3g} or farther from zero."
-    length = _amount(_place_up(Decimal(repr(best.within_reach))))
-    return f"At n_records={n:,} ask for a length of {float(length):.3g} or more."
+        away = math.copysign(float(amount_at(place_up(Decimal(repr(abs(value)))))), value)
+        return Change("excludes_zero_at", away)
+    return Change("length", float(amount_at(place_up(Decimal(repr(best.within_reach))))))
+
+
+def _ask_for(nearest: Change) -> str:
+    if nearest.what == "excludes_zero_at":
+        return f"the true value must be {nearest.value:.3g} or farther from zero."
+    return f"ask for a length of {nearest.value:.3g} or more."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 
 from dpci_core.design import Calibration, CalibrationName, Definition, Design, Mechanism
 from dpci_core.design import Target as Estimand
@@ -14,6 +14,7 @@ from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast
 from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import BUDGET_PART, DELTA
+from dpci_core.planner.amounts import EXACT
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
 from dpci_core.privacy import (
@@ -30,7 +31,6 @@ from dpci_core.privacy import (
 
 _START = Decimal("0.1")
 """Share of each matrix before the split is searched for."""
-_EXACT = Context(prec=200)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,7 +132,7 @@ def _delta(delta: Amount) -> float:
 
 
 def _parts(total: Decimal) -> dict[str, Decimal]:
-    with localcontext(_EXACT):
+    with localcontext(EXACT):
         rest = total * _START
         return {"model": total - rest - rest, "hessian": rest, "covariance": rest}
 

@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast, drawn_intervals, forecast_of
 from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import BUDGET_PART
+from dpci_core.planner.amounts import EXACT
 
 Array = npt.NDArray[np.float64]
 Parts = tuple[Decimal, Decimal, Decimal]
@@ -54,8 +55,6 @@ _SHARE_DIGITS = Decimal("0.0001")
 _SMALLEST_SHARE = 0.002
 _LARGEST_SHARE = 0.9
 _SMALLEST_PART = Decimal(repr(BUDGET_PART[0]))
-EXACT = Context(prec=200)
-"""Budgets add up exactly, whatever decimal context the caller has set."""
 
 _CENTRE = 0.06
 _RATIO = (1.06, 1.03)

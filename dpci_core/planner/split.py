@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
-from dpci_core.errors import InfeasibleDesignError
+from dpci_core.errors import Change, ChangeName, InfeasibleDesignError
 from dpci_core.forecast import Forecast, forecast
 from dpci_core.half_widths import SharedSpectra
-from dpci_core.planner.search import EXACT, PARTS, Parts, SplitSearch
+from dpci_core.limits import REGULARIZATION
+from dpci_core.perturbation import model_noise
+from dpci_core.planner.amounts import EXACT, LARGEST_TOTAL, MOST_RECORDS, smallest_amount, with_total
+from dpci_core.planner.search import PARTS, Parts, SplitSearch
 from dpci_core.privacy import Amount, Budget, to_decimal
 
 Shares = tuple[float, float, float]
@@ -74,16 +78,17 @@ def best_split(
 
     Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
     Privacy: the total does not move, so neither does the guarantee; see the package docstring for what it may steer.
-    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible.
+    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible,
+             with the smallest total, n and c at which one is.
     """
     check_design(design)
-    held = _locks(design, locked or {})
+    held = _locks(locked or {})
     search = SplitSearch(moments, design, n_records, held)
+    _check_locks(search)
     answer = _searched(search, start=_start(search))
     if answer is None:
-        raise InfeasibleDesignError(
-            f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.",
-            "Raise the total budget, the number of records or c.",
+        raise _no_split(
+            f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.", search
         )
     best, found = answer
     try:
@@ -130,17 +135,74 @@ def _searched(search: SplitSearch, *, start: Parts | None) -> tuple[Design, Fore
     return search.best()
 
 
-def _locks(design: Design, locked: Mapping[str, Amount]) -> dict[str, Decimal]:
+def _locks(locked: Mapping[str, Amount]) -> dict[str, Decimal]:
     """Locked amounts, exactly."""
-    total, held = design.budget.total, {}
+    held = {}
     for name, amount in locked.items():
         if name not in PARTS:
             raise ValueError(f"Expected locked part {name!r} to be one of {', '.join(PARTS)}.")
         held[name] = to_decimal(amount, name=f"locked {name}")
-    with localcontext(EXACT):
-        left = total - sum(held.values())
-    if left < 0 or (left == 0) != (len(held) == len(PARTS)):
-        raise InfeasibleDesignError(
-            f"The locked parts take {total - left} of the total {total}.", "Unlock a part or raise the total."
-        )
     return held
+
+
+def _check_locks(search: SplitSearch) -> None:
+    """Raise unless the locks leave something to the other parts, or are the total."""
+    total, left = search.design.budget.total, search.left
+    if left >= 0 and (left == 0) == (len(search.held) == len(PARTS)):
+        return
+    with localcontext(EXACT):
+        taken = total - left
+    message = f"The locked parts take {taken} of the total {total}."
+    if len(search.held) == len(PARTS):
+        raise InfeasibleDesignError(message, f"The total must be {taken}.", (Change("total", taken),))
+    raise _no_split(message, search)
+
+
+def _no_split(message: str, search: SplitSearch) -> InfeasibleDesignError:
+    """The refusal with the smallest total, n and c at which some split of the search can run."""
+    design, n = search.design, search.moments.n_records if search.n is None else search.n
+
+    def runs_at(what: ChangeName) -> Callable[[Decimal], bool]:
+        def runs(value: Decimal) -> bool:
+            if what == "n_records":
+                return _can_run(search, design, math.ceil(value))
+            changed = with_total(design, value) if what == "total" else replace(design, regularization=float(value))
+            return _can_run(search, changed, n)
+
+        return runs
+
+    changes: list[Change] = []
+    ranges: tuple[tuple[ChangeName, Decimal, Decimal], ...] = (
+        ("total", design.budget.total, LARGEST_TOTAL),
+        ("n_records", Decimal(n), Decimal(MOST_RECORDS)),
+        ("regularization", Decimal(repr(design.regularization)), Decimal(repr(REGULARIZATION[1]))),
+    )
+    for what, start, largest in ranges:
+        found = smallest_amount(runs_at(what), start=start, largest=largest)
+        if found is not None:
+            changes.append(Change(what, _in_type(what, found)))
+    ways = [_WAYS[change.what].format(change.value) for change in changes]
+    say = f"The smallest change that helps: {', or '.join(ways)}." if ways else "Unlock a part."
+    return InfeasibleDesignError(message, say, tuple(changes))
+
+
+_WAYS = {"total": "a total of {}", "n_records": "{:,} records", "regularization": "c = {:g}"}
+
+
+def _in_type(what: ChangeName, found: Decimal) -> Decimal | int | float:
+    if what == "n_records":
+        return math.ceil(found)
+    return Decimal(f"{found.normalize():f}") if what == "total" else float(found)
+
+
+def _can_run(search: SplitSearch, design: Design, n: int) -> bool:
+    """Whether a split of this total that the search reaches can run: one that leaves the matrices least."""
+    other = SplitSearch(search.moments, design, n, search.held, search.spectra)
+    parts = other.parts(0.0, 0.0)
+    if parts is None:
+        return False
+    try:
+        model_noise(other.design_of(parts), n)
+    except InfeasibleDesignError:
+        return False
+    return True
