@@ -29,6 +29,7 @@ from dpci_core import (
     Moments,
     PureDP,
     Target,
+    best_regularization,
     best_split,
     datasets,
     fit_moments,
@@ -36,6 +37,8 @@ from dpci_core import (
     needed_records,
     rank_mechanisms,
 )
+from dpci_core.design import CalibrationName
+from dpci_core.planner import score
 
 T = TypeVar("T")
 ROWS = 30_000
@@ -53,6 +56,7 @@ CASES = {
     "unpenalised": ((30_000, 0.001, 1.0), (300_000, 0.001, 4.0)),
 }
 """Records, c, and epsilon; a zCDP total is 0.1875 epsilon^2."""
+RANKINGS = ((30_000, 0.001, "1"), (300_000, 0.001, "1"), (3_000, 0.01, "0.5"))
 PARTS = (*CASES, "fresh")
 FRESH = 96
 """Designs of the part "fresh": drawn at random, so that nothing was tuned on them."""
@@ -216,11 +220,38 @@ def answers(tables: Tables) -> None:
             ask()
             print(f"d = {tables.d}, {name}, {calibration}: {timed(ask)[1]:.2f} s", flush=True)
 
-    def rank() -> object:
-        return rank_mechanisms(moments, epsilon="1", delta="1e-6", regularization=0.001)
+    for loss, (n, c, epsilon) in itertools.product(LOSSES, RANKINGS):
+        ranking(tables.moments(loss, c), n, epsilon)
+    for each, calibration in itertools.product((False, True), ("published", "sharp")):
+        best_c(tables, calibration, split_each=each)
 
-    rank()
-    print(f"d = {tables.d}, rank_mechanisms, 8 designs: {timed(rank)[1]:.2f} s", flush=True)
+
+def ranking(moments: Moments, n: int, epsilon: str) -> None:
+    """Processor time of a ranking, and how much longer its designs are than the best splits."""
+    c = moments.regularization
+    rows, seconds = timed(
+        lambda: rank_mechanisms(moments, epsilon=epsilon, delta="1e-6", regularization=c, n_records=n)
+    )
+    ratios = []
+    for row in rows:
+        if row.design is not None:
+            best = best_split(moments, design=row.design, n_records=n)
+            level = row.design.confidence_level
+            ratios.append(score(row.forecast, level) / score(best.forecast, level))
+    print(
+        f"d = {len(moments.theta_hat) - 1}, rank_mechanisms, {moments.loss.name} n={n} c={c:g} epsilon={epsilon}: "
+        f"{seconds:.2f} s, {len(ratios)} designs that can run, score against best_split worst {max(ratios):.4f}",
+        flush=True,
+    )
+
+
+def best_c(tables: Tables, calibration: CalibrationName, *, split_each: bool) -> None:
+    """Processor time of the search for c, its fits included."""
+    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1.0, calibration=calibration)
+    X, y = tables.records.X, tables.records.y
+    _, seconds = timed(lambda: best_regularization(X, y, design=design, split_each=split_each))
+    print(f"d = {tables.d}, best_regularization, {calibration}, split_each={split_each}: {seconds:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Literal, TypeGuard
 
 import numpy as np
 
-
 ChangeName = Literal["regularization", "n_records", "model", "total", "length", "excludes_zero_at", "delta"]
 
 

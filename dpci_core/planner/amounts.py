@@ -8,11 +8,15 @@ from dataclasses import replace
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 
 from dpci_core.design import Design
+from dpci_core.limits import DELTA
+from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down, zcdp_to_epsilon
 
 MOST_RECORDS = 10**12
 """More records are not looked for."""
 LARGEST_TOTAL = Decimal("1e9")
 """More budget is not looked for; far below it nothing is protected any more."""
+SEARCH_DRAWS = 16
+"""Draws behind a forecast while searching; the last steps and the answer take all of them."""
 DECADE = 900
 """Amounts with three significant digits from one power of ten to the next."""
 
@@ -55,3 +59,16 @@ def with_total(design: Design, total: Decimal) -> Design:
     with localcontext(EXACT):
         model = total - h - s
     return replace(design, budget=type(own)(model=model, hessian=h, covariance=s))
+
+
+def guarantee_at(design: Design, delta: float) -> tuple[float, float]:
+    """What the whole budget means as (epsilon, delta); a pure one has delta 0."""
+    total = to_float_down(design.budget.total)
+    return (total, 0.0) if design.definition == "pure" else (zcdp_to_epsilon(total, delta), delta)
+
+
+def delta_in_range(delta: Amount) -> float:
+    """Return a delta as a float, rounded down, or raise ValueError."""
+    exact = to_decimal(delta, name="delta")
+    check_amount(DELTA, delta=exact)
+    return to_float_down(exact)

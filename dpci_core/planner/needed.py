@@ -13,23 +13,24 @@ from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
-from dpci_core.limits import BUDGET_PART, DELTA, records_in_range
+from dpci_core.limits import BUDGET_PART, records_in_range
 from dpci_core.planner.amounts import (
     DOWN,
     EXACT,
     LARGEST_TOTAL,
     MOST_RECORDS,
+    SEARCH_DRAWS,
     amount_at,
+    delta_in_range,
+    guarantee_at,
     place_up,
     with_total,
 )
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
-from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy import Amount
 
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""
-SEARCH_DRAWS = 16
-"""Draws behind a forecast while searching; the last steps and the answer take all of them."""
 
 _FACTOR_4 = 542
 """Steps of the grid that multiply by about 4."""
@@ -62,6 +63,12 @@ class NeededRecords:
     length: float
     probability: float
     around: tuple[Neighbour, ...]
+    delta: float = HEADLINE_DELTA
+
+    @property
+    def epsilon_delta(self) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta), at the delta asked for."""
+        return guarantee_at(self.design, self.delta)
 
     @property
     def reason(self) -> str:
@@ -92,9 +99,7 @@ class NeededBudget:
     @property
     def epsilon_delta(self) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), at the delta asked for."""
-        if self.design.definition == "pure":
-            return self.forecast.epsilon_delta
-        return zcdp_to_epsilon(to_float_down(self.design.budget.total), self.delta), self.delta
+        return guarantee_at(self.design, self.delta)
 
     @property
     def reason(self) -> str:
@@ -118,7 +123,9 @@ def _in_words(answer: NeededRecords | NeededBudget) -> str:
     return f"There the length is {answer.length:.3g}{chance(answer.probability)}; {', '.join(parts)}."
 
 
-def needed_records(moments: Moments, *, design: Design, target: Target) -> NeededRecords:
+def needed_records(
+    moments: Moments, *, design: Design, target: Target, delta: Amount = HEADLINE_DELTA
+) -> NeededRecords:
     """Return the smallest number of records from which on the target is met, by forecast.
 
     To three significant digits, rounded up, and checked by a forecast with all draws. Published lengths fall with n.
@@ -127,11 +134,13 @@ def needed_records(moments: Moments, *, design: Design, target: Target) -> Neede
     n after which the target stays met, looked for up to 4 times as far, not the first n at which it happens to be.
 
     Args:    moments: as for `forecast`; they describe the population, n is free.
+             delta: at which a zCDP budget is stated as (epsilon, delta); it does not move the answer.
     Privacy: none of its own; see the package docstring for what it may steer.
     Raises:  InfeasibleDesignError if even 10^12 records do not meet the target, with the nearest target that they do.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
+    stated_at = delta_in_range(delta)
 
     def at(amount: Decimal, n_draws: int) -> Outcome:
         return outcome(moments, design=design, target=target, n_records=math.ceil(amount), n_draws=n_draws)
@@ -150,6 +159,7 @@ def needed_records(moments: Moments, *, design: Design, target: Target) -> Neede
         length=found.length,
         probability=found.probability,
         around=search.around(Decimal(n), whole=True),
+        delta=stated_at,
     )
 
 
@@ -174,8 +184,7 @@ def needed_budget(
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
     n = records_in_range(moments.n_records if n_records is None else n_records)
-    stated_at = to_decimal(delta, name="delta")
-    check_amount(DELTA, delta=stated_at)
+    stated_at = delta_in_range(delta)
 
     def at(total: Decimal, n_draws: int) -> Outcome:
         return outcome(moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws)
@@ -194,7 +203,7 @@ def needed_budget(
         length=found.length,
         probability=found.probability,
         around=search.around(total),
-        delta=to_float_down(stated_at),
+        delta=stated_at,
     )
 
 

@@ -13,8 +13,8 @@ from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast
 from dpci_core.half_widths import SharedSpectra
-from dpci_core.limits import BUDGET_PART, DELTA
-from dpci_core.planner.amounts import EXACT
+from dpci_core.limits import BUDGET_PART
+from dpci_core.planner.amounts import EXACT, delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
 from dpci_core.privacy import (
@@ -126,9 +126,7 @@ def _delta(delta: Amount) -> float:
     """Delta as a float, 0 allowed."""
     if not isinstance(delta, bool) and delta in (0, "0"):
         return 0.0
-    exact = to_decimal(delta, name="delta")
-    check_amount(DELTA, delta=exact)
-    return to_float_down(exact)
+    return delta_in_range(delta)
 
 
 def _parts(total: Decimal) -> dict[str, Decimal]:

@@ -10,11 +10,19 @@ from decimal import Decimal, localcontext
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
 from dpci_core.errors import Change, ChangeName, InfeasibleDesignError
-from dpci_core.forecast import Forecast, forecast
+from dpci_core.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import REGULARIZATION
 from dpci_core.perturbation import model_noise
-from dpci_core.planner.amounts import EXACT, LARGEST_TOTAL, MOST_RECORDS, smallest_amount, with_total
+from dpci_core.planner.amounts import (
+    EXACT,
+    LARGEST_TOTAL,
+    MOST_RECORDS,
+    delta_in_range,
+    guarantee_at,
+    smallest_amount,
+    with_total,
+)
 from dpci_core.planner.search import PARTS, Parts, SplitSearch
 from dpci_core.privacy import Amount, Budget, to_decimal
 
@@ -33,11 +41,17 @@ class SplitAnswer:
     asked: Forecast
     flat: dict[str, tuple[float, float]]
     n_tried: int
+    delta: float = HEADLINE_DELTA
 
     @property
     def shares(self) -> Shares:
         """The best shares of the total (model, hessian, covariance)."""
         return shares_of(self.design.budget)
+
+    @property
+    def epsilon_delta(self) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta), at the delta asked for."""
+        return guarantee_at(self.design, self.delta)
 
     @property
     def gain(self) -> float:
@@ -68,6 +82,7 @@ def best_split(
     design: Design,
     n_records: int | None = None,
     locked: Mapping[str, Amount] | None = None,
+    delta: Amount = HEADLINE_DELTA,
 ) -> SplitAnswer:
     """Return the split of `design.budget.total` with the shortest mean interval, by forecast.
 
@@ -77,11 +92,13 @@ def best_split(
     unless a lock asks for another amount than the design's.
 
     Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
+             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
     Privacy: the total does not move, so neither does the guarantee; see the package docstring for what it may steer.
     Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible,
              with the smallest total, n and c at which one is.
     """
     check_design(design)
+    stated_at = delta_in_range(delta)
     held = _locks(locked or {})
     search = SplitSearch(moments, design, n_records, held)
     _check_locks(search)
@@ -95,7 +112,9 @@ def best_split(
         asked = search.found.get(design.budget.parts) or forecast(moments, design=design, n_records=n_records)
     except InfeasibleDesignError:
         asked = found
-    return SplitAnswer(design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=search.n_tried)
+    return SplitAnswer(
+        design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=search.n_tried, delta=stated_at
+    )
 
 
 def quick_split(
@@ -182,7 +201,9 @@ def _no_split(message: str, search: SplitSearch) -> InfeasibleDesignError:
         if found is not None:
             changes.append(Change(what, _in_type(what, found)))
     ways = [_WAYS[change.what].format(change.value) for change in changes]
-    say = f"The smallest change that helps: {', or '.join(ways)}." if ways else "Unlock a part."
+    said = [*(["unlock a part"] if search.held else []), *(f"choose {way}" for way in ways)]
+    say = " or ".join(said) or "no single change of the total, n or c helps"
+    say = f"{say[0].upper()}{say[1:]}."
     return InfeasibleDesignError(message, say, tuple(changes))
 
 
