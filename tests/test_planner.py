@@ -303,7 +303,7 @@ def test_no_split_is_better(
 
 
 def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
-    """The ends of a range are splits that were tried: some split there is within 1 %, give or take the scan."""
+    """The ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's error included."""
     fit, design = moments["logistic"], make_design("logistic", "pure", "output")
     answer = best_split(fit, design=design)
     best = penalised_length(answer.forecast)
@@ -316,7 +316,7 @@ def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
                 parts[i], parts[i - 1], parts[i - 2] = end, (1.0 - end) * t, (1.0 - end) * (1.0 - t)
                 budget = PureDP(**dict(zip(PARTS, parts, strict=True)))
                 lengths.append(penalised_length(forecast(fit, design=dataclasses.replace(design, budget=budget))))
-            assert min(lengths) <= 1.011 * best
+            assert min(lengths) <= 1.015 * best
 
 
 def test_the_rule_of_coverage(moments: dict[str, Moments]) -> None:

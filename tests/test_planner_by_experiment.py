@@ -103,7 +103,7 @@ def penalised_length(design: Design) -> float:
     [("pure", "objective", "sharp"), ("pure", "output", "published"), ("zcdp", "objective", "published")],
 )
 def test_no_split_of_two_hundred_is_better(definition: str, mechanism: str, calibration: str) -> None:
-    """By forecast, within half a per cent; against the published split not at all."""
+    """By forecast, nor the published one."""
     design = make_design(definition, mechanism, calibration)
     best = penalised_length(best_split(FIT, design=design).design)
     assert best <= penalised_length(design) * (1.0 + 1e-6)
