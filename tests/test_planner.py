@@ -303,7 +303,7 @@ def test_no_split_is_better(
 
 
 def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
-    """The ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's error included."""
+    """Ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's error included."""
     fit, design = moments["logistic"], make_design("logistic", "pure", "output")
     answer = best_split(fit, design=design)
     best = penalised_length(answer.forecast)
