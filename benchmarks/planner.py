@@ -1,6 +1,6 @@
 """How fast and how good the planner's search for a split is, against the exhaustive pattern search.
 
-    python -m benchmarks.planner [--features 10 36] [--part main|hard|unpenalised] [--every 1]
+    python -m benchmarks.planner [--features 10 36] [--part main|hard|unpenalised|fresh] [--every 1]
 
 Both searches run in one process, one after the other, design by design: processor time of each, and the ratio of the
 scores (mean length, longer where coverage is missing). Then the time of the other answers. Set the threads of the
@@ -29,6 +29,7 @@ from dpci_core import (
     Moments,
     PureDP,
     Target,
+    best_regularization,
     best_split,
     datasets,
     fit_moments,
@@ -36,6 +37,8 @@ from dpci_core import (
     needed_records,
     rank_mechanisms,
 )
+from dpci_core.design import CalibrationName
+from dpci_core.planner import score
 
 T = TypeVar("T")
 ROWS = 30_000
@@ -53,6 +56,11 @@ CASES = {
     "unpenalised": ((30_000, 0.001, 1.0), (300_000, 0.001, 4.0)),
 }
 """Records, c, and epsilon; a zCDP total is 0.1875 epsilon^2."""
+RANKINGS = ((30_000, 0.001, "1"), (300_000, 0.001, "1"), (3_000, 0.01, "0.5"))
+PARTS = (*CASES, "fresh")
+FRESH = 96
+"""Designs of the part "fresh": drawn at random, so that nothing was tuned on them."""
+_SEED = 20_261_121
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ def main() -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--features", type=int, nargs="+", default=[10, 36])
-    parser.add_argument("--part", choices=tuple(CASES), nargs="+", default=list(CASES))
+    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--every", type=int, default=1, help="only one design in so many")
     options = parser.parse_args()
     for d in options.features:
@@ -106,7 +114,12 @@ class Tables:
 
 
 def designs(tables: Tables, part: str) -> Iterator[tuple[Moments, Design, int]]:
-    """Every combination at the published split."""
+    """Every combination at the published split; for the part "fresh" designs drawn at random."""
+    if part == "fresh":
+        rng = np.random.default_rng(_SEED)
+        for _ in range(FRESH):
+            yield fresh_design(tables, rng)
+        return
     for (n, c, epsilon), loss in itertools.product(CASES[part], LOSSES):
         for mechanism, definition, calibration in itertools.product(
             ("objective", "output"), ("pure", "zcdp"), ("published", "sharp")
@@ -128,6 +141,30 @@ def designs(tables: Tables, part: str) -> Iterator[tuple[Moments, Design, int]]:
                 ),
                 n,
             )
+
+
+def fresh_design(tables: Tables, rng: np.random.Generator) -> tuple[Moments, Design, int]:
+    """A random loss, c, n, budget, split, level, mechanism, definition, calibration and target."""
+    loss: Loss = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.1))[rng.integers(3)]
+    c = float(f"{10.0 ** rng.uniform(-4.0, -1.0):.2g}")
+    n, epsilon = round(10.0 ** rng.uniform(3.3, 6.3)), 10.0 ** rng.uniform(-1.0, 1.0)
+    is_pure, mechanism = bool(rng.integers(2)), ("objective", "output")[rng.integers(2)]
+    total = Decimal(f"{epsilon if is_pure else 0.1875 * epsilon**2:.4g}")
+    h, s = (total * Decimal(f"{share:.4f}") for share in rng.uniform(0.02, 0.3, size=2))
+    kind = PureDP if is_pure else ZCDP
+    return (
+        tables.moments(loss, c),
+        Design(
+            loss=loss,
+            mechanism=mechanism,  # type: ignore[arg-type]
+            budget=kind(model=total - h - s, hessian=h, covariance=s),
+            regularization=c,
+            confidence_level=float(rng.choice([0.8, 0.9, 0.95, 0.99])),
+            calibration=("sharp", "sharp", "published")[rng.integers(3)],  # type: ignore[arg-type]
+            target="unpenalised" if rng.random() < 0.25 else "penalised",
+        ),
+        n,
+    )
 
 
 def compare(moments: Moments, design: Design, n: int) -> Comparison | None:
@@ -183,11 +220,38 @@ def answers(tables: Tables) -> None:
             ask()
             print(f"d = {tables.d}, {name}, {calibration}: {timed(ask)[1]:.2f} s", flush=True)
 
-    def rank() -> object:
-        return rank_mechanisms(moments, epsilon="1", delta="1e-6", regularization=0.001)
+    for loss, (n, c, epsilon) in itertools.product(LOSSES, RANKINGS):
+        ranking(tables.moments(loss, c), n, epsilon)
+    for each, calibration in itertools.product((False, True), ("published", "sharp")):
+        best_c(tables, calibration, split_each=each)
 
-    rank()
-    print(f"d = {tables.d}, rank_mechanisms, 8 designs: {timed(rank)[1]:.2f} s", flush=True)
+
+def ranking(moments: Moments, n: int, epsilon: str) -> None:
+    """Processor time of a ranking, and how much longer its designs are than the best splits."""
+    c = moments.regularization
+    rows, seconds = timed(
+        lambda: rank_mechanisms(moments, epsilon=epsilon, delta="1e-6", regularization=c, n_records=n)
+    )
+    ratios = []
+    for row in rows:
+        if row.design is not None:
+            best = best_split(moments, design=row.design, n_records=n)
+            level = row.design.confidence_level
+            ratios.append(score(row.forecast, level) / score(best.forecast, level))
+    print(
+        f"d = {len(moments.theta_hat) - 1}, rank_mechanisms, {moments.loss.name} n={n} c={c:g} epsilon={epsilon}: "
+        f"{seconds:.2f} s, {len(ratios)} designs that can run, score against best_split worst {max(ratios):.4f}",
+        flush=True,
+    )
+
+
+def best_c(tables: Tables, calibration: CalibrationName, *, split_each: bool) -> None:
+    """Processor time of the search for c, its fits included."""
+    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1.0, calibration=calibration)
+    X, y = tables.records.X, tables.records.y
+    _, seconds = timed(lambda: best_regularization(X, y, design=design, split_each=split_each))
+    print(f"d = {tables.d}, best_regularization, {calibration}, split_each={split_each}: {seconds:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from dpci_core.design import Calibration, Design
 from dpci_core.erm import Moments, fit_moments
-from dpci_core.errors import ConvergenceError, DataRejectedError, InfeasibleDesignError
+from dpci_core.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.inference import IntervalResult, private_intervals
 from dpci_core.losses import HuberSVM, Logistic, Loss
@@ -39,6 +39,7 @@ __all__ = [
     "ApproxDP",
     "Calibration",
     "CategoricalColumn",
+    "Change",
     "ConvergenceError",
     "DataRejectedError",
     "DeclaredTable",

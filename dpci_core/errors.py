@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 import numpy as np
 
+ChangeName = Literal["regularization", "n_records", "model", "total", "length", "excludes_zero_at", "delta"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One way out of an infeasible design: this argument at this value, all others as they are.
+
+    what: "regularization" (c), "n_records", "model" (the budget of the coefficients, the matrices keep theirs),
+    "total" (of the budget; where the split is not searched for, at the shares it has), "length" or "excludes_zero_at"
+    (of a target), "delta".
+    value: rounded to the side that works, to three significant digits or finer; 2 % nearer to what was asked for does
+    not work, unless `is_smallest` is False.
+    """
+
+    what: ChangeName
+    value: int | float | Decimal
+    is_smallest: bool = True
+
 
 class InfeasibleDesignError(ValueError):
-    """A design that no data could satisfy; `suggestion` is the smallest change that makes it feasible."""
+    """A design that no data could satisfy; `suggestion` is the smallest change that makes it feasible.
 
-    def __init__(self, message: str, suggestion: str) -> None:
+    changes: the same for a program, each of which is enough alone; empty where none is known.
+    """
+
+    def __init__(self, message: str, suggestion: str, changes: tuple[Change, ...] = ()) -> None:
         super().__init__(f"{message} {suggestion}")
+        self.message = message
         self.suggestion = suggestion
+        self.changes = changes
+
+    def change(self, what: ChangeName) -> Change | None:
+        """The change of this argument, None where it does not help or is not known."""
+        return next((change for change in self.changes if change.what == what), None)
 
 
 class DataRejectedError(ValueError):

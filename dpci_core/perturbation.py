@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 
 import numpy as np
 import numpy.typing as npt
 
 from dpci_core.design import Definition, Design
 from dpci_core.erm import Fit, solve
+from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import PureDP, to_float_down
 from dpci_core.randomness import Source, SystemSource
@@ -94,10 +96,38 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
     """Return the law of the noise of a design on n records.
 
     Args:    solver_error: for output perturbation, what inexact solutions add to its sensitivity.
-    Raises:  InfeasibleDesignError if c is too small for objective perturbation.
+    Raises:  InfeasibleDesignError if c is too small for objective perturbation, with the smallest c, n, budget of the
+             coefficients, and total at these shares, that would do.
     Source:  WKL Algorithm 1 (objective; a rho budget runs it at epsilon = sqrt(2 rho)) and Algorithm 4 (output);
              own for a Gaussian tilt.
     """
+    try:
+        return _model_noise(design, n_records, solver_error)
+    except InfeasibleDesignError as error:
+        changes = _in_design(error.changes, design)
+        raise InfeasibleDesignError(error.message, error.suggestion, changes) from None
+
+
+_UP = Context(prec=28, rounding=ROUND_CEILING)
+_UP_3_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+
+def _in_design(changes: tuple[Change, ...], design: Design) -> tuple[Change, ...]:
+    """The bounds' changes with the amount of the coefficients in the currency of the design, and the total it takes."""
+    found = []
+    for change in changes:
+        if change.what != "model":
+            found.append(change)
+            continue
+        amount = Decimal(change.value)
+        if design.definition == "zcdp" and not design.is_gaussian_objective:
+            amount = _UP.multiply(amount, _UP.divide(amount, Decimal(2)))
+        total = _UP.divide(_UP.multiply(amount, design.budget.total), design.budget.model)
+        found += [Change("model", _UP_3_DIGITS.plus(amount)), Change("total", _UP_3_DIGITS.plus(total))]
+    return tuple(found)
+
+
+def _model_noise(design: Design, n_records: int, solver_error: float) -> ModelNoise:
     c = design.regularization
     if design.is_gaussian_objective:
         rho = to_float_down(design.budget.model)

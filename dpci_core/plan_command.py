@@ -18,9 +18,10 @@ from typing import Any
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import Design
 from dpci_core.erm import Moments, fit_moments
-from dpci_core.forecast import Forecast
+from dpci_core.forecast import HEADLINE_DELTA
 from dpci_core.losses import HuberSVM, Logistic, Loss
-from dpci_core.plan import Plan, guarantee_at, read_plan, write_plan
+from dpci_core.plan import Plan, read_plan, write_plan
+from dpci_core.plan import guarantee_at as guarantee_of_plan
 from dpci_core.plan_export import add_show_and_export
 from dpci_core.planner import (
     PARTS,
@@ -37,7 +38,8 @@ from dpci_core.planner import (
     rank_mechanisms,
     shares_of,
 )
-from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.planner.amounts import delta_in_range, guarantee_at
+from dpci_core.privacy import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
 from dpci_core.schema import Records
 
 Answer = dict[str, Any]
@@ -79,6 +81,10 @@ def add_plan(rooms: Any) -> None:
             parser.add_argument("--calibrations", nargs="+", default=["sharp", "published"])
         else:
             _add_design(parser)
+            parser.add_argument(
+                "--delta-shown",
+                help="at which a zCDP answer is stated as (epsilon, delta) (default: --delta, the plan's, or 1e-6)",
+            )
         if name == "split":
             parser.add_argument("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay")
         if name == "c":
@@ -259,11 +265,17 @@ def _text(amount: Decimal) -> str:
 
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     locked = dict(item.partition("=")[::2] for item in options.locked)
-    found = best_split(start.moments, design=_design(options, start), n_records=start.n_records, locked=locked)
+    found = best_split(
+        start.moments,
+        design=_design(options, start),
+        n_records=start.n_records,
+        locked=locked,
+        delta=_delta(options, start),
+    )
     answer = {
         "design": _plain_design(found.design),
         "n_records": found.forecast.n_records,
-        "epsilon_delta": _guarantee(found.design, found.forecast, start),
+        "epsilon_delta": found.epsilon_delta,
         "length": found.forecast.ci_length_mean,
         "asked_length": found.asked.ci_length_mean,
         "gain": found.gain,
@@ -275,13 +287,15 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
 
 
 def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    found = needed_records(start.moments, design=_design(options, start), target=_target(options, start))
+    design, target = _design(options, start), _target(options, start)
+    found = needed_records(start.moments, design=design, target=target, delta=_delta(options, start))
     return _needed(found, start), _better(start, found.design, found.n_records)
 
 
 def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_budget(start.moments, design=design, target=target, n_records=start.n_records)
+    n, delta = start.n_records, _delta(options, start)
+    found = needed_budget(start.moments, design=design, target=target, n_records=n, delta=delta)
     return _needed(found, start), _better(start, found.design, found.forecast.n_records)
 
 
@@ -290,9 +304,12 @@ def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
     return None if start.plan is None else replace(start.plan, design=design, n_records=n_records)
 
 
-def _guarantee(design: Design, found: Forecast, start: _Start) -> tuple[float, float]:
-    """(epsilon, delta), at the delta of the plan where there is one."""
-    return found.epsilon_delta if start.plan is None else guarantee_at(design, start.plan.delta)
+def _delta(options: argparse.Namespace, start: _Start) -> Amount:
+    """The delta at which a zCDP answer is stated."""
+    for given in (options.delta_shown, options.delta, None if start.plan is None else start.plan.delta):
+        if given is not None:
+            return given
+    return HEADLINE_DELTA
 
 
 def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
@@ -300,7 +317,7 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
     return {
         "n_records": n,
         "design": _plain_design(found.design),
-        "epsilon_delta": _guarantee(found.design, found.forecast, start),
+        "epsilon_delta": found.epsilon_delta,
         "target": found.target.sentence,
         "length": found.length,
         "probability": meeting_probability(moments, design=found.design, target=found.target, n_records=n),
@@ -322,7 +339,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
     plan, moments = start.plan, start.moments
     epsilon, delta = options.epsilon, options.delta
     if plan is not None:
-        epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
+        epsilon = guarantee_of_plan(plan.design, plan.delta)[0] if epsilon is None else epsilon
         delta = plan.delta if delta is None else delta
     rows = rank_mechanisms(
         moments,
@@ -359,11 +376,13 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
         share=options.share,
         split_each=options.split_each,
     )
-    choices = {"shortest": found.shortest, "faithful": found.faithful}
+    choices = {"shortest": found.shortest, "faithful": found.faithful, "unpenalised": found.unpenalised}
+    delta = delta_in_range(_delta(options, start))
     curve = found.curve
     best = found.faithful or found.shortest
     answer = {
-        **{name: None if at is None else _plain_choice(at) for name, at in choices.items()},
+        **{name: None if at is None else _plain_choice(at, delta) for name, at in choices.items()},
+        "is_at_end": found.is_at_end,
         "share": found.share,
         "curve": [
             {
@@ -389,13 +408,13 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
     return answer, None if start.plan is None else replace(start.plan, design=best.design)
 
 
-def _plain_choice(choice: RegularizationChoice) -> Answer:
+def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
     return {
         "regularization": choice.regularization,
         "length": choice.forecast.ci_length_mean,
         "mean_shift": choice.mean_shift,
         "flat": choice.flat,
-        "epsilon_delta": choice.forecast.epsilon_delta,
+        "epsilon_delta": guarantee_at(choice.design, delta),
         "design": _plain_design(choice.design),
     }
 

@@ -6,8 +6,9 @@ Neighbouring tables differ in the value of one record; the number of records is 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
 from numbers import Integral
 from typing import Literal
@@ -17,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import roots_legendre
 
 from dpci_core.errors import (
+    Change,
     InfeasibleDesignError,
     check_choice,
     check_count,
@@ -30,6 +32,7 @@ Pairing = Literal["paper", "guarantee"]
 
 _FLOOR = Context(prec=28, rounding=ROUND_FLOOR)
 _EXACT = Context(prec=200)
+_THREE_UP, _THREE_DOWN = (Context(prec=3, rounding=rounding) for rounding in (ROUND_CEILING, ROUND_FLOOR))
 _SMALLEST = math.ulp(0.0)
 _PARTS = ("model", "hessian", "covariance")
 _RHO_DIGITS = 12
@@ -349,11 +352,30 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
         return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
     epsilon = zcdp_to_epsilon(to_float_down(budget.total), at)
     if epsilon == 0.0:
+        total, smaller = _first_above_zero(to_float_down(budget.total), at)
         raise InfeasibleDesignError(
             f"A rho of {budget.total} already means epsilon = 0 at delta = {delta}, which no pure budget can match.",
-            "Choose a smaller delta or a larger budget.",
+            f"Choose a total of {total} or more, or a delta of {smaller} or less.",
+            (Change("total", total), Change("delta", smaller)),
         )
     return PureDP(**_split(Decimal(repr(epsilon)), budget))
+
+
+def _first_above_zero(rho: float, delta: float) -> tuple[Decimal, Decimal]:
+    """The smallest rho, and the largest delta, that mean an epsilon above 0, to three digits."""
+
+    def halve(log_low: float, log_high: float, works: Callable[[float], bool]) -> float:
+        """Where `works` begins, from a point where it does not to one where it does."""
+        for _ in range(60):
+            middle = (log_low + log_high) / 2.0
+            log_low, log_high = (log_low, middle) if works(middle) else (middle, log_high)
+        return math.exp(log_high)
+
+    # A rho of 1e3 means more than nothing at every delta; a delta of rho^2 e^-40 is far below what rho promises.
+    total = halve(math.log(rho), math.log(1e3), lambda x: zcdp_to_epsilon(math.exp(x), delta) > 0.0)
+    small = math.log(min(rho, 1.0)) * 2.0 - 40.0
+    smaller = halve(math.log(delta), max(small, math.log(DELTA[0])), lambda x: zcdp_to_epsilon(rho, math.exp(x)) > 0.0)
+    return _THREE_UP.create_decimal(repr(total)), _THREE_DOWN.create_decimal(repr(smaller))
 
 
 def _root_down(rho: Decimal) -> Decimal:

@@ -7,8 +7,9 @@ standard deviations up, by more than the rounding error of their formula.
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
-from dpci_core.errors import InfeasibleDesignError, check_count, check_positive
+from dpci_core.errors import Change, InfeasibleDesignError, check_count, check_positive
 from dpci_core.losses import Loss
 
 _ROUNDING = 16.0 * 2.0**-52
@@ -44,7 +45,7 @@ def objective_noise_rate(*, epsilon: float, n_records: int, regularization: floa
 
     Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
     Privacy: the minimiser of the objective tilted by b.theta/n is epsilon-DP, replace-one neighbours.
-    Raises:  InfeasibleDesignError if c <= t/(2n(e^epsilon - 1)), naming the smallest c that works.
+    Raises:  InfeasibleDesignError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon that work.
     Source:  WKL Algorithm 1, lines 1-4, Theorem 1.
     """
     check_positive(regularization=regularization)
@@ -58,8 +59,23 @@ def objective_noise_rate(*, epsilon: float, n_records: int, regularization: floa
             f"Expected regularization={regularization!r} > {smallest:.6g} for objective perturbation with this "
             f"budget and n_records={n_records}.",
             f"The smallest c that works is {works:.3g}.",
+            (
+                Change("regularization", float(f"{works:.3g}")),
+                Change("n_records", _next_count(n_records * smallest / regularization)),
+                Change("model", _amount_up(math.log1p(loss.max_curvature / (2.0 * n_records * regularization)))),
+            ),
         )
     return _down(left / 2.0)
+
+
+def _next_count(x: float) -> int:
+    """The first whole number above x by more than rounding."""
+    return math.floor(x * (1.0 + 1e-9)) + 1
+
+
+def _amount_up(x: float) -> Decimal:
+    """A budget above x by more than rounding."""
+    return Decimal(repr(x * (1.0 + 1e-9)))
 
 
 def _round_up_3_digits(x: float) -> float:
@@ -81,8 +97,8 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
     Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP, replace-one neighbours,
              for a loss whose slope keeps one sign. New result, not peer-reviewed (`design.NOT_REVIEWED`).
-    Raises:  InfeasibleDesignError if rho <= 1.53 kappa^2, naming the smallest c that works; ValueError for a loss that
-             is not known to be nonincreasing, for which the proof does not hold.
+    Raises:  InfeasibleDesignError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work; ValueError for a
+             loss that is not known to be nonincreasing, for which the proof does not hold.
     Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
 
     >>> from dpci_core.losses import Logistic
@@ -102,6 +118,11 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
             f"Expected regularization={regularization!r} > {smallest:.6g} for Gaussian objective perturbation with "
             f"this budget and n_records={n_records}.",
             f"The smallest c that works is {_round_up_3_digits(smallest):.3g}.",
+            (
+                Change("regularization", float(f"{_round_up_3_digits(smallest):.3g}")),
+                Change("n_records", _next_count(n_records * smallest / regularization)),
+                Change("model", _amount_up(CURVATURE_COST * kappa * kappa)),
+            ),
         )
     return _up(2.0 / math.sqrt(2.0 * left))
 

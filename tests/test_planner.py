@@ -277,7 +277,7 @@ def test_no_split_is_better(
     answer = best_split(fit, design=design)
     best = penalised_length(forecast(fit, design=answer.design))
     assert best == pytest.approx(penalised_length(answer.forecast), rel=1e-12)
-    assert answer.n_tried < 100, "a search that takes a second"
+    assert answer.n_tried < 250, "a search that takes a second"
     own = forecast(fit, design=design)
     assert best <= penalised_length(own) * (1.0 + 1e-6)
     assert answer.asked.ci_length_mean == own.ci_length_mean
@@ -299,11 +299,11 @@ def test_no_split_is_better(
             other = forecast(fit, design=dataclasses.replace(design, budget=budget))
         except InfeasibleDesignError:
             continue
-        assert best <= 1.002 * penalised_length(other)
+        assert best <= penalised_length(other) * (1.0 + 1e-6)
 
 
 def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
-    """The ends of a range are splits that were tried: some split there is within 1 %, give or take the scan."""
+    """Ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's error included."""
     fit, design = moments["logistic"], make_design("logistic", "pure", "output")
     answer = best_split(fit, design=design)
     best = penalised_length(answer.forecast)
@@ -316,7 +316,7 @@ def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
                 parts[i], parts[i - 1], parts[i - 2] = end, (1.0 - end) * t, (1.0 - end) * (1.0 - t)
                 budget = PureDP(**dict(zip(PARTS, parts, strict=True)))
                 lengths.append(penalised_length(forecast(fit, design=dataclasses.replace(design, budget=budget))))
-            assert min(lengths) <= 1.011 * best
+            assert min(lengths) <= 1.015 * best
 
 
 def test_the_rule_of_coverage(moments: dict[str, Moments]) -> None:

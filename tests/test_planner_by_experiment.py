@@ -103,12 +103,12 @@ def penalised_length(design: Design) -> float:
     [("pure", "objective", "sharp"), ("pure", "output", "published"), ("zcdp", "objective", "published")],
 )
 def test_no_split_of_two_hundred_is_better(definition: str, mechanism: str, calibration: str) -> None:
-    """By forecast, within half a per cent; against the published split not at all."""
+    """By forecast, nor the published one."""
     design = make_design(definition, mechanism, calibration)
     best = penalised_length(best_split(FIT, design=design).design)
     assert best <= penalised_length(design) * (1.0 + 1e-6)
     rng = np.random.default_rng(200)
-    assert best <= 1.005 * min(penalised_length(random_split(design, rng)) for _ in range(200))
+    assert best <= (1.0 + 1e-6) * min(penalised_length(random_split(design, rng)) for _ in range(200))
 
 
 @pytest.mark.parametrize(

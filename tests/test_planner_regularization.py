@@ -16,10 +16,12 @@ from dpci_core import (
     Moments,
     PureDP,
     best_regularization,
+    best_split,
     datasets,
     fit_moments,
     forecast,
     needed_budget,
+    needed_records,
 )
 from dpci_core.__main__ import main
 from dpci_core.planner import Target
@@ -157,3 +159,79 @@ def test_a_total_is_stated_at_the_delta_asked_for() -> None:
     assert "at delta = 1e-09" in other.reason
     with pytest.raises(ValueError, match="delta"):
         needed_budget(moments, design=design, target=Target(1.0), delta="2")
+
+
+def test_where_the_faithful_c_is_useless_the_unpenalised_target_is_offered() -> None:
+    """Its c by a search made here: the shortest usable forecast among the c tried that keeps the share."""
+    design, share = make_design(), 0.25
+    answer = best_regularization(fitted, design=design, n_records=30_000, share=share)
+    assert answer.faithful is None or answer.faithful.forecast.usefulness.is_useless
+    assert answer.is_at_end
+    assert answer.shortest.regularization == answer.curve.regularization[-1]
+    assert "By length alone there is no best c" in answer.reason
+    found = answer.unpenalised
+    assert found is not None
+    assert (found.design.target, found.design.regularization) == ("unpenalised", found.regularization)
+    assert found.mean_shift <= share
+    assert 'target="unpenalised"' in answer.reason
+    assert f"{found.forecast.ci_length_mean:.3g} long" in answer.reason
+    plain = fitted(1e-7).theta_hat
+    lengths = []
+    for c in answer.curve.regularization[answer.curve.is_feasible]:
+        other = dataclasses.replace(design, target="unpenalised", regularization=float(c))
+        made = forecast(fitted(float(c)), design=other, n_records=30_000)
+        shift = np.sqrt(np.mean((2.0 * (made.estimate - plain) / made.ci_length) ** 2))
+        if shift <= share and made.validity.grade != "unusable":
+            lengths.append(made.ci_length_mean)
+    assert found.forecast.ci_length_mean <= 1.05 * min(lengths), "16 draws choose, all draws confirm"
+
+
+def test_nothing_more_is_offered_where_it_is_not_needed() -> None:
+    answer = best_regularization(fitted, design=make_design(target="unpenalised"), n_records=30_000)
+    assert answer.unpenalised is None
+    useful = best_regularization(fitted, design=make_design("output"), n_records=10**8, share=5.0)
+    assert useful.faithful is not None
+    assert not useful.faithful.forecast.usefulness.is_useless
+    assert useful.unpenalised is None
+
+
+def test_every_answer_is_stated_at_the_delta_asked_for() -> None:
+    moments = fitted(0.001)
+    design = make_design("output", budget=ZCDP(model="0.1", hessian="0.05", covariance="0.05"))
+    for ask in (
+        lambda **delta: best_split(moments, design=design, **delta),
+        lambda **delta: needed_records(moments, design=design, target=Target(1.0), **delta),
+        lambda **delta: needed_budget(moments, design=design, target=Target(1.0), **delta),
+    ):
+        usual, other = ask(), ask(delta="1e-9")
+        total = float(other.design.budget.total)
+        assert usual.delta == 1e-6
+        assert other.epsilon_delta == pytest.approx((zcdp_to_epsilon(total, 1e-9), 1e-9), rel=1e-9)
+        assert usual.epsilon_delta == pytest.approx((zcdp_to_epsilon(total, 1e-6), 1e-6), rel=1e-9)
+        with pytest.raises(ValueError, match="delta"):
+            ask(delta="1")
+    pure = best_split(moments, design=make_design("output"), delta="1e-9")
+    assert pure.epsilon_delta == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("action", ["split", "records", "budget", "c"])
+def test_the_command_states_the_delta_shown(action: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["plan", action, "--data", "census", "--rows", "2000", "--features", "3", "--loss", "logistic"]
+    options += [
+        "--regularization",
+        "0.01",
+        "--mechanism",
+        "output",
+        "--calibration",
+        "published",
+        "--rho",
+        "1",
+        "--json",
+    ]
+    options += ["--length", "1"] if action in ("records", "budget") else []
+    assert main([*options, "--delta-shown", "1e-9"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    if action == "c":
+        said = said["shortest"]
+    rho = float(said["design"]["total"])
+    assert said["epsilon_delta"] == pytest.approx([zcdp_to_epsilon(rho, 1e-9), 1e-9], rel=1e-9)

@@ -41,7 +41,7 @@ from dpci_core import (
 )
 from dpci_core.__main__ import main
 from dpci_core.half_widths import NOISE_DOMINATES
-from dpci_core.planner.needed import with_total
+from dpci_core.planner.amounts import with_total
 from dpci_core.privacy import zcdp_to_epsilon
 
 C = 0.001

@@ -21,7 +21,7 @@ from dpci_core import (
 )
 from dpci_core.design import Design
 from dpci_core.errors import ConvergenceError
-from dpci_core.planner.needed import with_total
+from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import CONSTANT, Records

@@ -5,29 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import NoReturn
 
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
-from dpci_core.errors import InfeasibleDesignError
+from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
-from dpci_core.limits import BUDGET_PART, DELTA, records_in_range
+from dpci_core.limits import BUDGET_PART, records_in_range
+from dpci_core.planner.amounts import (
+    DOWN,
+    EXACT,
+    LARGEST_TOTAL,
+    MOST_RECORDS,
+    SEARCH_DRAWS,
+    amount_at,
+    delta_in_range,
+    guarantee_at,
+    place_up,
+    with_total,
+)
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
-from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy import Amount
 
-MOST_RECORDS = 10**12
-"""More records are not looked for."""
-LARGEST_TOTAL = Decimal("1e9")
-"""More budget is not looked for; far below it nothing is protected any more."""
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""
-SEARCH_DRAWS = 16
-"""Draws behind a forecast while searching; the last steps and the answer take all of them."""
 
-_DECADE = 900
-"""Amounts with three significant digits from one power of ten to the next."""
 _FACTOR_4 = 542
 """Steps of the grid that multiply by about 4."""
 _ROUGH = 16
@@ -35,8 +39,6 @@ _ROUGH = 16
 _SCAN = (*(Decimal("1.03") ** k for k in range(1, 20)), *(Decimal("1.1") ** k for k in range(6, 15)))
 """Multiples of a crossing at which a noise-aware length is looked at again. Lengths fall at least with the square root,
 and were seen to step up by less than a third on average, twofold for a single coefficient: up to 4 times is enough."""
-_EXACT = Context(prec=200)
-_DOWN = Context(prec=28, rounding=ROUND_FLOOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ class NeededRecords:
     length: float
     probability: float
     around: tuple[Neighbour, ...]
+    delta: float = HEADLINE_DELTA
+
+    @property
+    def epsilon_delta(self) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta), at the delta asked for."""
+        return guarantee_at(self.design, self.delta)
 
     @property
     def reason(self) -> str:
@@ -86,14 +94,12 @@ class NeededBudget:
     @property
     def total(self) -> Decimal:
         """Epsilon, or rho."""
-        return Decimal(f"{self.design.budget.total.normalize(_EXACT):f}")
+        return Decimal(f"{self.design.budget.total.normalize(EXACT):f}")
 
     @property
     def epsilon_delta(self) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), at the delta asked for."""
-        if self.design.definition == "pure":
-            return self.forecast.epsilon_delta
-        return zcdp_to_epsilon(to_float_down(self.design.budget.total), self.delta), self.delta
+        return guarantee_at(self.design, self.delta)
 
     @property
     def reason(self) -> str:
@@ -117,7 +123,9 @@ def _in_words(answer: NeededRecords | NeededBudget) -> str:
     return f"There the length is {answer.length:.3g}{chance(answer.probability)}; {', '.join(parts)}."
 
 
-def needed_records(moments: Moments, *, design: Design, target: Target) -> NeededRecords:
+def needed_records(
+    moments: Moments, *, design: Design, target: Target, delta: Amount = HEADLINE_DELTA
+) -> NeededRecords:
     """Return the smallest number of records from which on the target is met, by forecast.
 
     To three significant digits, rounded up, and checked by a forecast with all draws. Published lengths fall with n.
@@ -126,11 +134,13 @@ def needed_records(moments: Moments, *, design: Design, target: Target) -> Neede
     n after which the target stays met, looked for up to 4 times as far, not the first n at which it happens to be.
 
     Args:    moments: as for `forecast`; they describe the population, n is free.
+             delta: at which a zCDP budget is stated as (epsilon, delta); it does not move the answer.
     Privacy: none of its own; see the package docstring for what it may steer.
     Raises:  InfeasibleDesignError if even 10^12 records do not meet the target, with the nearest target that they do.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
+    stated_at = delta_in_range(delta)
 
     def at(amount: Decimal, n_draws: int) -> Outcome:
         return outcome(moments, design=design, target=target, n_records=math.ceil(amount), n_draws=n_draws)
@@ -149,6 +159,7 @@ def needed_records(moments: Moments, *, design: Design, target: Target) -> Neede
         length=found.length,
         probability=found.probability,
         around=search.around(Decimal(n), whole=True),
+        delta=stated_at,
     )
 
 
@@ -173,14 +184,13 @@ def needed_budget(
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
     n = records_in_range(moments.n_records if n_records is None else n_records)
-    stated_at = to_decimal(delta, name="delta")
-    check_amount(DELTA, delta=stated_at)
+    stated_at = delta_in_range(delta)
 
     def at(total: Decimal, n_draws: int) -> Outcome:
         return outcome(moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws)
 
     own = design.budget
-    least = _DOWN.divide(_DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
+    least = DOWN.divide(DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
     search = _Search(at, start=own.total, low=least, high=max(LARGEST_TOTAL, least), design=design)
     total = search.run()
     if total is None:
@@ -193,17 +203,8 @@ def needed_budget(
         length=found.length,
         probability=found.probability,
         around=search.around(total),
-        delta=to_float_down(stated_at),
+        delta=stated_at,
     )
-
-
-def with_total(design: Design, total: Decimal) -> Design:
-    """The design at another total: the same shares to 28 digits, the sum exactly the total."""
-    own = design.budget
-    h, s = (_DOWN.divide(_DOWN.multiply(total, part), own.total) for part in (own.hessian, own.covariance))
-    with localcontext(_EXACT):
-        model = total - h - s
-    return replace(design, budget=type(own)(model=model, hessian=h, covariance=s))
 
 
 class _Search:
@@ -214,9 +215,9 @@ class _Search:
     ) -> None:
         self.at = at
         self.is_noise_aware = design.switches.noise_aware
-        self.lowest, self.highest = _place_up(low), _place_up(high)
-        self.start = min(max(_place_up(start), self.lowest), self.highest)
-        self.high = _amount(self.highest)
+        self.lowest, self.highest = place_up(low), place_up(high)
+        self.start = min(max(place_up(start), self.lowest), self.highest)
+        self.high = amount_at(self.highest)
         self.seen: dict[tuple[int, int], bool] = {}
 
     def meets(self, place: int, n_draws: int) -> bool:
@@ -224,7 +225,7 @@ class _Search:
         key = place, n_draws
         if key not in self.seen:
             try:
-                self.seen[key] = self.at(_amount(place), n_draws).meets
+                self.seen[key] = self.at(amount_at(place), n_draws).meets
             except InfeasibleDesignError:
                 self.seen[key] = False
         return self.seen[key]
@@ -238,7 +239,7 @@ class _Search:
         low, high = self._bracket(high, N_DRAWS, _ROUGH)
         if not self.meets(high, N_DRAWS):
             return None
-        return _amount(self._halve(low, high, N_DRAWS, 1)[1])
+        return amount_at(self._halve(low, high, N_DRAWS, 1)[1])
 
     def _bracket(self, place: int, n_draws: int, step: int) -> tuple[int, int]:
         """An amount that fails below one that meets the target, from a guess; the ends of the range stay inside."""
@@ -260,9 +261,9 @@ class _Search:
     def _last(self, low: int, high: int) -> tuple[int, int]:
         """The last crossing, where the target is lost again above the one found."""
         with suppress(InfeasibleDesignError):
-            if self.at(_amount(high), N_DRAWS).is_settled:
+            if self.at(amount_at(high), N_DRAWS).is_settled:
                 return low, high
-        places = [min(_place_up(_amount(high) * factor), self.highest) for factor in _SCAN]
+        places = [min(place_up(amount_at(high) * factor), self.highest) for factor in _SCAN]
         lost = [place for place in places if not (self.meets(place, SEARCH_DRAWS) or self.meets(place, N_DRAWS))]
         if not lost:
             return low, high
@@ -272,7 +273,7 @@ class _Search:
         """What happens a little below and above an answer, inside the range."""
         found = []
         for factor in NEIGHBOURS:
-            other = min(max(amount * Decimal(repr(factor)), _amount(self.lowest)), self.high)
+            other = min(max(amount * Decimal(repr(factor)), amount_at(self.lowest)), self.high)
             other = Decimal(math.ceil(other)) if whole else other
             try:
                 result = self.at(other, N_DRAWS)
@@ -280,18 +281,6 @@ class _Search:
             except InfeasibleDesignError:
                 found.append(Neighbour(factor, other, math.inf, 0.0))
         return tuple(found)
-
-
-def _amount(place: int) -> Decimal:
-    """100, 101, ... 999 times powers of ten, in one row."""
-    decade, step = divmod(place, _DECADE)
-    return Decimal(100 + step).scaleb(decade - 2)
-
-
-def _place_up(amount: Decimal) -> int:
-    """The first place whose amount is not smaller."""
-    decade = amount.adjusted()
-    return decade * _DECADE + math.ceil(amount.scaleb(2 - decade, _EXACT)) - 100
 
 
 def _refuse_records(moments: Moments, design: Design, target: Target) -> NoReturn:
@@ -302,21 +291,26 @@ def _refuse_records(moments: Moments, design: Design, target: Target) -> NoRetur
     if design.switches.covariance_floor == "2c":
         floor = " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
     raise InfeasibleDesignError(
-        f"Even 10^12 records do not make it true that {target.sentence}: {_reached(target, best)}.{floor}", nearest
+        f"Even 10^12 records do not make it true that {target.sentence}: {_reached(target, best)}.{floor}",
+        f"At n_records={MOST_RECORDS:,} {_ask_for(nearest)}",
+        (nearest,),
     )
 
 
 def _refuse_budget(moments: Moments, design: Design, target: Target, n: int) -> NoReturn:
     best = outcome(moments, design=design, target=target, n_records=n)
     nearest = _nearest(moments, design, target, n, best)
-    try:
-        more = f"{needed_records(moments, design=design, target=target).n_records:,} records would make it possible; "
-    except InfeasibleDesignError:
-        more = ""
+    changes: tuple[Change, ...] = (nearest,)
+    say = f"At n_records={n:,} {_ask_for(nearest)}"
+    with suppress(InfeasibleDesignError):
+        more = needed_records(moments, design=design, target=target).n_records
+        changes = (Change("n_records", more), nearest)
+        say = f"{more:,} records would make it possible; at n_records={n:,} {_ask_for(nearest)}"
     raise InfeasibleDesignError(
         f"No budget makes it true with {n:,} records that {target.sentence}: without any noise worth the name "
         f"{_reached(target, best)}.",
-        more + (nearest[0].lower() if more else nearest[0]) + nearest[1:],
+        say,
+        changes,
     )
 
 
@@ -326,11 +320,16 @@ def _reached(target: Target, best: Outcome) -> str:
     return f"sampling and the noise that is left make the length {best.within_reach:.3g}"
 
 
-def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> str:
+def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> Change:
     """The nearest target that this design meets at n."""
     if target.is_power:
         value = smallest_told_from_zero(moments, design=design, target=target, n_records=n)
-        away = math.copysign(float(_amount(_place_up(Decimal(repr(abs(value)))))), value)
-        return f"At n_records={n:,} the true value must be {away:.3g} or farther from zero."
-    length = _amount(_place_up(Decimal(repr(best.within_reach))))
-    return f"At n_records={n:,} ask for a length of {float(length):.3g} or more."
+        away = math.copysign(float(amount_at(place_up(Decimal(repr(abs(value)))))), value)
+        return Change("excludes_zero_at", away)
+    return Change("length", float(amount_at(place_up(Decimal(repr(best.within_reach))))))
+
+
+def _ask_for(nearest: Change) -> str:
+    if nearest.what == "excludes_zero_at":
+        return f"the true value must be {nearest.value:.3g} or farther from zero."
+    return f"ask for a length of {nearest.value:.3g} or more."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 
 from dpci_core.design import Calibration, CalibrationName, Definition, Design, Mechanism
 from dpci_core.design import Target as Estimand
@@ -13,7 +13,8 @@ from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast
 from dpci_core.half_widths import SharedSpectra
-from dpci_core.limits import BUDGET_PART, DELTA
+from dpci_core.limits import BUDGET_PART
+from dpci_core.planner.amounts import EXACT, delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
 from dpci_core.privacy import (
@@ -30,7 +31,6 @@ from dpci_core.privacy import (
 
 _START = Decimal("0.1")
 """Share of each matrix before the split is searched for."""
-_EXACT = Context(prec=200)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,13 +126,11 @@ def _delta(delta: Amount) -> float:
     """Delta as a float, 0 allowed."""
     if not isinstance(delta, bool) and delta in (0, "0"):
         return 0.0
-    exact = to_decimal(delta, name="delta")
-    check_amount(DELTA, delta=exact)
-    return to_float_down(exact)
+    return delta_in_range(delta)
 
 
 def _parts(total: Decimal) -> dict[str, Decimal]:
-    with localcontext(_EXACT):
+    with localcontext(EXACT):
         rest = total * _START
         return {"model": total - rest - rest, "hessian": rest, "covariance": rest}
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.errors import InfeasibleDesignError, check_positive
-from dpci_core.forecast import Forecast, forecast
+from dpci_core.forecast import N_DRAWS, Forecast, forecast
+from dpci_core.planner.amounts import SEARCH_DRAWS
+from dpci_core.planner.remedies import moments_near
 from dpci_core.planner.split import quick_split
 
 Array = npt.NDArray[np.float64]
@@ -78,13 +80,20 @@ class RegularizationChoice:
 class RegularizationAnswer:
     """The c of the shortest intervals, and of the shortest whose target moves little; None where no c tried does.
 
-    share: what `faithful` keeps the mean shift to, in half-widths.
+    share: what `faithful` keeps the mean shift to, in half-widths.  unpenalised: where `faithful` is None or useless,
+    the shortest with `Design.target` "unpenalised" within the same share, None where that cannot be had either.
     """
 
     shortest: RegularizationChoice
     faithful: RegularizationChoice | None
     curve: RegularizationCurve
     share: float
+    unpenalised: RegularizationChoice | None = None
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether `shortest` is the largest c that was tried, so that length alone has no best c."""
+        return self.shortest.regularization == float(self.curve.regularization[-1])
 
     @property
     def reason(self) -> str:
@@ -95,7 +104,11 @@ class RegularizationAnswer:
             other = f"That is also the shortest with the target within {self.share:g} half-widths."
         else:
             other = f"With the target within {self.share:g} half-widths, {self.faithful.sentence}"
-        return f"Shortest, {self.shortest.sentence} {other}"
+        end = " By length alone there is no best c: this is the largest that was tried." if self.is_at_end else ""
+        way_out = ""
+        if self.unpenalised is not None:
+            way_out = f' For the coefficients without penalty (target="unpenalised"), {self.unpenalised.sentence}'
+        return f"Shortest, {self.shortest.sentence}{end} {other}{way_out}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,28 +174,34 @@ def best_regularization(
         last = search.tried[max(search.tried)].error
         assert last is not None
         raise last
+    chosen = None if faithful is None else search.choice(faithful)
+    is_sought = design.target == "penalised" and (chosen is None or chosen.forecast.usefulness.is_useless)
     return RegularizationAnswer(
         shortest=search.choice(shortest),
-        faithful=None if faithful is None else search.choice(faithful),
+        faithful=chosen,
         curve=search.curve(),
         share=share,
+        unpenalised=search.way_out(share) if is_sought else None,
     )
 
 
 def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
-    """Moments by c; fits start from the last one."""
+    """Moments by c; a fit starts a Newton step away from the one at the nearest c."""
     if callable(X):
         if y is not None:
             raise ValueError("Expected no y with a function from c to moments.")
         return X  # type: ignore[no-any-return]
     if y is None:
         raise ValueError("Expected labels y with the records X, or a function from c to moments alone.")
-    labels, last = y, [None]
+    labels, known = y, list[Moments]()
 
     def fit(c: float) -> Moments:
-        found = fit_moments(X, labels, loss=design.loss, regularization=c, start=last[0])
-        last[0] = found.theta_hat  # type: ignore[call-overload]
-        return found
+        start = None
+        if known:
+            nearest = min(known, key=lambda found: abs(math.log(found.regularization / c)))
+            start = moments_near(nearest, c).theta_hat
+        known.append(fit_moments(X, labels, loss=design.loss, regularization=c, start=start))
+        return known[-1]
 
     return fit
 
@@ -190,21 +209,28 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
 class _Search:
     """The values of c tried so far."""
 
-    def __init__(self, source: Source, design: Design, n: int | None, split_each: bool) -> None:
-        self.source, self.design, self.n, self.split_each = source, design, n, split_each
+    def __init__(self, source: Source, design: Design, n: int | None, split_each: bool, n_draws: int = N_DRAWS) -> None:
+        self.source, self.design, self.n, self.split_each, self.n_draws = source, design, n, split_each, n_draws
         self.tried: dict[float, _Tried] = {}
-        self.unpenalised = source(UNPENALISED).theta_hat
+        self.fits: dict[float, Moments] = {}
+        self.unpenalised = self.fit(UNPENALISED).theta_hat
+
+    def fit(self, c: float) -> Moments:
+        """Moments at c, fitted once."""
+        if c not in self.fits:
+            self.fits[c] = self.source(c)
+        return self.fits[c]
 
     def try_out(self, c: float) -> None:
         if c in self.tried:
             return
-        moments, design = self.source(c), replace(self.design, regularization=c)
+        moments, design = self.fit(c), replace(self.design, regularization=c)
         found, error = None, None
         try:
             if self.split_each:
                 design, found = quick_split(moments, design=design, n_records=self.n)
             else:
-                found = forecast(moments, design=design, n_records=self.n)
+                found = forecast(moments, design=design, n_records=self.n, n_draws=self.n_draws)
         except InfeasibleDesignError as caught:
             error = caught
         around = moments.theta_hat if found is None else found.estimate
@@ -220,6 +246,22 @@ class _Search:
     def smallest(self) -> float | None:
         """The smallest c at which the design can run."""
         return min((c for c, t in self.tried.items() if t.found is not None), default=None)
+
+    def way_out(self, share: float) -> RegularizationChoice | None:
+        """The shortest within the share for the unpenalised target, among the c tried so far."""
+        other = replace(self.design, target="unpenalised")
+        few = _Search(self.fit, other, self.n, False, SEARCH_DRAWS)
+        for c, at in self.tried.items():
+            if at.found is not None:
+                few.try_out(c)
+        while (best := few.shortest(share)) is not None:
+            flat = few.choice(best).flat
+            sure = _Search(self.fit, other, self.n, self.split_each)
+            sure.try_out(best)
+            if sure.shortest(share) is not None:
+                return replace(sure.choice(best), flat=flat)
+            del few.tried[best]
+        return None
 
     def choice(self, c: float) -> RegularizationChoice:
         at = self.tried[c]

@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast, drawn_intervals, forecast_of
 from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import BUDGET_PART
+from dpci_core.planner.amounts import EXACT
 
 Array = npt.NDArray[np.float64]
 Parts = tuple[Decimal, Decimal, Decimal]
@@ -54,30 +55,38 @@ _SHARE_DIGITS = Decimal("0.0001")
 _SMALLEST_SHARE = 0.002
 _LARGEST_SHARE = 0.9
 _SMALLEST_PART = Decimal(repr(BUDGET_PART[0]))
-EXACT = Context(prec=200)
-"""Budgets add up exactly, whatever decimal context the caller has set."""
 
 _CENTRE = 0.06
-_RATIO = (1.06, 1.03)
+_RATIO = (1.03, 1.015)
 """The lattice of matrix shares, Hessian and covariance: the centre times powers of these."""
-_COARSE = (-58, -31, -12, 8, 24), (-72, -48, -24, 0, 24, 48)
+_COARSE = (-116, -62, -24, 16, 48), (-144, -96, -48, 0, 48, 96)
 """Where the search starts: 0.002 to 0.24 for the Hessian, 0.007 to 0.25 for the covariance."""
 _BASINS = {False: 3, True: 2}
 """Descents from different shares of the Hessian: more of it can turn noise-aware half-widths on, less may be best
 where they stay plain. Here and below the key says whether the search is the quick one."""
-_CORNER = (-58, -115)
+_CORNER = (-116, -230)
 """The smallest shares: the coefficients can need nearly everything."""
-_STEPS = ((8, 12), (4, 6), (2, 3))
+_STEPS = ((16, 24), (8, 12), (4, 6))
 """Steps of the descent on the lattice."""
-_NEAR = ((4, 6), (2, 3))
+_NEAR = ((8, 12), (4, 6))
 """The same after an anchor moved the surrogate."""
-_FINE = ((4, 6), (2, 2), (1, 1))
+_FINE = ((8, 12), (4, 4), (2, 2), (1, 1))
 """The same for full forecasts."""
+_ROWS = (-116, -88, -62, -40, -24, -10, 4, 18, 48)
+"""Shares of the Hessian at which the best share of the covariance is forecast in full, up to 21 features."""
+_ALONG = ((0, 24), (0, 12))
+"""Steps along such a row."""
+_HOPEFUL = 1.1
+"""Unless the surrogate has it longer than the best split by this factor: it errs by less."""
+_APART = (8, 24)
+"""Points at least so far apart may lie in different valleys."""
+_WORTH = 1.02
+"""A valley is finished if its score is at most so much above the best one's."""
 _ANCHORS = 6
-_EDGE = 0.003
+_EDGE = 0.006
 """So close to the coverage that starts to count, full forecasts have the last word also in the quick search."""
-_POLISH = {False: 20, True: 8}
-"""Full forecasts at the end, at most."""
+_POLISH = {False: (20, 14, 10), True: (8,)}
+"""Full forecasts at the end in each valley, at most."""
 _MANY = 21
 _DRAWS = {False: (16, 16), True: (8, 8)}
 """Draws of the surrogate, and draws behind a factor; the key says whether there are more than 20 features. The mean
@@ -125,7 +134,9 @@ class SplitSearch:
         self.is_quick = is_quick
         self.moments, self.design, self.n, self.held = moments, design, n, held
         self.spectra = SharedSpectra(moments.hessian) if spectra is None else spectra
-        self.few = _DRAWS[len(moments.hessian) > _MANY]
+        self.is_large = len(moments.hessian) > _MANY
+        self.few = _DRAWS[self.is_large]
+        self.is_mixed = False
         self.found: dict[Parts, Forecast] = {}
         self._drawn: dict[Parts, _Drawn | None] = {}
         self._anchors: list[_Anchor] = []
@@ -141,8 +152,32 @@ class SplitSearch:
             if not self._confirm_at(self._descend(self._best(self._points), _NEAR)):
                 break
         if self.found and (not self.is_quick or self._is_at_the_edge()):
-            self._polish()
-            self._confirm_at(self._best(self._points))
+            self._finish()
+
+    def _finish(self) -> None:
+        """Full forecasts around the best point of each valley; where they are cheap, a look along the Hessian's share
+        first, if coverage decides or some half-widths are plain and others noise-aware: then narrow valleys lie apart
+        that few draws do not tell from each other."""
+        if not self.is_quick and not self.is_large and (self.is_mixed or self._is_at_the_edge()):
+            limit = self._score_at(self._valleys()[0]) * _HOPEFUL
+            for i in _ROWS:
+                here = self._descend(self._best((i, j) for j in _COARSE[1]), _ALONG)
+                if self._score_at(here) <= limit:
+                    self._confirm_at(here)
+        for start, left in zip(self._valleys(), _POLISH[self.is_quick], strict=False):
+            self._polish(start, left)
+        self._confirm_at(self._best(self._points))
+
+    def _valleys(self) -> list[Point]:
+        """Points forecast in full, the best first, each apart from the better ones and nearly as good as the best."""
+        known = [point for point in self._points if self.parts(*_shares_at(point)) in self.found]
+        apart: list[Point] = []
+        for point in sorted(known, key=lambda point: (self._score_at(point), -point[1])):
+            if apart and self._score_at(point) > self._score_at(apart[0]) * _WORTH:
+                break
+            if all(abs(point[0] - i) >= _APART[0] or abs(point[1] - j) >= _APART[1] for i, j in apart):
+                apart.append(point)
+        return apart
 
     def _is_at_the_edge(self) -> bool:
         """Whether the coverage of a coefficient decides, which is what a surrogate knows least about."""
@@ -187,6 +222,7 @@ class SplitSearch:
         except InfeasibleDesignError:
             self._drawn[parts] = None
             return False
+        self.is_mixed |= self.design.switches.noise_aware and not bool(drawn.is_noise_aware.all())
         full = self.found[parts] = forecast_of(drawn, self.moments, design=design)
         few = self._draw(parts)
         assert few is not None
@@ -276,19 +312,18 @@ class SplitSearch:
     def _is_better(self, point: Point, other: Point) -> bool:
         return self._score_at(point) < self._score_at(other) * (1.0 - _EQUAL)
 
-    def _polish(self) -> None:
-        """Full forecasts around the best point, the diagonals as well: along the edge where the coverage of a
-        coefficient starts to count, no step along one axis helps."""
-        left = _POLISH[self.is_quick]
+    def _polish(self, here: Point, left: int) -> None:
+        """Full forecasts around a point, the diagonals as well: along the edge where the coverage of a coefficient
+        starts to count, no step along one axis helps."""
         for i, j in _FINE:
             moved = True
             while moved:
-                here = self._best(point for point in self._points if self.parts(*_shares_at(point)) in self.found)
                 for point in _moved(here, ((0, -j), (0, j), (i, 0), (-i, 0), (i, -j), (-i, j), (i, j), (-i, -j))):
                     left -= self._confirm_at(point)
                     moved = self._is_better(point, here)
                     if moved or left <= 0:
                         break
+                here = point if moved else here
                 if left <= 0:
                     return
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments
-from dpci_core.errors import InfeasibleDesignError
-from dpci_core.forecast import Forecast, forecast
+from dpci_core.errors import Change, ChangeName, InfeasibleDesignError
+from dpci_core.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.half_widths import SharedSpectra
-from dpci_core.planner.search import EXACT, PARTS, Parts, SplitSearch
+from dpci_core.limits import REGULARIZATION
+from dpci_core.perturbation import model_noise
+from dpci_core.planner.amounts import (
+    EXACT,
+    LARGEST_TOTAL,
+    MOST_RECORDS,
+    delta_in_range,
+    guarantee_at,
+    smallest_amount,
+    with_total,
+)
+from dpci_core.planner.search import PARTS, Parts, SplitSearch
 from dpci_core.privacy import Amount, Budget, to_decimal
 
 Shares = tuple[float, float, float]
@@ -29,11 +41,17 @@ class SplitAnswer:
     asked: Forecast
     flat: dict[str, tuple[float, float]]
     n_tried: int
+    delta: float = HEADLINE_DELTA
 
     @property
     def shares(self) -> Shares:
         """The best shares of the total (model, hessian, covariance)."""
         return shares_of(self.design.budget)
+
+    @property
+    def epsilon_delta(self) -> tuple[float, float]:
+        """The guarantee as (epsilon, delta), at the delta asked for."""
+        return guarantee_at(self.design, self.delta)
 
     @property
     def gain(self) -> float:
@@ -64,6 +82,7 @@ def best_split(
     design: Design,
     n_records: int | None = None,
     locked: Mapping[str, Amount] | None = None,
+    delta: Amount = HEADLINE_DELTA,
 ) -> SplitAnswer:
     """Return the split of `design.budget.total` with the shortest mean interval, by forecast.
 
@@ -73,24 +92,29 @@ def best_split(
     unless a lock asks for another amount than the design's.
 
     Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
+             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
     Privacy: the total does not move, so neither does the guarantee; see the package docstring for what it may steer.
-    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible.
+    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible,
+             with the smallest total, n and c at which one is.
     """
     check_design(design)
-    held = _locks(design, locked or {})
+    stated_at = delta_in_range(delta)
+    held = _locks(locked or {})
     search = SplitSearch(moments, design, n_records, held)
+    _check_locks(search)
     answer = _searched(search, start=_start(search))
     if answer is None:
-        raise InfeasibleDesignError(
-            f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.",
-            "Raise the total budget, the number of records or c.",
+        raise _no_split(
+            f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.", search
         )
     best, found = answer
     try:
         asked = search.found.get(design.budget.parts) or forecast(moments, design=design, n_records=n_records)
     except InfeasibleDesignError:
         asked = found
-    return SplitAnswer(design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=search.n_tried)
+    return SplitAnswer(
+        design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=search.n_tried, delta=stated_at
+    )
 
 
 def quick_split(
@@ -130,17 +154,76 @@ def _searched(search: SplitSearch, *, start: Parts | None) -> tuple[Design, Fore
     return search.best()
 
 
-def _locks(design: Design, locked: Mapping[str, Amount]) -> dict[str, Decimal]:
+def _locks(locked: Mapping[str, Amount]) -> dict[str, Decimal]:
     """Locked amounts, exactly."""
-    total, held = design.budget.total, {}
+    held = {}
     for name, amount in locked.items():
         if name not in PARTS:
             raise ValueError(f"Expected locked part {name!r} to be one of {', '.join(PARTS)}.")
         held[name] = to_decimal(amount, name=f"locked {name}")
-    with localcontext(EXACT):
-        left = total - sum(held.values())
-    if left < 0 or (left == 0) != (len(held) == len(PARTS)):
-        raise InfeasibleDesignError(
-            f"The locked parts take {total - left} of the total {total}.", "Unlock a part or raise the total."
-        )
     return held
+
+
+def _check_locks(search: SplitSearch) -> None:
+    """Raise unless the locks leave something to the other parts, or are the total."""
+    total, left = search.design.budget.total, search.left
+    if left >= 0 and (left == 0) == (len(search.held) == len(PARTS)):
+        return
+    with localcontext(EXACT):
+        taken = total - left
+    message = f"The locked parts take {taken} of the total {total}."
+    if len(search.held) == len(PARTS):
+        raise InfeasibleDesignError(message, f"The total must be {taken}.", (Change("total", taken),))
+    raise _no_split(message, search)
+
+
+def _no_split(message: str, search: SplitSearch) -> InfeasibleDesignError:
+    """The refusal with the smallest total, n and c at which some split of the search can run."""
+    design, n = search.design, search.moments.n_records if search.n is None else search.n
+
+    def runs_at(what: ChangeName) -> Callable[[Decimal], bool]:
+        def runs(value: Decimal) -> bool:
+            if what == "n_records":
+                return _can_run(search, design, math.ceil(value))
+            changed = with_total(design, value) if what == "total" else replace(design, regularization=float(value))
+            return _can_run(search, changed, n)
+
+        return runs
+
+    changes: list[Change] = []
+    ranges: tuple[tuple[ChangeName, Decimal, Decimal], ...] = (
+        ("total", design.budget.total, LARGEST_TOTAL),
+        ("n_records", Decimal(n), Decimal(MOST_RECORDS)),
+        ("regularization", Decimal(repr(design.regularization)), Decimal(repr(REGULARIZATION[1]))),
+    )
+    for what, start, largest in ranges:
+        found = smallest_amount(runs_at(what), start=start, largest=largest)
+        if found is not None:
+            changes.append(Change(what, _in_type(what, found)))
+    ways = [_WAYS[change.what].format(change.value) for change in changes]
+    said = [*(["unlock a part"] if search.held else []), *(f"choose {way}" for way in ways)]
+    say = " or ".join(said) or "no single change of the total, n or c helps"
+    say = f"{say[0].upper()}{say[1:]}."
+    return InfeasibleDesignError(message, say, tuple(changes))
+
+
+_WAYS = {"total": "a total of {}", "n_records": "{:,} records", "regularization": "c = {:g}"}
+
+
+def _in_type(what: ChangeName, found: Decimal) -> Decimal | int | float:
+    if what == "n_records":
+        return math.ceil(found)
+    return Decimal(f"{found.normalize():f}") if what == "total" else float(found)
+
+
+def _can_run(search: SplitSearch, design: Design, n: int) -> bool:
+    """Whether a split of this total that the search reaches can run: one that leaves the matrices least."""
+    other = SplitSearch(search.moments, design, n, search.held, search.spectra)
+    parts = other.parts(0.0, 0.0)
+    if parts is None:
+        return False
+    try:
+        model_noise(other.design_of(parts), n)
+    except InfeasibleDesignError:
+        return False
+    return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,13 @@ from scipy.special import gammainccinv
 
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Fit, gradient_rounding, solve_surely
-from dpci_core.errors import InfeasibleDesignError
+from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.half_widths import private_half_widths
 from dpci_core.intervals import Usefulness, judge_usefulness
+from dpci_core.limits import REGULARIZATION
 from dpci_core.losses import Loss
 from dpci_core.perturbation import ModelNoise, model_noise, perturb_objective, perturb_output
+from dpci_core.planner.amounts import smallest_amount
 from dpci_core.privacy import to_float_down
 from dpci_core.private_moments import covariance_noise, release_moments
 from dpci_core.randomness import SystemSource, check_system_source
@@ -88,14 +91,22 @@ def _longest_tilt(noise: ModelNoise, dim: int) -> float:
 
 def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:
     """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
-    two_c = 2.0 * design.regularization
-    condition = (design.loss.max_curvature + two_c) / two_c
-    error = gradient_rounding(n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm)
-    if error > TAU / 2.0:
+
+    def is_certain(c: float | Decimal) -> bool:
+        two_c = 2.0 * float(c)
+        condition = (design.loss.max_curvature + two_c) / two_c
+        return gradient_rounding(n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm) <= TAU / 2.0
+
+    if not is_certain(design.regularization):
+        start, largest = (Decimal(repr(c)) for c in (design.regularization, REGULARIZATION[1]))
+        c = smallest_amount(is_certain, start=start, largest=largest)
+        # A larger c may also shorten the tilt, so that a little less could do.
+        changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
         raise InfeasibleDesignError(
             f"With regularization={design.regularization!r}, n_records={n_records} and {dim} coefficients the fit "
             f"cannot be certified to {TAU:.0e} in floating-point numbers.",
             "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger h.",
+            changes,
         )
 
 
