@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, controls, declare, pins, state, text, upload
+from ui import charts, compute, controls, declare, live, pins, state, text, upload
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -379,20 +379,38 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
 
 
-def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame) -> None:
-    """A chart with its sentence, its table and the table's download."""
+def show(
+    key: str,
+    figure: go.Figure,
+    sentence: str,
+    table: pd.DataFrame,
+    *,
+    film: live.Film | None = None,
+    slider: str = "",
+    here: int = 0,
+) -> None:
+    """A chart with its sentence, its table and the table's download.
+
+    film: frames that cover the chart while the slider with this key is dragged away from `here`.
+    """
     # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         figure.update_layout(font_color=colour, legend_font_color=colour)
         figure.update_xaxes(tickfont_color=colour, title_font_color=colour)
         figure.update_yaxes(tickfont_color=colour, title_font_color=colour)
         figure.update_annotations(font_color=colour)
-    st.plotly_chart(
-        figure,
-        key=f"chart_{key}",
-        config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
-        alt=sentence,
-    )
+    with live.covering(key, film, slider=slider, here=here):
+        st.plotly_chart(
+            figure,
+            key=f"chart_{key}",
+            config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
+            alt=sentence,
+        )
+    with live.waits(key):
+        _words_and_numbers(key, sentence, table)
+
+
+def _words_and_numbers(key: str, sentence: str, table: pd.DataFrame) -> None:
     st.markdown(sentence)
     with st.expander("The numbers as a table"):
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")

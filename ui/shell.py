@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from ui import explore, home, plan, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
+from ui import explore, home, learn, plan, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
@@ -25,6 +25,7 @@ st.html("<style>.stMainBlockContainer {padding-top: 4rem; padding-bottom: 3rem}<
 st.navigation(
     [
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
+        st.Page(ROOT / "pages" / "learn.py", title="Learn", url_path="learn"),
         st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore"),
         st.Page(ROOT / "pages" / "plan.py", title="Plan", url_path="plan"),
         st.Page(ROOT / "pages" / "validate.py", title="Validate", url_path="validate"),

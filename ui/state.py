@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -118,8 +119,11 @@ def update(**changes: Any) -> None:
     put(replace(settings(), **changes))
 
 
-def mirror_to_link() -> None:
-    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there."""
+def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
+    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there.
+
+    extra: what a page adds, as the screen of Learn.
+    """
     now = settings()
     if now.dataset == "upload":
         now = replace(now, dataset="census", names=())
@@ -127,6 +131,7 @@ def mirror_to_link() -> None:
     for name in _JOBS:  # a reload finds them again; cells are never of an uploaded file
         if (job := st.session_state.get(name)) and (name == "cells_job" or settings().dataset != "upload"):
             query[name] = job
+    query |= extra or {}
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
 
