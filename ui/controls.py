@@ -14,7 +14,7 @@ from decimal import Decimal
 import streamlit as st
 
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from ui import state, text
+from ui import live, state, text
 from ui.budget import PARTS, Split, from_shares
 from ui.settings import LIMITS, Currency, Settings
 
@@ -32,11 +32,16 @@ def link_problem() -> None:
         st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
 
 
+def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
+    """A value within the grid's ends, and the positions of its slider: the grid and the value itself."""
+    value = min(max(value, grid[0]), grid[-1])
+    return value, sorted({*grid, value})
+
+
 def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, note: str, help: str) -> None:
     """A logarithmic slider and a number field for one value, with the sentence that moves with it."""
     low, high = grid[0], grid[-1]
-    value = min(max(value, low), high)
-    options = sorted({*grid, value})
+    value, options = positions(value, grid)
     st.session_state[f"{key}_slider"] = value
     st.session_state[f"{key}_number"] = value
     st.markdown(f"**{label}**", help=help or None)
@@ -63,7 +68,8 @@ def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply
         args=(f"{key}_number", key, apply),
         label_visibility="collapsed",
     )
-    _footnote(key, note)
+    with live.waits(f"{key}_note"):
+        _footnote(key, note)
 
 
 def _take(widget_key: str, key: str, apply: Apply) -> None:
@@ -99,30 +105,47 @@ def _log_grid(name: str, mantissas: tuple[float, ...] = _COARSE, *, whole: bool 
     return [round(v) for v in inside] if whole else [float(v) for v in inside]
 
 
+def total_value(settings: Settings) -> float:
+    """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the others."""
+    return float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+
+
+def total_grid(settings: Settings) -> list[Number]:
+    """Round totals over the range of the control."""
+    return _log_grid(settings.currency, _FINE)
+
+
 def total_control(settings: Settings) -> None:
     """The total budget in its currency."""
-    if settings.currency == "approx":
-        value, symbol = float(settings.epsilon), "ε"
-    else:
-        value, symbol = to_float_down(settings.split.total), "ε" if settings.currency == "pure" else "ρ"
     paired(
         "total",
-        f"Total budget {symbol}",
-        value,
-        _log_grid(settings.currency, _FINE),
+        f"Total budget {total_symbol(settings)}",
+        total_value(settings),
+        total_grid(settings),
         _set_total,
         note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
         help=text.PRIVACY_UNIT,
     )
 
 
-def _set_total(value: Number) -> None:
-    now = state.settings()
+def total_symbol(settings: Settings) -> str:
+    """What the total is called."""
+    return "ρ" if settings.currency == "zcdp" else "ε"
+
+
+def at_total(now: Settings, value: Number) -> Settings:
+    """The settings with another total; locked parts keep their amounts.
+
+    Raises:  ValueError in words where the locked amounts leave nothing for the others.
+    """
     if now.currency == "approx":
         target = now.with_epsilon(float(value))
-        state.put(replace(target, split=now.split.with_total(target.split.total)))
-    else:
-        state.put(replace(now, split=now.split.with_total(Decimal(repr(value)))))
+        return replace(target, split=now.split.with_total(target.split.total))
+    return replace(now, split=now.split.with_total(Decimal(repr(value))))
+
+
+def _set_total(value: Number) -> None:
+    state.put(at_total(state.settings(), value))
 
 
 def currency_control(settings: Settings) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, controls, declare, live, pins, state, text, upload
+from ui import charts, compute, controls, declare, live, live_intervals, pins, state, text, upload
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -53,8 +53,9 @@ def page() -> None:
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
         st.error(str(problem))
         return
-    _warnings(view)
-    _headline(view)
+    with live.waits("headline"):
+        _warnings(view)
+        _headline(view)
     _charts(view, len(feature_names()))
     pins.panel(view)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
@@ -154,10 +155,11 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     st.subheader("Privacy budget")
     controls.currency_control(settings)
     controls.total_control(settings)
-    with st.expander("Split of the budget", expanded=True):
-        controls.split_controls(settings)
-    with st.expander("How the numbers convert"):
-        st.markdown(text.conversion_details(settings))
+    with live.waits("split"):
+        with st.expander("Split of the budget", expanded=True):
+            controls.split_controls(settings)
+        with st.expander("How the numbers convert"):
+            st.markdown(text.conversion_details(settings))
     st.subheader("Study")
     kept = state.upload()
     controls.n_control(
@@ -264,8 +266,9 @@ def _charts(view: compute.View, max_features: int) -> None:
     caption = text.assumptions(settings, view.records)
     meta = {"settings": settings.to_query(), "total": float(settings.split.total), "n": settings.n, "c": settings.c}
     _interval_chart(view, caption, meta)
-    _sweep_chart(view, caption, meta, max_features)
-    _coverage_chart(view, caption, meta)
+    with live.waits("others"):
+        _sweep_chart(view, caption, meta, max_features)
+        _coverage_chart(view, caption, meta)
 
 
 def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
@@ -280,7 +283,8 @@ def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     figure = charts.interval_chart(
         rows, caption=caption, meta={**meta, "units": units}, source=view.records.source, odds=units == "odds"
     )
-    show("intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows))
+    reel = live_intervals.total_reel(view, units, rows)
+    show("intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)
 
 
 def _units_control(view: compute.View) -> str:
@@ -385,21 +389,16 @@ def show(
     sentence: str,
     table: pd.DataFrame,
     *,
-    film: live.Film | None = None,
-    slider: str = "",
-    here: int = 0,
+    reel: live.Reel | None = None,
 ) -> None:
-    """A chart with its sentence, its table and the table's download.
-
-    film: frames that cover the chart while the slider with this key is dragged away from `here`.
-    """
+    """A chart with its sentence, its table and the table's download; a reel covers it while its slider is dragged."""
     # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         figure.update_layout(font_color=colour, legend_font_color=colour)
         figure.update_xaxes(tickfont_color=colour, title_font_color=colour)
         figure.update_yaxes(tickfont_color=colour, title_font_color=colour)
         figure.update_annotations(font_color=colour)
-    with live.covering(key, film, slider=slider, here=here):
+    with live.covering(key, reel):
         st.plotly_chart(
             figure,
             key=f"chart_{key}",

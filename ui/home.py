@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ui import charts, compute, controls, state, text
+from ui import charts, compute, controls, live, live_intervals, state, text
 from ui.explore import show
 from ui.settings import Settings
 
@@ -32,7 +32,8 @@ def page() -> None:
             )
     view = compute.compute(demo, compute.Source(compute.PUBLIC))
     with left:
-        _summary(view)
+        with live.waits("summary"):
+            _summary(view)
         st.page_link("../pages/explore.py", label="**Explore everything →** data, model, split, n, c …")
     with right:
         rows = compute.interval_rows(view, "scaled")
@@ -40,7 +41,8 @@ def page() -> None:
             caption = text.assumptions(demo, view.records)
             meta: charts.Meta = {"total": float(demo.split.total)}
             figure = charts.interval_chart(rows, caption=caption, meta=meta, source=view.records.source, odds=False)
-            show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows))
+            reel = live_intervals.total_reel(view, "scaled", rows)
+            show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)
         else:
             st.info("At this budget the noise drowns the data: give more budget, or explore a larger table.")
     state.mirror_to_link()

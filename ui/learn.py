@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, controls, explore, learn_teach, state
+from ui import charts, controls, explore, learn_teach, live, state
 from ui.learn_model import Screen
 from ui.learn_numbers import Numbers
 from ui.learn_screens_more import SCREENS, find
@@ -147,7 +147,7 @@ def _screen(screen: Screen) -> None:
     st.header(screen.title)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown(screen.text)
+        st.markdown(screen.text.replace(" %", "\u00a0%"))
         is_open = _question(screen)
         if is_open:
             _control(screen)
@@ -219,18 +219,16 @@ def _picture(screen: Screen) -> None:
     figure = drawn(screen, numbers)
     if st.session_state.get(_LARGE):
         figure.update_layout(font_size=_LARGE_FONT, legend_font_size=_LARGE_FONT)
-    film = None
-    if screen.film is not None:
-        film = state.memo().get(("film", screen.key), lambda: screen.film and screen.film(screen.control))
-    explore.show(
-        f"learn_{screen.key}",
-        figure,
-        screen.sentence(numbers),
-        numbers.table,
-        film=film,
-        slider=slider_key(screen),
-        here=screen.control.values.index(value),
-    )
+    explore.show(f"learn_{screen.key}", figure, screen.sentence(numbers), numbers.table, reel=_reel(screen, value))
+
+
+def _reel(screen: Screen, value: float) -> live.Reel | None:
+    """The picture at every position of the slider, where the screen has such a film; made once per session."""
+    make = screen.film
+    if make is None:
+        return None
+    film = state.memo().get(("film", screen.key), lambda: make(screen.control))
+    return live.Reel(film, slider_key(screen), screen.control.values.index(value))
 
 
 def drawn(screen: Screen, numbers: Numbers) -> go.Figure:

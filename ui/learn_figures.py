@@ -26,8 +26,23 @@ def _axes(fig: go.Figure, x: str, y: str = "", *, x_log: bool = False, y_log: bo
     fig.update_xaxes(title={"text": x, "standoff": 4}, type=kinds[x_log], gridcolor=GRID, zeroline=False)
     fig.update_yaxes(title={"text": y}, type=kinds[y_log], gridcolor=GRID, zeroline=False, automargin=True)
     if x_log:
-        fig.update_xaxes(dtick=1)
+        fig.update_xaxes(**_round_ticks(fig, "x"))
+    if y_log:
+        fig.update_yaxes(**_round_ticks(fig, "y"))
     return fig
+
+
+_STEPS = {False: (1.0, 2.0, 5.0), True: (1.0,)}
+
+
+def _round_ticks(fig: go.Figure, axis: str) -> dict[str, object]:
+    """Ticks at 1, 2 and 5, or at powers of ten where there are many: Plotly's own abbreviate to single digits."""
+    values = np.concatenate([np.asarray(trace[axis], dtype=np.float64) for trace in fig.data])
+    low, high = (float(np.log10(end)) for end in (values[values > 0].min(), values.max()))
+    steps = _STEPS[high - low > 2.5]
+    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
+    shown = [step * 10.0**power for power in powers for step in steps]
+    return {"tickvals": shown, "ticktext": [number(v) if v < 1e4 else f"{v:,.0f}" for v in shown], "dtick": None}
 
 
 def _upright(fig: go.Figure, x: float, text: str, dash: str = "dot") -> None:
@@ -144,13 +159,11 @@ def neighbours(numbers: Numbers) -> go.Figure:
     fig = go.Figure()
     x, y = (numbers.table[c] for c in ("person replaced", "coefficients move by"))
     fig.add_scatter(x=x, y=y, mode="markers", marker={"color": PRIVATE, "size": 9}, name="one person replaced")
-    bound = numbers.facts["bound"]
-    fig.add_hline(
-        y=bound, line={"color": OTHER, "width": 2.5, "dash": "dash"}, annotation_text="nobody can move them further"
-    )
+    limit, dress = [numbers.facts["bound"]] * 2, {"color": OTHER, "width": 2.5, "dash": "dash"}
+    fig.add_scatter(x=[0, len(x) + 1], y=limit, mode="lines", line=dress, name="nobody can move them further")
     _axes(fig, "person", "how far the coefficients move", y_log=True)
-    floor = float(min(y[y > 0].min(), bound))
-    return fig.update_yaxes(range=[np.log10(floor) - 0.2, np.log10(bound) + 0.4], dtick=1)
+    reach = [np.log10(y[y > 0].min()) - 0.2, np.log10(limit[0]) + 0.2]
+    return fig.update_yaxes(range=reach)
 
 
 def odds(numbers: Numbers) -> go.Figure:
@@ -213,7 +226,8 @@ def lines(
         if at:
             fig.add_vline(x=numbers.value, line={"color": QUIET, "width": 2, "dash": "dot"})
             where = float(np.log10(numbers.value)) if x_log else numbers.value
-            fig.add_annotation(text="you are here", x=where, y=1, yref="paper", yanchor="bottom", showarrow=False)
+            end = "right" if numbers.value > float(x.median()) else "left"
+            fig.add_annotation(text="you are here", x=where, y=0.97, yref="paper", xanchor=end, showarrow=False)
         return _axes(fig, x_title, y_title, x_log=x_log, y_log=y_log)
 
     return make

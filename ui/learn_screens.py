@@ -228,6 +228,7 @@ ODDS = Screen(
     figure=figures.odds,
     sentence=_odds,
     assumptions="A formula, no data: pure ε, two possible records of one person, the attacker knows all the others",
+    legend_rows=2,
     mechanism=(
         "With prior q for one of two records, the posterior after any output is at most qe^ε/(1 − q + qe^ε), by Bayes' "
         "rule and the definition: no output is more than e^ε times as likely under one neighbour as under the other."

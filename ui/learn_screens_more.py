@@ -374,8 +374,8 @@ SHARP = Screen(
 def _peeking(found: Numbers) -> str:
     return (
         f"{numbers.N_CANDIDATES} records that one person may have had lead to {found.facts['different']:.0f} "
-        f"different budgets, from {found.facts['low']:g} to {found.facts['high']:g}. Whoever knows everybody else can compute this list, and "
-        "the announced budget then rules records out, with certainty."
+        f"different budgets, from {found.facts['low']:g} to {found.facts['high']:g}. Whoever knows "
+        "everybody else can compute this list, and the announced budget then rules records out, with certainty."
     )
 
 

@@ -128,8 +128,8 @@ def _level() -> str:
     hits = int(numbers.promise(0.8).facts["hits"])
     return (
         f"Here {hits} hold the truth. The count is binomial with mean 80 and standard deviation "
-        "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is measured with thousands of studies, not a "
-        "hundred: the page Validate does that, with its Monte Carlo error."
+        "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is measured with "
+        "thousands of studies, not a hundred: the page Validate does that, with its Monte Carlo error."
     )
 
 

@@ -126,15 +126,10 @@ export default function (component) {
     timer = setTimeout(hide, PATIENCE)
     show(position)
   }
-  // The typed number beside the slider holds the same value and cannot follow: it hides meanwhile.
-  const twin = document.querySelector(`.st-key-${data.slider.replace(/_slider$/, "_number")}`)
-  if (twin) twin.setAttribute("data-dpci-twin", "")
-
   hide()
   const watcher = new MutationObserver(follow)
-  watcher.observe(document.body, {
-    subtree: true, attributes: true, attributeFilter: ["value"], childList: false,
-  })
+  // The slider may be drawn anew at any time, so the page is watched, for this one attribute only.
+  watcher.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["value"] })
   const stop = () => {
     watcher.disconnect()
     clearTimeout(timer)

@@ -28,8 +28,9 @@ _PAGE_CSS = """<style>
 [class*="st-key-live_over_"] { position: absolute !important; inset: 0; z-index: 5; visibility: hidden;
                                pointer-events: none; }
 [data-dpci-live] [class*="st-key-waits_"] { opacity: 0.06; }
-[data-dpci-live] [data-dpci-twin] { visibility: hidden; }
+[data-dpci-live="SLIDER_slider"] .st-key-SLIDER_number { visibility: hidden; }
 </style>"""
+"""The typed number beside a slider holds the same value and cannot follow: it hides meanwhile."""
 _NUMBERS_SENT = 60_000
 """More than this and the frames stay at home: the chart then moves when the slider is let go."""
 
@@ -96,14 +97,23 @@ def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
     return [[float(f"{x:.5g}") for x in item] for item in items]
 
 
+@dataclass(frozen=True)
+class Reel:
+    """A film, the key of the slider that it follows, and the position of the slider that the page stands on."""
+
+    film: Film
+    slider: str
+    here: int
+
+
 @contextmanager
-def covering(key: str, film: Film | None, *, slider: str, here: int) -> Iterator[None]:
-    """Around a chart: cover it with the film while the slider with this key is away from `here`."""
+def covering(key: str, reel: Reel | None) -> Iterator[None]:
+    """Around a chart: cover it with the film while the slider is away from where the page stands."""
     with st.container(key=f"live_box_{key}"):
         yield
-        if film is not None and _size(film) <= _NUMBERS_SENT:
-            st.html(_PAGE_CSS)
-            _component(data=film.to_data(slider, here), key=f"live_over_{key}")
+        if reel is not None and _size(reel.film) <= _NUMBERS_SENT:
+            st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
+            _component(data=reel.film.to_data(reel.slider, reel.here), key=f"live_over_{key}")
 
 
 def _size(film: Film) -> int:
