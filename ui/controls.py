@@ -92,7 +92,12 @@ def _footnote(key: str, note: str) -> None:
         st.caption(note)
 
 
-_FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
+def _hint(words: str) -> str:
+    """Words that only explain: empty where explanations are switched off."""
+    return words if state.is_help_on() else ""
+
+
+FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
 _COARSE = (1, 1.25, 1.6, 2, 2.5, 3, 4, 5, 6, 8)
 
 
@@ -112,7 +117,7 @@ def total_value(settings: Settings) -> float:
 
 def total_grid(settings: Settings) -> list[Number]:
     """Round totals over the range of the control."""
-    return _log_grid(settings.currency, _FINE)
+    return _log_grid(settings.currency, FINE)
 
 
 def total_control(settings: Settings) -> None:
@@ -247,7 +252,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
         on_change=lambda: _move(index, lambda s: s.toggled(index)),
         help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
     )
-    _footnote(name, text.PART_SENTENCES[name])
+    _footnote(name, _hint(text.PART_SENTENCES[name]))
 
 
 def _move(index: int, change: Callable[[Split], Split]) -> None:
@@ -262,7 +267,7 @@ def n_control(settings: Settings, n_table: int) -> None:
         settings.n,
         _log_grid("n", whole=True),
         lambda v: state.update(n=int(v)),
-        note=text.n_sentence(settings, n_table),
+        note=text.n_sentence(settings, n_table, with_help=state.is_help_on()),
         help="A free number: the shape of the data comes from the table, its size from here.",
     )
 
@@ -276,7 +281,7 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         chosen,
         list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
         lambda v: state.update(d=min(int(v), len(names)), names=()),
-        note=text.d_sentence(settings, chosen + 1),
+        note=_hint(text.d_sentence(settings, chosen + 1)),
         help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
     )
     st.session_state["names"] = [n for n in settings.names if n in names]
@@ -307,7 +312,7 @@ def model_controls(settings: Settings) -> None:
             settings.h,
             _log_grid("h"),
             lambda v: state.update(h=float(v)),
-            note=text.h_sentence(settings),
+            note=_hint(text.h_sentence(settings)),
             help="The hinge loss has a kink; differential privacy needs it rounded.",
         )
     levels: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]

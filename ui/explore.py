@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, controls, declare, live, live_intervals, pins, state, text, upload
+from ui import charts, compute, controls, declare, deployments, hints, live, live_intervals, pins, state, text, upload
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -158,8 +158,8 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     with live.waits("split"):
         with st.expander("Split of the budget", expanded=True):
             controls.split_controls(settings)
-        with st.expander("How the numbers convert"):
-            st.markdown(text.conversion_details(settings))
+        hints.expander("How the numbers convert", text.conversion_details(settings))
+        deployments.panel(settings)
     st.subheader("Study")
     kept = state.upload()
     controls.n_control(
@@ -274,8 +274,7 @@ def _charts(view: compute.View, max_features: int) -> None:
 def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
     st.subheader("Each coefficient's interval")
     units = _units_control(view)
-    with st.expander("How to read this chart"):
-        st.markdown(text.HOW_TO_READ)
+    hints.expander("How to read this chart", text.HOW_TO_READ)
     rows = compute.interval_rows(view, units)
     if not rows:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
@@ -370,8 +369,7 @@ def current_value(settings: Settings, name: str) -> float:
 
 def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
     st.subheader("Coverage: how often the interval contains the coefficient")
-    with st.expander("What coverage means"):
-        st.markdown(text.HOW_COVERAGE)
+    hints.expander("What coverage means", text.HOW_COVERAGE)
     rows = [
         (o.combination, view.records.feature_names, o.forecast.coverage) for o in view.drawn if o.forecast is not None
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ui import charts, compute, controls, live, live_intervals, state, text
+from ui import charts, compute, controls, deployments, hints, live, live_intervals, state, text
 from ui.explore import show
 from ui.settings import Settings
 
@@ -24,12 +24,14 @@ def page() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         controls.total_control(demo)
-        with st.expander("What is a privacy budget?"):
-            st.markdown(
-                "A number, ε, that limits what any single record can change. Near 0 the published result would look "
-                "almost the same whatever one person's record said; at 1, an even guess about a record can become at "
-                "most 73 % sure; at 10, nearly certain. The budget covers everything that is published."
-            )
+        hints.expander(
+            "What is a privacy budget?",
+            "A number, ε, that limits what any single record can change. Near 0 the published result would look "
+            "almost the same whatever one person's record said; at 1, an even guess about a record can become at "
+            "most 73 % sure; at 10, nearly certain. The budget covers everything that is published.",
+        )
+        with live.waits("others_chose"):
+            deployments.panel(demo)
     view = compute.compute(demo, compute.Source(compute.PUBLIC))
     with left:
         with live.waits("summary"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ui import learn_figures as figures
 from ui import learn_numbers as numbers
+from ui.controls import FINE
 from ui.learn_model import Choice, Control, Question, Screen
 from ui.learn_numbers import Numbers
 from ui.text import number, percent
@@ -13,7 +14,9 @@ _STUDIES = (
     f"simulated census, logistic regression on age and education, c = {numbers.REPLAY_C:g}"
 )
 _OUTPUT = "output perturbation, pure ε, half of it for the coefficients, published once"
-EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+EPSILONS = (*sorted(float(f"{m}e{e}") for m in FINE for e in (-1, 0)), 10.0)
+LEVELS = (*(round(0.5 + 0.01 * step, 2) for step in range(50)), 0.995, 0.999)
+"""Fine enough for a picture that follows the pointer smoothly."""
 
 
 def budget(start: float = 1.0, lowest: float = 0.1) -> Control:
@@ -47,7 +50,7 @@ PROMISE = Screen(
     ),
     control=Control(
         label="Confidence level",
-        values=(0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999),
+        values=LEVELS,
         start=0.95,
         show=lambda value: f"{100 * value:g} %",
         low_end="shorter, misses more",

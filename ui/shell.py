@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from ui import explore, home, learn, plan, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
+# Pages are imported here so that the heap is frozen with them.
+from ui import explore, hints, home, learn, plan, reproduce, sharp, validate  # noqa: E402, F401
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
@@ -34,3 +35,4 @@ st.navigation(
     ],
     position="top",
 ).run()
+hints.switch()

@@ -50,6 +50,10 @@ def is_hidden(page, selector):
     return page.evaluate("s => getComputedStyle(document.querySelector(s)).visibility === 'hidden'", selector)
 
 
+def opacity(page, selector):
+    return page.evaluate("s => Number(getComputedStyle(document.querySelector(s)).opacity)", selector)
+
+
 def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     page = open_page("/explore")
     wait_chart(page, "chart_coverage")
@@ -66,7 +70,10 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     assert not is_hidden(page, ".st-key-live_over_intervals")
     assert is_hidden(page, ".st-key-total_number")
     for name in ("headline", "others", "split", "total_note"):
-        assert page.evaluate(f"() => Number(getComputedStyle(document.querySelector('.st-key-waits_{name}')).opacity)") < 0.1
+        assert (
+            page.evaluate(f"() => Number(getComputedStyle(document.querySelector('.st-key-waits_{name}')).opacity)")
+            < 0.1
+        )
     page.mouse.up()
     wait_idle(page)
     shown = float(page.locator(".st-key-total_number input[type=number]").input_value())
@@ -97,7 +104,8 @@ def test_learn_follows_the_pointer(open_page):
     drag(page, "learn_promise_slider")
     page.wait_for_timeout(300)
     frames = drawn(page)
-    assert len({position for _, position, _ in frames}) == 11  # all but the one that the page stands on
+    seconds = (frames[-1][0] - frames[0][0]) / 1000
+    assert len(frames) / seconds >= 20, (len(frames), seconds)
     assert all(lines > 100 for _, _, lines in frames)
     page.mouse.up()
     wait_idle(page)
