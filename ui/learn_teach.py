@@ -207,7 +207,7 @@ EXERCISES = (
         solve=_shares,
     ),
     Exercise(
-        title="Who pays for shorter intervals?",
+        title="Who pays for short intervals",
         task="Compare published and sharp intervals at 200,000 records. Which promise got weaker?",
         where="Explore with both",
         address=link("explore", replace(BASE, n=200_000, calibrations=("sharp", "published"))),

@@ -62,32 +62,43 @@ function scenery(svg, data, at) {
   make(svg, "text", { x: middle, y: at.bottom + 38, "text-anchor": "middle" }, data.xTitle)
 }
 
-function draw(root, data, index) {
-  const frame = data.frames[index]
+// What stays the same in every frame, and an empty path for each kind of stroke.
+function build(root, data) {
   root.replaceChildren()
   const { width, height } = root.getBoundingClientRect()
-  const svg = make(root, "svg", { viewBox: `0 0 ${width} ${height}`, "data-position": index })
+  const svg = make(root, "svg", { viewBox: `0 0 ${width} ${height}` })
   const at = stage(data, width, height)
-  make(svg, "text", { x: 12, y: 22, "font-size": 15, "font-weight": 600 }, frame ? frame.words : "")
-  if (!frame) {
-    make(svg, "text", { x: 12, y: 22, "font-size": 15 }, "Not possible here: let go to read why.")
-    return
-  }
+  const words = make(svg, "text", { x: 12, y: 22, "font-size": 15, "font-weight": 600 })
   make(svg, "text", { x: 12, y: 42 }, "Let go to set it; everything else on the page follows then.")
   scenery(svg, data, at)
+  const paths = data.strokes.map(({ colour, width: thick, opacity }, kind) => {
+    const cap = data.frames.some((f) => f && f.dots.some((dot) => dot[2] === kind)) ? "round" : "butt"
+    const dress = { stroke: colour, "stroke-width": thick, "stroke-opacity": opacity, "stroke-linecap": cap }
+    return { bars: make(svg, "path", { ...dress, "stroke-linecap": "butt" }), dots: make(svg, "path", dress) }
+  })
+  return { svg, at, words, paths }
+}
+
+function draw(picture, data, index) {
+  const { svg, at, words, paths } = picture
+  const frame = data.frames[index]
+  words.textContent = frame ? frame.words : "Not possible here: let go to read why."
+  const bars = paths.map(() => "")
+  const dots = paths.map(() => "")
   const inside = (x) => Math.max(at.left, Math.min(at.right, x))
-  for (const [y, low, high, kind] of frame.bars) {
-    const { colour, width: thick, opacity } = data.strokes[kind]
-    const [x1, x2] = [inside(at.x(low)), inside(at.x(high))]
-    const dress = { stroke: colour, "stroke-width": thick, "stroke-opacity": opacity }
-    make(svg, "line", { x1, x2, y1: at.y(y), y2: at.y(y), ...dress })
+  for (const [y, low, high, kind] of frame ? frame.bars : []) {
+    const from = inside(at.x(low)).toFixed(1)
+    bars[kind] += `M${from} ${at.y(y).toFixed(1)}H${inside(at.x(high)).toFixed(1)}`
   }
-  for (const [v, y, kind] of frame.dots) {
+  for (const [v, y, kind] of frame ? frame.dots : []) {
     const x = at.x(v)
-    if (x < at.left || x > at.right) continue
-    const { colour, width: size, opacity } = data.strokes[kind]
-    make(svg, "circle", { cx: x, cy: at.y(y), r: size / 2, fill: colour, "fill-opacity": opacity })
+    if (x >= at.left && x <= at.right) dots[kind] += `M${x.toFixed(1)} ${at.y(y).toFixed(1)}h0`
   }
+  paths.forEach((path, kind) => {
+    path.bars.setAttribute("d", bars[kind])
+    path.dots.setAttribute("d", dots[kind])
+  })
+  svg.setAttribute("data-position", index)
 }
 
 export default function (component) {
@@ -102,15 +113,20 @@ export default function (component) {
 
   const box = () => document.querySelector(`.st-key-${data.slider}`)
   const thumb = () => box()?.querySelector("input[type=range]")
+  let picture = null
   const show = (position) => {
-    cover.style.visibility = "visible"
-    page.setAttribute("data-dpci-live", data.slider)
-    draw(root, data, position)
+    if (!picture) {
+      cover.style.visibility = "visible"
+      page.setAttribute("data-dpci-live", data.slider)
+      picture = build(root, data)
+    }
+    draw(picture, data, position)
   }
   const hide = () => {
     cover.style.visibility = ""
     if (page.getAttribute("data-dpci-live") === data.slider) page.removeAttribute("data-dpci-live")
     root.replaceChildren()
+    picture = null
   }
 
   let shown = data.here
