@@ -15,7 +15,7 @@ from dpci_core.privacy import zcdp_to_epsilon
 from ui import learn_numbers as numbers
 from ui.learn import drawn
 from ui.learn_model import Choice, Control, Question
-from ui.learn_screens_more import SCREENS, find
+from ui.learn_path import SCREENS, find
 from ui.learn_teach import EXERCISES, LESSON
 
 BY_KEY = {screen.key: screen for screen in SCREENS}

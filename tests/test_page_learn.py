@@ -9,7 +9,7 @@ import pytest
 
 from tests.test_pages import charts_of, check, now, start
 from ui import deployments, learn_numbers, learn_teach
-from ui.learn_screens_more import SCREENS, find
+from ui.learn_path import SCREENS, find
 from ui.settings import Settings, from_query
 
 

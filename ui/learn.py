@@ -10,7 +10,7 @@ import streamlit as st
 from ui import charts, controls, explore, learn_teach, live, state
 from ui.learn_model import Screen
 from ui.learn_numbers import Numbers
-from ui.learn_screens_more import SCREENS, find
+from ui.learn_path import SCREENS, find
 
 TEACHERS = "teachers"
 """The place beside the path."""

@@ -16,7 +16,7 @@ from ui import learn_numbers as numbers
 from ui import state
 from ui.budget import from_shares
 from ui.compute import PUBLIC, Source, compute
-from ui.learn_screens_more import SCREENS, find
+from ui.learn_path import SCREENS, find
 from ui.settings import Settings
 from ui.text import number, percent
 

@@ -131,6 +131,10 @@ export default function (component) {
 
   let shown = data.here
   let timer = 0
+  const leave = () => {
+    if (!box()?.querySelector("[data-dragging]")) return hide()
+    timer = setTimeout(leave, PATIENCE)
+  }
   const follow = () => {
     const input = thumb()
     if (!input) return
@@ -139,7 +143,7 @@ export default function (component) {
     shown = position
     clearTimeout(timer)
     if (position === data.here) return hide()
-    timer = setTimeout(hide, PATIENCE)
+    timer = setTimeout(leave, PATIENCE)
     show(position)
   }
   hide()
