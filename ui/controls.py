@@ -14,7 +14,7 @@ from decimal import Decimal
 import streamlit as st
 
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from ui import state, text
+from ui import live, state, text
 from ui.budget import PARTS, Split, from_shares
 from ui.settings import LIMITS, Currency, Settings
 
@@ -32,11 +32,16 @@ def link_problem() -> None:
         st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
 
 
+def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
+    """A value within the grid's ends, and the positions of its slider: the grid and the value itself."""
+    value = min(max(value, grid[0]), grid[-1])
+    return value, sorted({*grid, value})
+
+
 def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, note: str, help: str) -> None:
     """A logarithmic slider and a number field for one value, with the sentence that moves with it."""
     low, high = grid[0], grid[-1]
-    value = min(max(value, low), high)
-    options = sorted({*grid, value})
+    value, options = positions(value, grid)
     st.session_state[f"{key}_slider"] = value
     st.session_state[f"{key}_number"] = value
     st.markdown(f"**{label}**", help=help or None)
@@ -63,7 +68,8 @@ def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply
         args=(f"{key}_number", key, apply),
         label_visibility="collapsed",
     )
-    _footnote(key, note)
+    with live.waits(f"{key}_note"):
+        _footnote(key, note)
 
 
 def _take(widget_key: str, key: str, apply: Apply) -> None:
@@ -86,7 +92,12 @@ def _footnote(key: str, note: str) -> None:
         st.caption(note)
 
 
-_FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
+def _hint(words: str) -> str:
+    """Words that only explain: empty where explanations are switched off."""
+    return words if state.is_help_on() else ""
+
+
+FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
 _COARSE = (1, 1.25, 1.6, 2, 2.5, 3, 4, 5, 6, 8)
 
 
@@ -99,30 +110,47 @@ def _log_grid(name: str, mantissas: tuple[float, ...] = _COARSE, *, whole: bool 
     return [round(v) for v in inside] if whole else [float(v) for v in inside]
 
 
+def total_value(settings: Settings) -> float:
+    """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the others."""
+    return float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+
+
+def total_grid(settings: Settings) -> list[Number]:
+    """Round totals over the range of the control."""
+    return _log_grid(settings.currency, FINE)
+
+
 def total_control(settings: Settings) -> None:
     """The total budget in its currency."""
-    if settings.currency == "approx":
-        value, symbol = float(settings.epsilon), "ε"
-    else:
-        value, symbol = to_float_down(settings.split.total), "ε" if settings.currency == "pure" else "ρ"
     paired(
         "total",
-        f"Total budget {symbol}",
-        value,
-        _log_grid(settings.currency, _FINE),
+        f"Total budget {total_symbol(settings)}",
+        total_value(settings),
+        total_grid(settings),
         _set_total,
         note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
         help=text.PRIVACY_UNIT,
     )
 
 
-def _set_total(value: Number) -> None:
-    now = state.settings()
+def total_symbol(settings: Settings) -> str:
+    """What the total is called."""
+    return "ρ" if settings.currency == "zcdp" else "ε"
+
+
+def at_total(now: Settings, value: Number) -> Settings:
+    """The settings with another total; locked parts keep their amounts.
+
+    Raises:  ValueError in words where the locked amounts leave nothing for the others.
+    """
     if now.currency == "approx":
         target = now.with_epsilon(float(value))
-        state.put(replace(target, split=now.split.with_total(target.split.total)))
-    else:
-        state.put(replace(now, split=now.split.with_total(Decimal(repr(value)))))
+        return replace(target, split=now.split.with_total(target.split.total))
+    return replace(now, split=now.split.with_total(Decimal(repr(value))))
+
+
+def _set_total(value: Number) -> None:
+    state.put(at_total(state.settings(), value))
 
 
 def currency_control(settings: Settings) -> None:
@@ -224,7 +252,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
         on_change=lambda: _move(index, lambda s: s.toggled(index)),
         help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
     )
-    _footnote(name, text.PART_SENTENCES[name])
+    _footnote(name, _hint(text.PART_SENTENCES[name]))
 
 
 def _move(index: int, change: Callable[[Split], Split]) -> None:
@@ -239,7 +267,7 @@ def n_control(settings: Settings, n_table: int) -> None:
         settings.n,
         _log_grid("n", whole=True),
         lambda v: state.update(n=int(v)),
-        note=text.n_sentence(settings, n_table),
+        note=text.n_sentence(settings, n_table, with_help=state.is_help_on()),
         help="A free number: the shape of the data comes from the table, its size from here.",
     )
 
@@ -253,7 +281,7 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         chosen,
         list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
         lambda v: state.update(d=min(int(v), len(names)), names=()),
-        note=text.d_sentence(settings, chosen + 1),
+        note=_hint(text.d_sentence(settings, chosen + 1)),
         help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
     )
     st.session_state["names"] = [n for n in settings.names if n in names]
@@ -284,7 +312,7 @@ def model_controls(settings: Settings) -> None:
             settings.h,
             _log_grid("h"),
             lambda v: state.update(h=float(v)),
-            note=text.h_sentence(settings),
+            note=_hint(text.h_sentence(settings)),
             help="The hinge loss has a kink; differential privacy needs it rounded.",
         )
     levels: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]

@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, controls, declare, pins, state, text, upload
+from ui import charts, compute, controls, declare, deployments, hints, live, live_intervals, pins, state, text, upload
 from ui.exports import csv_bytes
 from ui.settings import SWEEPS, Settings
 
@@ -54,8 +54,9 @@ def page() -> None:
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
         st.error(str(problem))
         return
-    _warnings(view)
-    _headline(view)
+    with live.waits("headline"):
+        _warnings(view)
+        _headline(view)
     _charts(view, len(feature_names()))
     pins.panel(view)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
@@ -155,10 +156,11 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     st.subheader("Privacy budget")
     controls.currency_control(settings)
     controls.total_control(settings)
-    with st.expander("Split of the budget", expanded=True):
-        controls.split_controls(settings)
-    with st.expander("How the numbers convert"):
-        st.markdown(text.conversion_details(settings))
+    with live.waits("split"):
+        with st.expander("Split of the budget", expanded=True):
+            controls.split_controls(settings)
+        hints.expander("How the numbers convert", text.conversion_details(settings))
+        deployments.panel(settings)
     st.subheader("Study")
     kept = state.upload()
     controls.n_control(
@@ -265,15 +267,15 @@ def _charts(view: compute.View, max_features: int) -> None:
     caption = text.assumptions(settings, view.records)
     meta = {"settings": settings.to_query(), "total": float(settings.split.total), "n": settings.n, "c": settings.c}
     _interval_chart(view, caption, meta)
-    _sweep_chart(view, caption, meta, max_features)
-    _coverage_chart(view, caption, meta)
+    with live.waits("others"):
+        _sweep_chart(view, caption, meta, max_features)
+        _coverage_chart(view, caption, meta)
 
 
 def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
     st.subheader("Each coefficient's interval")
     units = _units_control(view)
-    with st.expander("How to read this chart"):
-        st.markdown(text.HOW_TO_READ)
+    hints.expander("How to read this chart", text.HOW_TO_READ)
     rows = compute.interval_rows(view, units)
     if not rows:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
@@ -281,7 +283,8 @@ def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     figure = charts.interval_chart(
         rows, caption=caption, meta={**meta, "units": units}, source=view.records.source, odds=units == "odds"
     )
-    show("intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows))
+    reel = live_intervals.total_reel(view, units, rows)
+    show("intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)
 
 
 def _units_control(view: compute.View) -> str:
@@ -367,8 +370,7 @@ def current_value(settings: Settings, name: str) -> float:
 
 def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
     st.subheader("Coverage: how often the interval contains the coefficient")
-    with st.expander("What coverage means"):
-        st.markdown(text.HOW_COVERAGE)
+    hints.expander("What coverage means", text.HOW_COVERAGE)
     rows = [
         (o.combination, view.records.feature_names, o.forecast.coverage) for o in view.drawn if o.forecast is not None
     ]
@@ -380,20 +382,33 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
 
 
-def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame) -> None:
-    """A chart with its sentence, its table and the table's download."""
+def show(
+    key: str,
+    figure: go.Figure,
+    sentence: str,
+    table: pd.DataFrame,
+    *,
+    reel: live.Reel | None = None,
+) -> None:
+    """A chart with its sentence, its table and the table's download; a reel covers it while its slider is dragged."""
     # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         figure.update_layout(font_color=colour, legend_font_color=colour)
         figure.update_xaxes(tickfont_color=colour, title_font_color=colour)
         figure.update_yaxes(tickfont_color=colour, title_font_color=colour)
         figure.update_annotations(font_color=colour)
-    st.plotly_chart(
-        figure,
-        key=f"chart_{key}",
-        config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
-        alt=sentence,
-    )
+    with live.covering(key, reel):
+        st.plotly_chart(
+            figure,
+            key=f"chart_{key}",
+            config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
+            alt=sentence,
+        )
+    with live.waits(key):
+        _words_and_numbers(key, sentence, table)
+
+
+def _words_and_numbers(key: str, sentence: str, table: pd.DataFrame) -> None:
     st.markdown(sentence)
     with st.expander("The numbers as a table"):
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")

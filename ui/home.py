@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ui import charts, compute, controls, state, text
+from ui import charts, compute, controls, deployments, hints, live, live_intervals, state, text
 from ui.explore import show
 from ui.settings import Settings
 
@@ -24,15 +24,18 @@ def page() -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         controls.total_control(demo)
-        with st.expander("What is a privacy budget?"):
-            st.markdown(
-                "A number, ε, that limits what any single record can change. Near 0 the published result would look "
-                "almost the same whatever one person's record said; at 1, an even guess about a record can become at "
-                "most 73 % sure; at 10, nearly certain. The budget covers everything that is published."
-            )
+        hints.expander(
+            "What is a privacy budget?",
+            "A number, ε, that limits what any single record can change. Near 0 the published result would look "
+            "almost the same whatever one person's record said; at 1, an even guess about a record can become at "
+            "most 73 % sure; at 10, nearly certain. The budget covers everything that is published.",
+        )
+        with live.waits("others_chose"):
+            deployments.panel(demo)
     view = compute.compute(demo, compute.Source(compute.PUBLIC))
     with left:
-        _summary(view)
+        with live.waits("summary"):
+            _summary(view)
         st.page_link("../pages/explore.py", label="**Explore everything →** data, model, split, n, c …")
     with right:
         rows = compute.interval_rows(view, "scaled")
@@ -40,7 +43,8 @@ def page() -> None:
             caption = text.assumptions(demo, view.records)
             meta: charts.Meta = {"total": float(demo.split.total)}
             figure = charts.interval_chart(rows, caption=caption, meta=meta, source=view.records.source, odds=False)
-            show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows))
+            reel = live_intervals.total_reel(view, "scaled", rows)
+            show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)
         else:
             st.info("At this budget the noise drowns the data: give more budget, or explore a larger table.")
     state.mirror_to_link()

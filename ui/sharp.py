@@ -15,7 +15,7 @@ from dpci_core.design import Calibration
 from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
-from ui import explore, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
+from ui import explore, hints, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
 from ui.compute import LRU, PUBLIC
 from ui.exports import csv_bytes
 from ui.palette import Combination
@@ -93,8 +93,7 @@ def _choice(tables: dict[str, DataTable]) -> str:
 
 def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
     st.subheader("How long, and how long they would have to be")
-    with st.expander("How to read this chart"):
-        st.markdown(sharp_text.HOW_TO_READ)
+    hints.expander("How to read this chart", sharp_text.HOW_TO_READ)
     here = [row for found in groups.values() for row in found.values()]
     figure = sharp_chart.lengths_chart(
         groups,

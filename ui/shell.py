@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from ui import access, explore, home, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401 (imported here so that the heap is frozen with them)
+# Pages are imported here so that the heap is frozen with them.
+from ui import access, explore, hints, home, learn, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
@@ -26,6 +27,7 @@ access.require_login()
 st.navigation(
     [
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
+        st.Page(ROOT / "pages" / "learn.py", title="Learn", url_path="learn"),
         st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore"),
         st.Page(ROOT / "pages" / "plan.py", title="Plan", url_path="plan"),
         st.Page(ROOT / "pages" / "release.py", title="Release", url_path="release"),
@@ -36,3 +38,4 @@ st.navigation(
     ],
     position="top",
 ).run()
+hints.switch()

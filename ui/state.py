@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from ui.settings import Settings, from_query
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
+_HELP, _OFF = "help", "off"
 _JOBS = ("job", "cells_job")
 """Names in session and link of the keys of a simulation and of cells that are computed again."""
 MAX_PINS = 3
@@ -32,6 +34,7 @@ def settings() -> Settings:
         st.session_state[_SETTINGS] = restored
         st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit)
         st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
+        st.session_state.setdefault(_HELP, st.query_params.get(_HELP) != _OFF)
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
 
 
@@ -118,8 +121,11 @@ def update(**changes: Any) -> None:
     put(replace(settings(), **changes))
 
 
-def mirror_to_link() -> None:
-    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there."""
+def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
+    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there.
+
+    extra: what a page adds, as the screen of Learn.
+    """
     now = settings()
     if now.dataset == "upload":
         now = replace(now, dataset="census", names=())
@@ -127,8 +133,21 @@ def mirror_to_link() -> None:
     for name in _JOBS:  # a reload finds them again; cells are never of an uploaded file
         if (job := st.session_state.get(name)) and (name == "cells_job" or settings().dataset != "upload"):
             query[name] = job
+    query |= {} if is_help_on() else {_HELP: _OFF}
+    query |= extra or {}
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
+
+
+def is_help_on() -> bool:
+    """Whether explanations are shown; no preset and no reset switches them on again."""
+    settings()
+    return bool(st.session_state.get(_HELP, True))
+
+
+def set_help(is_on: bool) -> None:
+    """Show or hide explanations."""
+    st.session_state[_HELP] = is_on
 
 
 def reset() -> None:

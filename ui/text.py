@@ -87,11 +87,11 @@ SPLIT_NOTE = (
 )
 
 
-def n_sentence(settings: Settings, n_table: int) -> str:
-    """Number of records."""
-    each = "Four times as many records halve the sampling error and quarter the privacy noise."
+def n_sentence(settings: Settings, n_table: int, *, with_help: bool = True) -> str:
+    """Number of records; without help, only that it is extrapolated, if it is."""
+    each = "Four times as many records halve the sampling error and quarter the privacy noise." if with_help else ""
     if settings.n > n_table:
-        return f"{each} Beyond the {n_table:,} rows at hand: extrapolated."
+        return f"{each} Beyond the {n_table:,} rows at hand: extrapolated.".strip()
     return each
 
 

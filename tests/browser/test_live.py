@@ -1,0 +1,151 @@
+"""The picture that follows the pointer: how often it is drawn, that it leaves, and that one value is on the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.driver import chart, press, wait_chart, wait_idle, wait_meta
+
+pytestmark = pytest.mark.browser
+
+WATCH = """key => {
+  const cover = document.querySelector(`.st-key-live_over_${key}`)
+  const root = [...cover.querySelectorAll('*')].map(e => e.shadowRoot).find(r => r && r.querySelector('.live'))
+  window.drawn = []
+  const strokes = svg => [...svg.querySelectorAll('path')].map(p => p.getAttribute('d')).join('').split('M').length - 1
+  new MutationObserver(changes => {
+    for (const {target: svg} of changes)
+      window.drawn.push([performance.now(), Number(svg.dataset.position), strokes(svg)])
+  }).observe(root.querySelector('.live'), {subtree: true, attributes: true, attributeFilter: ['data-position']})
+}"""
+SMOOTH = 20
+"""Updates a second that the eye takes for motion."""
+
+
+def best_rate(frames):
+    """Updates a second in the best stretch of twenty: what the page can do when the machine lets it."""
+    times = [at for at, _, _ in frames]
+    return max((SMOOTH - 1) * 1000 / (b - a) for a, b in zip(times, times[SMOOTH - 1 :], strict=False))
+
+
+def thumb(page, key):
+    """The middle of a slider's thumb and the slider's left and right end."""
+    return page.evaluate(
+        """k => {const box = document.querySelector(`.st-key-${k}`); box.scrollIntoView({block: 'center'})
+                 const t = box.querySelector('input[type=range]').parentElement.parentElement.getBoundingClientRect()
+                 const s = box.querySelector('[role=group]').getBoundingClientRect()
+                 return [t.x + t.width / 2, t.y + t.height / 2, s.left, s.right]}""",
+        key,
+    )
+
+
+def drag(page, key, steps=150):
+    """Press the thumb and move it to both ends and back to three quarters, one move per frame; it stays pressed."""
+    x, y, left, right = thumb(page, key)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    path = [x + (right - x) * i / (steps / 3) for i in range(steps // 3)]
+    path += [right + (left - right) * i / (steps / 3) for i in range(steps // 3)]
+    path += [left + 0.75 * (right - left) * i / (steps / 3) for i in range(steps // 3 + 1)]
+    for at in path:
+        page.mouse.move(at, y)
+
+
+def drawn(page):
+    return page.evaluate("() => window.drawn")
+
+
+def is_hidden(page, selector):
+    return page.evaluate("s => getComputedStyle(document.querySelector(s)).visibility === 'hidden'", selector)
+
+
+def opacity(page, selector):
+    return page.evaluate("s => Number(getComputedStyle(document.querySelector(s)).opacity)", selector)
+
+
+def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
+    page = open_page("/explore")
+    wait_chart(page, "chart_coverage")
+    before = chart(page, "chart_intervals")
+    page.evaluate(WATCH, "intervals")
+    drag(page, "total_slider")
+    page.wait_for_timeout(300)
+    frames = drawn(page)
+    assert best_rate(frames) >= SMOOTH, frames
+    assert len({position for _, position, _ in frames}) > 15
+    # While it is dragged nothing else shows a total: the chart is covered, the typed number hidden, the rest faded.
+    assert chart(page, "chart_intervals")["meta"] == before["meta"]
+    assert not is_hidden(page, ".st-key-live_over_intervals")
+    assert is_hidden(page, ".st-key-total_number")
+    for name in ("headline", "others", "split", "total_note"):
+        assert (
+            page.evaluate(f"() => Number(getComputedStyle(document.querySelector('.st-key-waits_{name}')).opacity)")
+            < 0.1
+        )
+    page.mouse.up()
+    wait_idle(page)
+    shown = float(page.locator(".st-key-total_number input[type=number]").input_value())
+    assert shown != before["meta"]["total"]
+    wait_meta(page, "chart_intervals", "total", shown)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    assert is_hidden(page, ".st-key-live_over_intervals")
+    label = page.locator(".st-key-total_slider input[type=range]").get_attribute("aria-valuetext")
+    assert float(label) == pytest.approx(shown, rel=5e-3)
+
+
+def test_keys_move_the_picture_too_and_it_leaves(open_page):
+    page = open_page("/explore")
+    wait_chart(page, "chart_coverage")
+    page.evaluate(WATCH, "intervals")
+    press(page, "total_slider")
+    wait_meta(page, "chart_intervals", "total", 1.1)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    assert drawn(page)
+    assert is_hidden(page, ".st-key-live_over_intervals")
+
+
+def test_learn_follows_the_pointer(open_page):
+    page = open_page("/learn?screen=promise")
+    page.get_by_role("button", name="Show it without answering").click()
+    wait_chart(page, "chart_learn_promise")
+    page.evaluate(WATCH, "learn_promise")
+    drag(page, "learn_promise_slider")
+    page.wait_for_timeout(300)
+    frames = drawn(page)
+    assert best_rate(frames) >= SMOOTH, frames
+    assert all(strokes == 100 for _, _, strokes in frames)
+    page.mouse.up()
+    wait_idle(page)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    assert chart(page, "chart_learn_promise")["meta"]["value"] != 0.95
+    assert f"value={chart(page, 'chart_learn_promise')['meta']['value']:g}" in page.url
+
+
+def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_page):
+    page = open_page("/learn?screen=odds&value=2")
+    page.get_by_role("button", name="Show it without answering").click()
+    wait_chart(page, "chart_learn_odds")
+    assert chart(page, "chart_learn_odds")["meta"] == {"screen": "odds", "value": 2}
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text("Screen 5 of 14").wait_for()
+    page.wait_for_url("**screen=concentrated**")
+    page.go_back()
+    page.get_by_text("Screen 4 of 14").wait_for()
+    page.get_by_text("For teachers", exact=True).click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Explore with ε = 2").click()
+    wait_chart(opened.value)
+    assert chart(opened.value, "chart_intervals")["meta"]["total"] == 2.0
+
+
+def test_learn_fits_a_phone_also_in_large_type(open_page):
+    page = open_page("/learn?screen=n", width=390, theme="dark")
+    page.get_by_role("button", name="Show it without answering").click()
+    wait_chart(page, "chart_learn_n")
+    for large in (False, True):
+        if large:
+            page.get_by_text("Large type, for a projector").click()
+            wait_chart(page, "chart_learn_n")
+        main = "document.querySelector('[data-testid=stMain]')"
+        assert page.evaluate(f"() => {main}.scrollWidth - {main}.clientWidth") <= 0
+    assert page.locator("[data-testid=stException]").count() == 0

@@ -1,0 +1,127 @@
+"""A chart that follows the pointer: frames drawn in the browser while one of the page's own sliders is dragged.
+
+The forecast of every position of the slider is computed beforehand and sent along. While the thumb is away from the
+value that the page stands on, a picture drawn from these frames covers the chart, and whatever else still shows the
+old value fades (`waits`). Letting go is the slider's own business: the page computes itself anew, and the picture goes
+away. So there is one slider, one value, and nothing to send back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+_JS = Path(__file__).with_name("live.js").read_text(encoding="utf-8")
+_HTML = '<div class="live" aria-hidden="true">\n</div>'
+_CSS = """
+.live { position: absolute; inset: 0; background: var(--st-background-color); color: var(--st-text-color);
+        font-family: var(--st-font); font-size: 12px; overflow: hidden; }
+svg { display: block; width: 100%; height: 100%; }
+text { fill: currentColor; }
+"""
+_PAGE_CSS = """<style>
+[class*="st-key-live_box_"] { position: relative; }
+[class*="st-key-live_over_"] { position: absolute !important; inset: 0; z-index: 5; visibility: hidden;
+                               pointer-events: none; }
+[data-dpci-live] [class*="st-key-waits_"] { opacity: 0.06; }
+[data-dpci-live="SLIDER_slider"] .st-key-SLIDER_number { visibility: hidden; }
+</style>"""
+"""The typed number beside a slider holds the same value and cannot follow: it hides meanwhile."""
+_NUMBERS_SENT = 60_000
+"""More than this and the frames stay at home: the chart then moves when the slider is let go."""
+
+_component = st.components.v2.component("dpci_live", html=_HTML, css=_CSS, js=_JS)
+
+Bar = tuple[float, float, float, int]
+"""y, low, high, number of the style."""
+Dot = tuple[float, float, int]
+"""x, y, number of the style."""
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """How a bar or a dot is drawn; width in pixels."""
+
+    colour: str
+    width: float
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The picture at one position of the slider, and the words above it."""
+
+    words: str
+    bars: tuple[Bar, ...] = ()
+    dots: tuple[Dot, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Film:
+    """Frames for every position of a slider, and what does not move.
+
+    labels: y and text at the left.  lines: x of vertical reference lines.  span: ends of the x axis.
+    """
+
+    frames: tuple[Frame | None, ...]
+    strokes: tuple[Stroke, ...]
+    x_title: str
+    span: tuple[float, float]
+    rows: tuple[float, float]
+    labels: tuple[tuple[float, str], ...] = ()
+    lines: tuple[float, ...] = ()
+    is_log: bool = False
+
+    def to_data(self, slider: str, here: int) -> dict[str, object]:
+        """What the browser gets; `here` is the position that the page stands on."""
+        return {
+            "slider": slider,
+            "here": here,
+            "frames": [f and {"words": f.words, "bars": _short(f.bars), "dots": _short(f.dots)} for f in self.frames],
+            "strokes": [{"colour": s.colour, "width": s.width, "opacity": s.opacity} for s in self.strokes],
+            "xTitle": self.x_title,
+            "span": list(self.span),
+            "rows": list(self.rows),
+            "labels": [list(label) for label in self.labels],
+            "lines": list(self.lines),
+            "isLog": self.is_log,
+        }
+
+
+def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
+    """Five digits are more than a screen shows."""
+    return [[float(f"{x:.5g}") for x in item] for item in items]
+
+
+@dataclass(frozen=True)
+class Reel:
+    """A film, the key of the slider that it follows, and the position of the slider that the page stands on."""
+
+    film: Film
+    slider: str
+    here: int
+
+
+@contextmanager
+def covering(key: str, reel: Reel | None) -> Iterator[None]:
+    """Around a chart: cover it with the film while the slider is away from where the page stands."""
+    with st.container(key=f"live_box_{key}"):
+        yield
+        if reel is not None and _size(reel.film) <= _NUMBERS_SENT:
+            st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
+            _component(data=reel.film.to_data(reel.slider, reel.here), key=f"live_over_{key}")
+
+
+def _size(film: Film) -> int:
+    return sum(4 * len(frame.bars) + 3 * len(frame.dots) for frame in film.frames if frame)
+
+
+@contextmanager
+def waits(name: str) -> Iterator[None]:
+    """Around what still shows the old value while a slider is dragged: it fades."""
+    with st.container(key=f"waits_{name}"):
+        yield
