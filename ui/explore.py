@@ -380,8 +380,11 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
 
 
-def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame) -> None:
-    """A chart with its sentence, its table and the table's download."""
+def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame, *, is_plain: bool = False) -> None:
+    """A chart with its sentence, its table and the table's download.
+
+    is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
+    """
     # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         figure.update_layout(font_color=colour, legend_font_color=colour)
@@ -394,7 +397,7 @@ def show(key: str, figure: go.Figure, sentence: str, table: pd.DataFrame) -> Non
         config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
         alt=sentence,
     )
-    st.markdown(sentence)
+    st.markdown(text.plain(sentence) if is_plain else sentence)
     with st.expander("The numbers as a table"):
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
         st.download_button(
