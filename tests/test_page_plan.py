@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from dpci_core import (
+    DeclaredTable,
+    Guesses,
     InfeasibleDesignError,
     Target,
     best_regularization,
@@ -17,9 +21,10 @@ from dpci_core import (
     needed_records,
 )
 from dpci_core.planner.targets import meeting_probability
+from dpci_core.schema import CategoricalColumn, Schema
 from tests.test_pages import charts_of, check, now, start
 from ui import planning
-from ui.compute import PUBLIC, Source
+from ui.compute import DECLARED, PUBLIC, Source, packed_table
 from ui.settings import Settings, from_query
 from ui.text import percent
 
@@ -266,3 +271,69 @@ def _steps(values, axis: int) -> list[float]:
     import numpy as np
 
     return [d for d in np.diff(np.log(values), axis=axis).ravel().tolist() if math.isfinite(d)]
+
+
+def test_an_impossible_wish_is_answered_in_the_units_it_was_made_in():
+    """Lengths and values, those reached and those to ask for, are per year of age, as typed."""
+    for goal, value in (("length", {"goal_length": "0.0001"}), ("zero", {"goal_value": "0.00001"})):
+        app = start("plan", goal=goal, goal_on="age", **value, **SMALL)
+        case = case_of(app)
+        with pytest.raises(InfeasibleDesignError) as refusal:
+            needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+        scaled = float(re.search(r"(?:length of|value must be) (\S+) or", refusal.value.suggestion)[1])
+        shown = re.search(r"(?:length of|value must be) (\S+) or", words(app))
+        assert float(shown[1]) == pytest.approx(scaled * case.scale, rel=6e-3)
+        assert float(shown[1]) >= scaled * case.scale
+        assert f"{float(next(iter(value.values()))):.3g}" in words(app)
+
+
+def test_answers_are_not_those_of_another_currency():
+    app = start("plan", currency="approx", definitions="zcdp", **SMALL)
+    before = charts_of(app)[0]
+    app.session_state["settings"] = replace(now(app), currency="zcdp")
+    app.run()
+    check(app)
+    assert charts_of(app)[0]["data"][-1] != before["data"][-1]
+    contours = [next(t for t in chart["data"] if t["type"] == "contour") for chart in (before, charts_of(app)[0])]
+    assert contours[0]["x"] != contours[1]["x"]
+
+
+def test_the_ranking_follows_the_results_that_may_be_used():
+    app = start("plan", currency="zcdp", definitions="zcdp", look="mechanisms", split="0.01~0.01~0.01", **SMALL)
+    before = app.dataframe[0].value
+    app.session_state["settings"] = replace(now(app), results="reviewed")
+    app.run()
+    check(app)
+    assert not app.dataframe[0].value.equals(before)
+
+
+def test_a_wish_about_a_coefficient_that_is_gone_says_so():
+    app = start("plan", goal_on="not *here*", **SMALL)
+    assert "Your wish was about “not \\*here\\*”" in words(app)
+    app.button(key="keep_which").click().run()
+    check(app)
+    assert now(app).goal_on == ""
+    assert "Your wish was about" not in words(app)
+
+
+def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_a_way_out():
+    app = start("plan", goal="zero", goal_on="age", goal_value="0.01", **SMALL)
+    app.number_input(key="goal_value").set_value(1e9).run()
+    check(app)
+    assert now(app).goal_value == 0.01
+    assert "cannot be 1e+09 here" in words(app)
+    app.session_state["settings"] = replace(now(app), goal_value=1e9)
+    app.run()
+    assert "cannot be 1e+09 here" in app.error[0].value
+    app.button(key="usual_wish").click().run()
+    check(app)
+    assert now(app).goal == "length"
+
+
+def test_many_coefficients_are_computed_on_request_only():
+    schema = Schema((CategoricalColumn("big", tuple(f"level {i}" for i in range(100))),), "y", "yes")
+    table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
+    app = start("plan", dataset=DECLARED, declared=packed_table(table), d="99")
+    assert not charts_of(app)
+    assert not app.metric
+    assert app.toggle(key="many_coefficients").label.startswith("Compute the answers for 100 coefficients")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -232,3 +233,47 @@ def test_a_bad_description_keeps_the_old_one():
     assert not app.exception
     assert any("cannot be used yet" in e.value and "age" in e.value for e in app.error)
     assert now(app).declared == kept
+
+
+def test_what_a_row_cannot_show_stays_as_it_was():
+    columns = (
+        CategoricalColumn("all", ("a", "b"), has_reference=False),
+        CategoricalColumn("parts", ("p; q", "r")),
+        NumericColumn("z", 0, 1),
+    )
+    schema = Schema(columns, "ill", "yes", notes=("a note",))
+    table = DeclaredTable(schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0}))
+    again = declare.from_grid(declare.to_grid(table), **OUTCOME, before=schema)
+    assert again.schema == schema
+    assert again.guesses.effects == table.guesses.effects
+    changed = declare.to_grid(table)
+    changed.loc[0, "levels"] = "a; b; c"
+    changed.loc[0, "effect"] = None
+    assert declare.from_grid(changed, **OUTCOME, before=schema).schema.features[0] == CategoricalColumn(
+        "all", ("a", "b", "c")
+    )
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.0005, 1.0 - 1e-6])
+def test_every_base_rate_of_a_plan_has_its_place_in_the_form(rate):
+    table = DeclaredTable(schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000))
+    app = start("plan", dataset=DECLARED, declared=packed_table(table), d="2")
+    field = next(field for field in app.number_input if "share of" in field.label)
+    assert field.value == pytest.approx(100.0 * rate, rel=1e-9)
+
+
+@pytest.mark.parametrize("half", [4.9e29, 1e-30])
+def test_bounds_at_the_ends_of_what_can_be_declared_have_no_wider_or_narrower_ones(half):
+    schema = Schema((NumericColumn("x", -half, half), NumericColumn("y", 0, 1)), "ill", "yes")
+    table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
+    settings = Settings(dataset=DECLARED, declared=packed_table(table), d=2, c=0.01)
+    found = bounds.outcomes(planning.make_case(settings, Source(PUBLIC)), table, "x")
+    assert 0 < len(found) < len(bounds.FACTORS)
+    assert bounds.sentence_of(found, "x")
+
+
+def test_a_description_too_long_for_the_address_is_refused_in_its_own_words():
+    names = [f"{i} {hashlib.sha256(str(i).encode()).hexdigest()}" for i in range(200)]
+    schema = Schema(tuple(NumericColumn(name, 0, 1) for name in names), "ill", "yes")
+    with pytest.raises(ValueError, match="The description is too long for this page"):
+        packed_table(DeclaredTable(schema=schema))

@@ -147,7 +147,7 @@ def test_a_bad_file_is_refused_in_words_and_changes_nothing(text, message):
     app = start("plan")
     before = now(app)
     upload(app, text)
-    assert any("cannot be opened" in e.value and message in e.value for e in app.error)
+    assert any("cannot be opened" in e.value and message in e.value.replace("\\", "") for e in app.error)
     assert now(app) == before
 
 
@@ -159,3 +159,21 @@ def test_a_plan_of_an_absent_set_says_so(monkeypatch):
         pytest.skip("Bank Marketing is on this machine")
     app = upload(start("plan"), text)
     assert any("is not on this machine" in e.value for e in app.error)
+
+
+@pytest.mark.parametrize("epsilon", ["0.05", "1", "0.8621", "10"])
+@pytest.mark.parametrize("delta", ["1e-10", "1e-4"])
+def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
+    settings = replace(Settings(d=2, currency="approx", definitions=("zcdp",), c=0.1), delta=delta)
+    settings = settings.with_epsilon(float(epsilon))
+    again = settings_of(read_plan(as_yaml(plan_of(case_of(settings), "Title"))))
+    assert (again.currency, again.epsilon, again.delta) == ("approx", epsilon, delta)
+    assert again.split == settings.split
+
+
+def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():
+    plan = plan_of(case_of(Settings(d=2)), "Élan: 5 %", "Notes")
+    app = start("plan", **plan.to_query())
+    assert (app.text_input(key="plan_title").value, app.text_area(key="plan_notes").value) == (plan.title, "Notes")
+    app = start("plan", **replace(plan, n_records=10**9).to_query())
+    assert "The control for n goes from 100 to 1,000,000" in app.warning[0].value

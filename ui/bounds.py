@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from dataclasses import dataclass, replace
 
@@ -49,12 +50,12 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
     assert isinstance(column, NumericColumn)
     found = []
     for factor in FACTORS:
-        tried = _widened(column, factor)
-        features = tuple(tried if c is column else c for c in table.schema.features)
-        schema = Schema(features, table.schema.target, table.schema.positive)
-        names = tuple(n for n in case.records.feature_names[:-1])
-        records = encode(rows, schema, features=names, source="simulated", title=case.records.title)
-        try:
+        try:  # bounds near the ends of what can be declared have no wider, or no narrower ones
+            tried = _widened(column, factor)
+            features = tuple(tried if c is column else c for c in table.schema.features)
+            schema = Schema(features, table.schema.target, table.schema.positive)
+            names = case.records.feature_names[:-1]
+            records = encode(rows, schema, features=names, source="simulated", title=case.records.title)
             moments = fit_moments(
                 records.X, records.y, loss=case.design.loss, regularization=case.design.regularization
             )
@@ -93,7 +94,7 @@ def panel(case: Case) -> None:
         return
     sentence = sentence_of(found, name)
     figure = chart(found, name, case)
-    explore.show("bounds", figure, sentence, as_table(found))
+    explore.show("bounds", figure, sentence, as_table(found), is_plain=True)
 
 
 def chart(found: list[Outcome], name: str, case: Case) -> go.Figure:
@@ -119,7 +120,7 @@ def chart(found: list[Outcome], name: str, case: Case) -> go.Figure:
     fig.update_xaxes(
         type="log", tickvals=ticks, ticktext=[f"{f:g} ×" for f in ticks], title={"text": "width of the bounds"}
     )
-    fig.update_yaxes(title={"text": f"log odds per unit of {name}"}, gridcolor=GRID, automargin=True)
+    fig.update_yaxes(title={"text": f"log odds per unit of {html.escape(name)}"}, gridcolor=GRID, automargin=True)
     caption = f"{case.records.title}, d = {len(case.records.feature_names) - 1}, n = {case.n:,}, everything else as set"
     return finish(fig, caption=caption, meta={"bounds": name}, source=case.records.source, height=300, legend_rows=1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
 def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
     """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
     badge, colour = SOURCE_MARKS[source]
-    lines = textwrap.wrap(caption, _CAPTION_WIDTH)
+    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
     bottom, top = 84 + 15 * len(lines), 24 + 20 * legend_rows
     fig.update_layout(
         meta=meta,

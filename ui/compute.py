@@ -181,7 +181,13 @@ def packed_table(table: DeclaredTable) -> str:
 
     Raises:  ValueError if it is too long for a link.
     """
-    return pack(plain_source(table))
+    try:
+        return pack(plain_source(table))
+    except ValueError:
+        raise ValueError(
+            "The description is too long for this page, whose address holds it. Give fewer or shorter names and "
+            "levels, or keep the plan as a file for the command line."
+        ) from None
 
 
 def compute(settings: Settings, source: Source) -> View:

@@ -29,7 +29,8 @@ _REFUSED = "refused"
 def link_problem() -> None:
     """Say what the link held but could not be used."""
     if bad := state.link_problem():
-        st.warning(f"This link held values that cannot be used ({', '.join(bad)}); the defaults stand in for them.")
+        listed = text.plain(", ".join(bad))
+        st.warning(f"This link held values that cannot be used ({listed}); the defaults stand in for them.")
 
 
 def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:

@@ -13,7 +13,8 @@ from dpci_core import DeclaredTable, Guesses
 from dpci_core.errors import DataRejectedError
 from dpci_core.release.table import MemoryFile, read_header
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn, Schema
-from ui import state
+from dpci_core.schema.twin import BASE_RATE
+from ui import state, text
 from ui.compute import DECLARED, declared_table, packed_table
 
 KINDS = ("number", "levels")
@@ -63,7 +64,7 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
             if guess := guesses.numbers.get(column.name):
                 row |= {"typical": guess.centre, "spread": guess.spread}
         else:
-            row |= {"kind": "levels", "levels": "; ".join(column.levels), "if missing": column.other}
+            row |= {"kind": "levels", "levels": _joined(column), "if missing": column.other}
             if shares := guesses.shares.get(column.name):
                 row["shares"] = _listed(shares)
         rows.append(row)
@@ -79,25 +80,40 @@ def _typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(kinds)
 
 
+def _joined(column: CategoricalColumn) -> str:
+    return "; ".join(column.levels)
+
+
 def _listed(values: Sequence[float]) -> str:
     return "; ".join(f"{value:.12g}" for value in values)
 
 
 def from_grid(
-    grid: pd.DataFrame, *, target: str, positive: str, base_rate: float, unit: str, rows: int, correlation: float = 0.0
+    grid: pd.DataFrame,
+    *,
+    target: str,
+    positive: str,
+    base_rate: float,
+    unit: str,
+    rows: int,
+    correlation: float = 0.0,
+    before: Schema | None = None,
 ) -> DeclaredTable:
     """The declaration that a grid and the fields beside it describe.
 
     rows, correlation: of the twin, which the grid does not show.
+    before: the schema that filled the grid. What it says and a row cannot show stays: levels with a semicolon in them
+    and levels without a reference, as long as the row's levels are as they were; and notes.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
     shares: dict[str, tuple[float, ...]] = {}
     numbers: dict[str, NumberGuess] = {}
     effects: dict[str, float] = {}
+    known = {column.name.strip(): column for column in before.features} if before else {}
     filled = [row for row in grid.to_dict("records") if _text(row["column"])]
     for place, row in enumerate(filled, start=1):
-        column = _column(row, place)
+        column = _column(row, place, known.get(_text(row["column"])))
         columns.append(column)
         given = _numbers(row["effect"], f"row {place}, effect")
         if given and len(given) != len(column.feature_names):
@@ -114,20 +130,21 @@ def from_grid(
     guesses = Guesses(
         shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation
     )
-    schema = Schema(tuple(columns), target=target, positive=positive)
+    schema = Schema(tuple(columns), target=target, positive=positive, notes=before.notes if before else ())
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
 
 
-def _column(row: dict[Any, Any], place: int) -> Column:
+def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
     name = _text(row["column"])
     if row["kind"] == "levels":
-        levels = tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
+        old = known if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known) else None
+        levels = old.levels if old else tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
         if len(levels) < 2:
             raise ValueError(f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons.")
         other = _text(row["if missing"]) or None
         if other is not None and other not in levels:
             raise ValueError(f"Row {place} (“{name}”), if missing: {other!r} is not one of its levels.")
-        return CategoricalColumn(name, levels, other)
+        return CategoricalColumn(name, levels, other, old is None or old.has_reference)
     low, high = (_number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest"))
     given = row["if missing"]
     missing = _number(given, f"row {place} (“{name}”), if missing") if _is_given(given) else None
@@ -216,7 +233,7 @@ def panel() -> None:
             if st.form_submit_button("Use this description", type="primary"):
                 _hand_in(grid, typed)
         if refused := st.session_state.pop("declare_refused", None):
-            st.error(refused)
+            st.error(text.plain(refused))
         st.caption(HOW)
 
 
@@ -280,11 +297,12 @@ _CONFIG = {
 def _outcome(table: DeclaredTable) -> dict[str, Any]:
     """The fields beside the grid."""
     first, second, third, fourth = st.columns(4)
+    low, high = (100.0 * rate for rate in BASE_RATE)
     return {
         "target": first.text_input("Outcome column", table.schema.target),
         "positive": second.text_input("Its value that counts as “yes”", table.schema.positive),
         "base_rate": third.number_input(
-            "Guessed share of “yes” (%)", 0.1, 99.9, 100.0 * table.guesses.base_rate, format="%.4g"
+            "Guessed share of “yes” (%)", low, high, min(max(100.0 * table.guesses.base_rate, low), high), format="%.7g"
         )
         / 100.0,
         "unit": fourth.text_input("What one row is", table.unit),
@@ -293,9 +311,10 @@ def _outcome(table: DeclaredTable) -> dict[str, Any]:
 
 def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
     """Take the description over, or keep the old one and say what is wrong."""
-    old = declared_table(state.settings().declared).guesses
+    old = declared_table(state.settings().declared)
+    guesses = old.guesses
     try:
-        take(from_grid(grid, **typed, rows=old.n_rows, correlation=old.correlation))
+        take(from_grid(grid, **typed, rows=guesses.n_rows, correlation=guesses.correlation, before=old.schema))
         st.session_state.pop(_OFFERED, None)
     except ValueError as problem:
         st.session_state["declare_refused"] = f"This description cannot be used yet. {problem}"

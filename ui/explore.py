@@ -388,9 +388,13 @@ def show(
     sentence: str,
     table: pd.DataFrame,
     *,
+    is_plain: bool = False,
     reel: live.Reel | None = None,
 ) -> None:
-    """A chart with its sentence, its table and the table's download; a reel covers it while its slider is dragged."""
+    """A chart with its sentence, its table and the table's download; a reel covers it while its slider is dragged.
+
+    is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
+    """
     # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         figure.update_layout(font_color=colour, legend_font_color=colour)
@@ -405,11 +409,11 @@ def show(
             alt=sentence,
         )
     with live.waits(key):
-        _words_and_numbers(key, sentence, table)
+        _words_and_numbers(key, text.plain(sentence) if is_plain else sentence, sentence, table)
 
 
-def _words_and_numbers(key: str, sentence: str, table: pd.DataFrame) -> None:
-    st.markdown(sentence)
+def _words_and_numbers(key: str, words: str, sentence: str, table: pd.DataFrame) -> None:
+    st.markdown(words)
     with st.expander("The numbers as a table"):
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
         st.download_button(

@@ -8,6 +8,7 @@ from datetime import datetime
 from dpci_core.ledger import Cap, Charge
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
 from ui.text import number, risk_approx, risk_pure
+from ui.text import plain as plain
 
 GREEK = {"epsilon": "ε", "rho": "ρ"}
 STATES = {
@@ -20,13 +21,6 @@ EMPTY = (
 )
 READ_AT = 1e-6
 """The delta at which a rho cap is read as (epsilon, delta) where none was declared."""
-
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:"})
-
-
-def plain(text: str) -> str:
-    """A text somebody typed, so that Markdown shows it letter by letter."""
-    return text.translate(_MARKDOWN)
 
 
 def symbol(cap: Cap) -> str:

@@ -63,16 +63,30 @@ def page() -> None:
             case = planning.make_case(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
         st.error(str(problem))
+        if isinstance(problem, planning.WishError):
+            st.button("Take the usual wish", key="usual_wish", on_click=_use_usual_wish)
         state.mirror_to_link()
         return
     if settings.dataset == DECLARED:
         bounds.panel(case)
     _wish(case)
-    _answers(case)
-    _look_closer(case)
+    if _is_wanted(case):
+        _answers(case)
+        _look_closer(case)
     plan_file.panel(case)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
     state.mirror_to_link()
+
+
+def _use_usual_wish() -> None:
+    usual = Settings()
+    state.update(
+        goal=usual.goal,
+        goal_on=usual.goal_on,
+        goal_length=usual.goal_length,
+        goal_value=usual.goal_value,
+        goal_chance=usual.goal_chance,
+    )
 
 
 # --- the wish ----------------------------------------------------------------------------------------------------
@@ -118,6 +132,20 @@ def _which(case: Case) -> None:
         on_change=_take_which,
         args=(case,),
     )
+    _say_if_gone(case, MEAN if place is None else names[place])
+
+
+def _say_if_gone(case: Case, shown: str) -> None:
+    """A wish about a coefficient that another table, or other features, do not have, is about another one now."""
+    asked = case.settings.goal_on
+    if asked in (MEAN, shown):
+        return
+    now = f"“{text.plain(shown)}”" if shown else "the mean over all coefficients"
+    st.warning(
+        f"Your wish was about “{text.plain(asked)}”, which is not among the coefficients. It is about {now} for now, "
+        "with the same number in its units."
+    )
+    st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
 
 
 def _take_which(case: Case) -> None:
@@ -130,26 +158,35 @@ def _amount(case: Case) -> None:
     name = "goal_length" if settings.goal == "length" else "goal_value"
     st.session_state[name] = getattr(settings, name)
     st.number_input(
-        f"At most so long ({unit})" if settings.goal == "length" else f"True value to tell from zero ({unit})",
+        f"At most so long ({text.plain(unit)})"
+        if settings.goal == "length"
+        else f"True value to tell from zero ({text.plain(unit)})",
         value=None,
         step=None,
         format="%.6g",
         key=name,
         on_change=_take_amount,
-        args=(name,),
+        args=(case, name),
         help=plan_text.GOAL_HELP[settings.goal],
     )
     if refused := st.session_state.pop("goal_refused", None):
         st.warning(refused)
 
 
-def _take_amount(name: str) -> None:
+def _take_amount(case: Case, name: str) -> None:
     value = st.session_state[name]
     if value is None:
         return
     if not planning.in_limits(name, value) or value == 0:
         rule = "longer than 0" if name == "goal_length" else "another number than 0"
         st.session_state["goal_refused"] = f"Give {rule}, up to a thousand million."
+        return
+    try:
+        planning.make_target(
+            replace(case.settings, **cast("dict[str, Any]", {name: float(value)})), case.target.coefficient, case.scale
+        )
+    except planning.WishError as problem:
+        st.session_state["goal_refused"] = str(problem)
         return
     state.update(**{name: float(value)})
 
@@ -166,6 +203,14 @@ def _chance(settings: Settings) -> None:
         help="The noise differs from release to release, and with it the length: ask for more than an even chance if "
         "you have only one release.",
     )
+
+
+def _is_wanted(case: Case) -> bool:
+    """Whether to compute; with many coefficients only if asked, because it takes minutes."""
+    p = len(case.records.feature_names)
+    if p <= planning.MANY:
+        return True
+    return st.toggle(f"Compute the answers for {p} coefficients, which takes minutes", key="many_coefficients")
 
 
 # --- the answers -------------------------------------------------------------------------------------------------
@@ -213,7 +258,7 @@ def _records(case: Case) -> NeededRecords:
 def _got_card(case: Case, got: object, why: str) -> None:
     st.markdown(f"**With {plan_text.total_words(case.settings)} and n = {case.n:,}**")
     if got is None:
-        st.warning(plan_text.in_names(why, case.records))
+        st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     found = cast("dict[str, Any]", got)
     if case.target.is_power:
@@ -230,7 +275,7 @@ def _got_card(case: Case, got: object, why: str) -> None:
 def _budget_card(case: Case, found: NeededBudget | None, why: str) -> None:
     st.markdown(f"**Budget needed, with n = {case.n:,}**")
     if found is None:
-        st.warning(plan_text.in_names(why, case.records))
+        st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     settings = case.settings
     typed = planning.typed_total(settings, found.total)
@@ -252,7 +297,7 @@ def _use_budget(typed: float) -> None:
 def _records_card(case: Case, found: NeededRecords | None, why: str) -> None:
     st.markdown(f"**Records needed, with {plan_text.total_words(case.settings)}**")
     if found is None:
-        st.warning(plan_text.in_names(why, case.records))
+        st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     st.metric("Records n", f"{found.n_records:,}")
     ratio = found.n_records / case.n
@@ -287,7 +332,10 @@ def _look_closer(case: Case) -> None:
 
 
 def _memo_key(case: Case, kind: str) -> tuple[object, ...]:
-    return (kind, case.records.digest, repr(case.design), repr(case.target), case.n)
+    """What an answer rests on: the case in the scale of the moments, and how budget and wish are typed."""
+    now = case.settings
+    typed = (now.currency, now.delta, now.results, case.scale)
+    return (kind, case.records.digest, repr(case.design), repr(case.target), case.n, *typed)
 
 
 def _caption(case: Case) -> str:
@@ -322,6 +370,7 @@ def _map(case: Case) -> None:
         figure,
         plan_text.map_sentence(settings, case.records, marks),
         plan_charts.iso_table(found, x_label=x_label, is_chance=is_chance),
+        is_plain=True,
     )
 
 
@@ -354,7 +403,7 @@ def _split(case: Case) -> None:
             ),
         )
     if answer is None:
-        st.warning(plan_text.in_names(why, case.records))
+        st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     best = cast(SplitAnswer, answer)
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
@@ -469,7 +518,7 @@ def _penalty(case: Case) -> None:
             _memo_key(case, "c"), lambda: planning.attempt(lambda: planning.best_c(case, state.source()))
         )
     if answer is None:
-        st.warning(plan_text.in_names(why, case.records))
+        st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     found = cast(RegularizationAnswer, answer)
     st.markdown(

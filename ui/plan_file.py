@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpci_core import Plan, read_plan
 from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
-from ui import state
+from ui import state, text
 from ui.plan_object import plan_of, settings_of
 from ui.planning import Case
 
@@ -76,9 +76,9 @@ def opener() -> None:
         "Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file, max_upload_size=1
     )
     if opened := st.session_state.pop("plan_opened", None):
-        st.success(opened)
+        st.success(text.plain(opened))
     if refused := st.session_state.pop("plan_refused", None):
-        st.error(refused)
+        st.error(text.plain(refused))
 
 
 def _take_file() -> None:
@@ -91,9 +91,12 @@ def _take_file() -> None:
         if len(raw) > MOST_BYTES:
             raise ValueError(f"It is larger than {MOST_BYTES:,} bytes, and no plan is.")
         plan = read_plan(raw.decode("utf-8") + "\n")
-        wanted, bad = state.admissible(settings_of(plan))
+        asked = settings_of(plan)
+        wanted, bad = state.admissible(asked)
         if bad:
-            raise ValueError(f"The table “{plan.to_dict()['source'].get('key', '')}” is not on this machine.")
+            raise ValueError(
+                f"The table “{asked.dataset}”, or a part of it, is not on this machine ({', '.join(bad)})."
+            )
     except ValueError as problem:  # UnicodeDecodeError is one
         words = "It is not text in UTF-8." if isinstance(problem, UnicodeDecodeError) else str(problem)
         st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
 from dpci_core.design import CalibrationName
 from dpci_core.planner import Target
+from dpci_core.privacy import epsilon_to_zcdp, zcdp_to_epsilon
 from dpci_core.schema import Schema, to_original
 from ui.budget import Split
 from ui.compute import DECLARED, declared_table, packed_table
@@ -71,8 +73,26 @@ def settings_of(plan: Plan) -> Settings:
         h=getattr(design.loss, "h", Settings().h),
         level=design.confidence_level,
     )
+    now = _as_typed(now)
     _check_limits(now)
     return now if plan.goal is None else replace(now, **_wish(plan.goal, plan.schema, plan.features, plan.names))
+
+
+_SAME = 1e-10
+"""Relative difference of two solved rho that count as one."""
+
+
+def _as_typed(now: Settings) -> Settings:
+    """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was typed so."""
+    if now.currency != "zcdp":
+        return now
+    total, delta = float(now.split.total), float(now.delta)
+    epsilon, (low, high) = zcdp_to_epsilon(total, delta), LIMITS["approx"]
+    for digits in range(1, 7):
+        shown = float(f"{epsilon:.{digits}g}")
+        if low <= shown <= high and math.isclose(float(epsilon_to_zcdp(shown, delta)), total, rel_tol=_SAME):
+            return replace(now, currency="approx", epsilon=f"{shown:.12g}")
+    return now
 
 
 def _shortest(amount: Decimal) -> str:
@@ -94,13 +114,14 @@ def _calibration(switches: Calibration) -> tuple[CalibrationName, str]:
 
 def _check_limits(now: Settings) -> None:
     """Raise ValueError naming the first control that does not reach a value."""
-    values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: float(now.split.total)}
-    names = {"pure": "the total ε", "zcdp": "the total ρ", "level": "the confidence level"}
+    total = now.epsilon if now.currency == "approx" else now.split.total
+    values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: float(total)}
+    names = {"pure": "the total ε", "approx": "the total ε", "zcdp": "the total ρ", "level": "the confidence level"}
     for name, value in values.items():
         low, high = LIMITS[name]
         if not low <= value <= high:
             raise ValueError(
-                f"The control for {names.get(name, name)} goes from {low:g} to {high:,g}, not to {value:g}."
+                f"The control for {names.get(name, name)} goes from {low:g} to {high:,.12g}, not to {value:,.12g}."
             )
 
 

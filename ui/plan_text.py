@@ -14,7 +14,7 @@ from ui import planning
 from ui.palette import Combination
 from ui.plan_charts import Mark
 from ui.settings import Settings
-from ui.text import LARGE_EPSILON, number, percent, risk_approx, risk_pure
+from ui.text import LARGE_EPSILON, number, percent, plain, risk_approx, risk_pure
 
 GOALS = {
     "length": "Be short: an interval of at most a given length",
@@ -59,13 +59,32 @@ def total_words(settings: Settings) -> str:
     )
 
 
-def in_names(sentence: str, records: Records) -> str:
-    """A sentence of the planner with the coefficient's name in the place of its number."""
+_SCALED = re.compile(
+    r"(?P<before>is at most (?=\S+ long)|the true value is |true value must be |make the length |ask for a length of )"
+    r"(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?)(?P<after> or (?:more|farther))?"
+)
+"""Lengths and values in a sentence of the planner; those it advises to ask for stay within reach."""
+
+
+def in_names(sentence: str, records: Records, scale: float = 1.0) -> str:
+    """A sentence of the planner with the coefficient's name in the place of its number, in the units of the wish."""
 
     def name(found: re.Match[str]) -> str:
-        return f"the interval of “{records.feature_names[int(found[1])]}”"
+        return f"the interval of “{plain(records.feature_names[int(found[1])])}”"
 
-    return re.sub(r"the interval of coefficient (\d+)", name, sentence)
+    def typed(found: re.Match[str]) -> str:
+        value = float(found["number"]) * scale
+        shown = f"{value:.3g}"
+        if found["after"] and abs(float(shown)) < abs(value):
+            shown = f"{value * (1.0 + _ROUNDED_AWAY):.3g}"
+        return f"{found['before']}{shown}{found['after'] or ''}"
+
+    scaled = sentence if scale == 1.0 else _SCALED.sub(typed, sentence)
+    return re.sub(r"the interval of coefficient (\d+)", name, scaled)
+
+
+_ROUNDED_AWAY = 0.005
+"""Share of a value that is more than half a step of its third digit, and less than two steps."""
 
 
 def wish_words(settings: Settings, records: Records) -> str:

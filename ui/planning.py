@@ -32,14 +32,21 @@ from ui.settings import LIMITS, Settings
 
 Array = npt.NDArray[np.float64]
 
-MAP_POINTS = 13
-"""Budgets, and numbers of records, at which the map is computed; between them it is interpolated in logarithms."""
+MAP_POINTS = {False: 13, True: 7}
+"""Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY` coefficients (the key);
+between them it is interpolated in logarithms."""
 MAP_TOTALS = {"pure": (0.05, 10.0), "zcdp": (0.0005, 10.0), "approx": (0.05, 10.0)}
 MAP_RECORDS = (300.0, 1_000_000.0)
-MAP_DRAWS = {False: 16, True: 8}
-"""Draws behind a point of a picture; fewer with more than 20 features (the key). Answers take all of them."""
+MAP_DRAWS = (16, 8, 2)
+"""Draws behind a point of a picture: usually, from 21 features on, with more than `MANY` coefficients. Answers take all
+of them."""
+MANY = 61
 SPLIT_SHARES = tuple((k / 10.0) ** 2 for k in (0.4, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 7, 8))
 """Shares of each matrix at which the split's picture is computed, closer where the best ones lie."""
+
+
+class WishError(ValueError):
+    """A wish that cannot be computed with in the units of its coefficient; the message is for people."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,8 @@ class Case:
     @property
     def draws(self) -> int:
         """Draws of the matrix noise behind a point of a picture."""
-        return MAP_DRAWS[len(self.moments.theta_hat) > 21]
+        p = len(self.moments.theta_hat)
+        return MAP_DRAWS[int(p > 21) + int(p > MANY)]
 
 
 def single(settings: Settings) -> Settings:
@@ -88,7 +96,7 @@ def combination(settings: Settings) -> Combination:
 def make_case(settings: Settings, source: Source) -> Case:
     """Fit the table of these settings and say the wish in its terms.
 
-    Raises:  what loading and fitting raise; ValueError where the settings allow no design.
+    Raises:  what loading and fitting raise; WishError; ValueError where the settings allow no design.
     """
     chosen = single(settings)
     records = source.load(chosen, features=chosen.names or chosen.d)
@@ -116,11 +124,21 @@ def unit_of(records: Records, place: int | None) -> float:
 
 
 def make_target(settings: Settings, place: int | None, scale: float) -> Target:
-    """The wish of the settings, scaled."""
-    if settings.goal == "length":
-        return Target(settings.goal_length / scale, place, probability=settings.goal_chance)
-    value = settings.goal_value / scale
-    return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
+    """The wish of the settings, scaled.
+
+    Raises:  WishError.
+    """
+    try:
+        if settings.goal == "length":
+            return Target(settings.goal_length / scale, place, probability=settings.goal_chance)
+        value = settings.goal_value / scale
+        return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
+    except ValueError:
+        asked = settings.goal_length if settings.goal == "length" else settings.goal_value
+        raise WishError(
+            f"The wish cannot be {asked:g} here: in units of this coefficient's column that is too large, or too "
+            "small, for any calculation."
+        ) from None
 
 
 def moved_wish(case: Case, name: str) -> dict[str, float | str]:
@@ -156,8 +174,9 @@ class IsoMap:
 
 def iso_map(case: Case) -> IsoMap:
     """The map's values; budgets in the currency of the settings."""
-    totals = np.geomspace(*MAP_TOTALS[case.settings.currency], MAP_POINTS)
-    counts = np.geomspace(*MAP_RECORDS, MAP_POINTS)
+    points = MAP_POINTS[len(case.moments.theta_hat) > MANY]
+    totals = np.geomspace(*MAP_TOTALS[case.settings.currency], points)
+    counts = np.geomspace(*MAP_RECORDS, points)
     spent = [own_total(case.settings, total) for total in totals]
     values = np.array([[at(case, total, n) for total in spent] for n in counts])
     return IsoMap(totals, counts, values)

@@ -29,7 +29,9 @@ MAX_PINS = 3
 def settings() -> Settings:
     """The settings of this session; a first visit takes them from the link."""
     if _SETTINGS not in st.session_state:
-        read, unreadable = _read_link({k: str(v) for k, v in st.query_params.items()})
+        read, unreadable, plan = _read_link({k: str(v) for k, v in st.query_params.items()})
+        if plan is not None:
+            st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
         st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit)
@@ -38,14 +40,15 @@ def settings() -> Settings:
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
 
 
-def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...]]:
-    """Settings of a link: of the plan in it, or one by one."""
+def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan | None]:
+    """Settings of a link, what of it cannot be used, and the plan in it; without one, settings one by one."""
     if LINK_KEY not in query:
-        return from_query(query)
+        return (*from_query(query), None)
     try:
-        return settings_of(Plan.from_query(query)), ()
-    except ValueError:
-        return Settings(), (LINK_KEY,)
+        plan = Plan.from_query(query)
+        return settings_of(plan), (), plan
+    except ValueError as problem:
+        return Settings(), (f"{LINK_KEY}: {problem}",), None
 
 
 def job_key(name: str) -> str | None:

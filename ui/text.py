@@ -29,6 +29,14 @@ PRIVACY_UNIT = (
 )
 
 
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:"})
+
+
+def plain(text: str) -> str:
+    """A text somebody typed, so that Markdown shows it letter by letter."""
+    return text.translate(_MARKDOWN)
+
+
 def risk_pure(epsilon: float) -> str:
     """What a pure epsilon lets an attacker learn about one person."""
     return words.risk_pure(epsilon, mark="**")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 
 from dpci_core.datasets import list_datasets, load, schema_of
@@ -77,6 +78,11 @@ class DeclaredTable:
 
 Source = PublicTable | DeclaredTable
 
+_UNREADABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode categories of what cannot stand on a line, or turns its order round unseen."""
+_JOINERS = "\u200c\u200d\u200e\u200f\xad"
+"""Marks inside readable words: of Persian, of emoji of several people, of direction, of hyphenation."""
+
 
 def check_text(**texts: object) -> None:
     """Raise ValueError unless every value is a text that any file can hold, not longer than `MOST_TEXT`."""
@@ -98,5 +104,5 @@ def check_line(**texts: object) -> None:
         assert isinstance(text, str)
         if not text.strip():
             raise ValueError(f"Expected {name} to say something.")
-        if not text.isprintable():
+        if any(unicodedata.category(c) in _UNREADABLE and c not in _JOINERS for c in text):
             raise ValueError(f"Expected {name} to be one line of readable characters.")
