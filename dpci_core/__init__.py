@@ -26,6 +26,7 @@ from dpci_core.planner import (
 from dpci_core.privacy import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
+    from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
     from dpci_core.experiment import run_experiment
     from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
 
@@ -34,6 +35,8 @@ __all__ = [
     "ApproxDP",
     "Calibration",
     "ConvergenceError",
+    "DPLinearSVC",
+    "DPLogisticRegression",
     "DataRejectedError",
     "Design",
     "DesignResult",
@@ -68,6 +71,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "DPLinearSVC": "estimators",
+    "DPLogisticRegression": "estimators",
     "DesignResult": "experiment_result",
     "ExperimentResult": "experiment_result",
     "Progress": "experiment_result",
@@ -76,7 +81,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the experiment on first use: its compiler takes half a second that most sessions never need."""
+    """Import on first use what takes half a second that most sessions never need: a compiler, scikit-learn."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
