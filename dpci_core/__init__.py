@@ -7,7 +7,7 @@ from dpci_core.erm import Moments, fit_moments
 from dpci_core.errors import ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.inference import IntervalResult, private_intervals
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.planner import (
     NeededBudget,
     NeededRecords,
@@ -54,6 +54,7 @@ __all__ = [
     "PureDP",
     "RankedDesign",
     "Remedies",
+    "SmoothedHinge",
     "SplitAnswer",
     "Target",
     "Validity",

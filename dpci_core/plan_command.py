@@ -13,7 +13,7 @@ from typing import Any
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import Design
 from dpci_core.erm import Moments, fit_moments
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import LOSS_NAMES, Loss, make_loss
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -58,8 +58,8 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--features", type=int, help="how many (default: all)")
     parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
     parser.add_argument("--encoding", choices=("schema", "paper"), default="schema")
-    parser.add_argument("--loss", choices=("logistic", "huber_svm"), required=True)
-    parser.add_argument("--h", type=float, help="corner of the Huber SVM")
+    parser.add_argument("--loss", choices=LOSS_NAMES, required=True)
+    parser.add_argument("--h", type=float, help="corner of an SVM")
     parser.add_argument("--regularization", type=float, required=True, help="c")
     parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows)")
     parser.add_argument("--confidence-level", type=float, default=0.95)
@@ -114,10 +114,9 @@ def _loss(options: argparse.Namespace) -> Loss:
     if options.loss == "logistic":
         if options.h is not None:
             raise ValueError(f"Expected no h={options.h} with the logistic loss.")
-        return Logistic()
-    if options.h is None:
-        raise ValueError("Expected --h, the corner of the Huber SVM.")
-    return HuberSVM(h=options.h)
+    elif options.h is None:
+        raise ValueError("Expected --h, the corner of the SVM.")
+    return make_loss(options.loss, options.h)
 
 
 def _design(options: argparse.Namespace, loss: Loss) -> Design:

@@ -20,7 +20,7 @@ from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import PrivacyStatement, noise_source
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.limits import confidence_level_in_range
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
 
 Array = npt.NDArray[np.float64]
@@ -298,7 +298,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
 class DPLinearSVC(PrivateLinearClassifier):
     """Linear support vector classification under differential privacy, with confidence intervals.
 
-    Args:    loss: "huber_svm".  h: half-width of the rounded corner of the hinge.  The others as for
+    Args:    loss: "huber_svm" or "smoothed_hinge".  h: half-width of its rounded corner.  The others as for
              `DPLogisticRegression`; there is no `predict_proba`, because an SVM estimates none.
     """
 
@@ -312,7 +312,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         norm_bound: float | None = None,
         mechanism: Mechanism = "objective",
         regularization: float | None = None,
-        loss: Literal["huber_svm"] = "huber_svm",
+        loss: Literal["huber_svm", "smoothed_hinge"] = "huber_svm",
         h: float = 0.5,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
@@ -336,5 +336,5 @@ class DPLinearSVC(PrivateLinearClassifier):
         self.fit_intercept = fit_intercept
 
     def _loss(self) -> Loss:
-        check_choice(self.loss, ("huber_svm",), name="loss")
-        return HuberSVM(h=self.h)
+        check_choice(self.loss, ("huber_svm", "smoothed_hinge"), name="loss")
+        return make_loss(self.loss, self.h)

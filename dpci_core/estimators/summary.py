@@ -67,14 +67,13 @@ class Summary:
         return "\n".join([*lines, *self._table(), rule, *(line for note in self.notes for line in wrap(note, WIDTH))])
 
     def _table(self) -> list[str]:
-        found, frame = self.intervals, self.to_frame()
+        found = self.intervals
         half = (1.0 - found.confidence_level) / 2.0
         heads = (*_COLUMNS[:4], f"[{half:.4g}", f"{1.0 - half:.4g}]")
         lines = []
-        for model in found.models:
-            of_class = frame.loc[[model]]
+        for model, of_class in zip(found.models, np.split(self.to_frame().to_numpy(), len(found.models)), strict=True):
             name = f"class {model}"[:21]
             lines += [f"{name:<22}" + "".join(f"{head:>11}" for head in heads), "-" * WIDTH]
-            for coefficient, row in zip(found.names, of_class.to_numpy(), strict=True):
+            for coefficient, row in zip(found.names, of_class, strict=True):
                 lines.append(f"{coefficient[:21]:<22}" + "".join(f"{value:>11.4g}" for value in row))
         return lines
