@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import struct
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -37,7 +39,7 @@ from dpci_core.estimators.released import divide_budget
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import FRESH, LABELS_READ, SEEDED, noise_source
 from dpci_core.losses import HuberSVM
-from dpci_core.sensitivity import smallest_regularization
+from dpci_core.perturbation import model_noise
 
 NO_PRIVACY = PureDP(model="1e6", hessian="1e6", covariance="1e6")
 """So much that scikit-learn's checks of accuracy see the learner and not the noise."""
@@ -433,14 +435,27 @@ def test_unpenalised_target_keeps_the_released_coefficients() -> None:
     assert slope > 1.5 * plain.coef_[0, 0]  # 0.5 in the population
 
 
+@pytest.mark.parametrize("calibration", ["published", "sharp"])
 @pytest.mark.parametrize("loss", [Logistic(), HuberSVM(h=0.1)])
 @pytest.mark.parametrize("budget", [BUDGET, ZCDP(model="1e-6", hessian="1", covariance="1"), NO_PRIVACY])
-def test_default_penalty_is_feasible_and_public(loss, budget) -> None:
-    for n, p in ((1, 2), (50, 2), (30_000, 37)):
-        c = default_regularization(loss=loss, budget=budget, mechanism="objective", n_records=n, n_coefficients=p)
-        for calibration in ("published", "sharp"):
-            design = Design(loss=loss, mechanism="objective", budget=budget, regularization=c, calibration=calibration)
-            assert c > smallest_regularization(epsilon=design.objective_epsilon, n_records=n, loss=loss)
+def test_default_penalty_is_feasible(loss, budget, calibration) -> None:
+    for mechanism, n, p in itertools.product(("objective", "output"), (1, 50, 30_000), (2, 37)):
+        design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=1, calibration=calibration)
+        c = default_regularization(design, n_records=n, n_coefficients=p)
+        assert model_noise(replace(design, regularization=c), n).scale > 0
+
+
+def test_default_penalty_by_hand_and_public() -> None:
+    budget = ZCDP(model="0.5", hessian="1", covariance="1")  # epsilon 1
+    rules = {
+        ("output", "published"): 2e-3,
+        ("objective", "sharp"): 5 * 1e-3**1.5,
+        ("objective", "published"): 5 * 2e-3**1.5,
+    }
+    for (mechanism, calibration), c in rules.items():
+        design = Design(loss=Logistic(), mechanism=mechanism, budget=budget, regularization=1, calibration=calibration)
+        found = default_regularization(design, n_records=1000, n_coefficients=3)
+        assert found == pytest.approx(max(c, 0.25e-3 * (mechanism == "objective")) + 1e-5, rel=1e-9)
     X, y = table()
     assert made().fit(X, y).regularization_ == made().fit(X[::-1] / 2, y).regularization_
 

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import math
 
-from dpci_core.design import Mechanism
-from dpci_core.errors import check_choice, check_count
+from dpci_core.design import Design
+from dpci_core.errors import check_count
 from dpci_core.limits import REGULARIZATION
-from dpci_core.losses import Loss
-from dpci_core.privacy import Budget, PureDP, to_float_down, zcdp_to_pure_run
+from dpci_core.privacy import PureDP, to_float_down, zcdp_to_pure_run
 
-_BY_MECHANISM = {"objective": 0.5, "output": 2.0}
-"""Penalty for each unit of sqrt(p) / (n epsilon)."""
+_OBJECTIVE = (5.0, 1.5)
+"""Factor and power of the noise for objective perturbation, and"""
+_OUTPUT = (2.0, 1.0)
+"""for output perturbation: near the least test error on the simulated census (`python -m benchmarks.penalties`)."""
 _WITHOUT_PRIVACY = 0.01
 """Penalty times n where the budget is unlimited, so that separable classes have a minimiser."""
 
 
-def default_regularization(
-    *, loss: Loss, budget: Budget, mechanism: Mechanism, n_records: int, n_coefficients: int
-) -> float:
-    """Return c = ((k sqrt(p) + t) / epsilon + 0.01) / n, with epsilon the model's share and t the loss's curvature.
+def default_regularization(design: Design, *, n_records: int, n_coefficients: int) -> float:
+    """Return a penalty c for a design, whose own c plays no part: 5 s^1.5 (objective) or 2 s (output), plus 0.01/n.
 
-    The noise on a score is about sqrt(p) / (n epsilon c) against a signal that c shrinks, so c falls with n and with
-    the budget; t keeps objective perturbation feasible at every budget. A rho counts as epsilon = sqrt(2 rho).
+    s is the noise for each record: sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian, with epsilon
+    the share of the coefficients and a rho counted as epsilon = sqrt(2 rho).  Noise asks for a penalty, and a penalty
+    costs signal, so c falls with n and with the budget.  For objective perturbation c is at least t / (n epsilon),
+    which leaves half of the budget to the noise, so that the design is feasible at every budget.
     Privacy: n, p and the budget are public; nothing is read off the records.
-    Source:  own, chosen on the simulated census.
+    Source:  own.
 
     >>> from dpci_core.losses import Logistic
     >>> budget = PureDP(model="1", hessian="1", covariance="1")
-    >>> round(default_regularization(loss=Logistic(), budget=budget, mechanism="objective", n_records=1000,
-    ...                              n_coefficients=4), 6)
-    0.00126
+    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
+    >>> round(default_regularization(design, n_records=1000, n_coefficients=3), 6)  # 5 * 0.002^1.5 + 0.00001
+    0.000457
     """
-    check_choice(mechanism, tuple(_BY_MECHANISM), name="mechanism")
     check_count(n_records=n_records, n_coefficients=n_coefficients)
+    budget = design.budget
     epsilon = to_float_down(budget.model) if isinstance(budget, PureDP) else zcdp_to_pure_run(budget.model)
-    wanted = (_BY_MECHANISM[mechanism] * math.sqrt(n_coefficients) + loss.max_curvature) / epsilon + _WITHOUT_PRIVACY
+    is_objective = design.mechanism == "objective"
+    is_gaussian = design.is_gaussian_objective or (design.definition == "zcdp" and not is_objective)
+    noise = (1.0 if is_gaussian else math.sqrt(n_coefficients + 1.0)) / (n_records * epsilon)
+    factor, power = _OBJECTIVE if is_objective else _OUTPUT
+    least = design.loss.max_curvature / (n_records * epsilon) if is_objective else 0.0
+    wanted = max(factor * math.pow(noise, power), least) + _WITHOUT_PRIVACY / n_records
     low, high = REGULARIZATION
-    return min(max(wanted / n_records, low), high)
+    return min(max(wanted, low), high)

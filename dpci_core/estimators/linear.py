@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -109,27 +110,22 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _designs(self, budget: Budget, n_models: int, *, n_records: int, n_coefficients: int) -> list[Design]:
         """One design for each model; the budget divided, the penalty shared."""
-        loss = self._loss()
-        designs: list[Design] = []
-        for share in divide_budget(budget, n_models):
-            paid = share if self.intervals else for_coefficients_alone(share)
-            c = self.regularization
-            if c is None:
-                c = default_regularization(
-                    loss=loss, budget=paid, mechanism=self.mechanism, n_records=n_records, n_coefficients=n_coefficients
-                )
-            designs.append(
-                Design(
-                    loss=loss,
-                    mechanism=self.mechanism,
-                    budget=paid,
-                    regularization=c if not designs else designs[0].regularization,
-                    confidence_level=self.confidence_level,
-                    calibration=self.calibration,
-                    target=self.target,
-                )
+        designs = [
+            Design(
+                loss=self._loss(),
+                mechanism=self.mechanism,
+                budget=share if self.intervals else for_coefficients_alone(share),
+                regularization=1.0 if self.regularization is None else self.regularization,
+                confidence_level=self.confidence_level,
+                calibration=self.calibration,
+                target=self.target,
             )
-        return designs
+            for share in divide_budget(budget, n_models)
+        ]
+        if self.regularization is not None:
+            return designs
+        c = default_regularization(designs[0], n_records=n_records, n_coefficients=n_coefficients)
+        return [replace(design, regularization=c) for design in designs]
 
     def _keep(self, scaling: Scaling, models: tuple[ReleasedModel, ...], classes: npt.NDArray[Any]) -> None:
         """Set what scikit-learn calls fitted attributes: released numbers and declared ones, no record."""
