@@ -5,6 +5,7 @@ Both train on A, the rows y_i x_i of checked records, and are private for replac
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,8 @@ from dpci_core.sensitivity import (
 )
 
 Array = npt.NDArray[np.float64]
+Solver = Callable[..., Fit]
+"""`erm.solve`, or another function of its arguments that returns a minimiser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ def smallest_regularization_of(design: Design, n_records: int) -> float:
     return smallest_regularization(epsilon=design.objective_epsilon, n_records=n_records, loss=design.loss)
 
 
-def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator, solver: Solver = solve) -> PerturbedModel:
     """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1] or Gaussian (own).
 
     Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP; rho-zCDP
@@ -112,17 +115,17 @@ def perturb_objective(A: Array, *, design: Design, rng: np.random.Generator) -> 
     """
     noise = model_noise(design, len(A))
     tilt = noise.sample(A.shape[1], rng)
-    fit = solve(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
+    fit = solver(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
     return PerturbedModel(fit.theta, noise, fit)
 
 
-def perturb_output(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+def perturb_output(A: Array, *, design: Design, rng: np.random.Generator, solver: Solver = solve) -> PerturbedModel:
     """Add noise to the minimiser, whose L2 sensitivity is 1/(nc) [WKL Algorithm 4; CMS Algorithm 1].
 
     Privacy: `budget.model` in the definition of the design.
     """
     noise = model_noise(design, len(A))
-    fit = solve(A, loss=design.loss, regularization=design.regularization)
+    fit = solver(A, loss=design.loss, regularization=design.regularization)
     return PerturbedModel(fit.theta + noise.sample(A.shape[1], rng), noise, fit)
 
 

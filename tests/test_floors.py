@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
     ("errors", "limits", "validation", "privacy", "losses", "noise", "linalg", "kernels", "runs"),
-    ("design", "erm", "batched", "sensitivity"),
+    ("design", "erm", "quick_solve", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
     ("target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment", "cms"),

@@ -70,14 +70,23 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     classes = np.unique(np.asarray(declared))
     if np.ndim(declared) != 1 or len(classes) != len(declared) or len(classes) < 2:
         raise ValueError("Expected classes to hold at least two labels, all different.")
-    place = {label: k for k, label in enumerate(classes.tolist())}
-    codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+    codes = _codes(labels, classes)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
         raise DataRejectedError(f"Expected every label in y to be one of the declared classes; row {row} is not.", row)
     return classes, codes
 
 
-def signs(codes: Codes, k: int, n_models: int) -> Array:
-    """+1 for the class that model k tells from the rest, -1 for the others; the second class where there are two."""
-    return np.where(codes == (1 if n_models == 1 else k), 1.0, -1.0)
+def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
+    """The place of every label among the sorted classes, -1 for one that is not there."""
+    if labels.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        return np.where(classes[codes] == labels, codes, -1)
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def with_signs(records: Array, codes: Codes, k: int, n_models: int) -> Array:
+    """Rows y_i x_i for model k: y is +1 for its class, the second one where there are two; two classes use up X."""
+    y = np.where(codes == (1 if n_models == 1 else k), 1.0, -1.0)
+    return np.multiply(records, y[:, None], out=records if n_models == 1 else None)

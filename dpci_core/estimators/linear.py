@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
 from dpci_core.errors import check_choice
 from dpci_core.estimators.defaults import default_regularization
-from dpci_core.estimators.input import check_features, check_labels, signs
+from dpci_core.estimators.input import check_features, check_labels, with_signs
 from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import PrivacyStatement, noise_source
@@ -76,8 +76,8 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         source = noise_source(self.random_state)
         records = scaling.encode(X)
         models = tuple(
-            draw_model(signs(codes, k, n_models)[:, None] * records, design=d, intervals=self.intervals, rng=source.rng)
-            for k, d in enumerate(designs)
+            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, rng=source.rng)
+            for k, design in enumerate(designs)
         )
         self._keep(scaling, models, classes)
         self.privacy_ = PrivacyStatement(

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from dpci_core.design import Design
 from dpci_core.half_widths import HalfWidths, private_half_widths
 from dpci_core.limits import BUDGET_PART, confidence_level_in_range
-from dpci_core.perturbation import ModelNoise, model_noise, train_private
+from dpci_core.perturbation import ModelNoise, perturb_objective, perturb_output
 from dpci_core.privacy import Budget
 from dpci_core.private_moments import covariance_noise, release_moments
+from dpci_core.quick_solve import solve_quickly
 
 Array = npt.NDArray[np.float64]
 
@@ -59,12 +60,13 @@ def draw_model(A: Array, *, design: Design, intervals: bool, rng: np.random.Gene
     Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals; for noise that
              cannot be predicted, which that of a NumPy generator is not.
     """
-    noise = model_noise(design, len(A))
-    theta = train_private(A, design=design, rng=rng).theta_priv
+    perturb = perturb_objective if design.mechanism == "objective" else perturb_output
+    model = perturb(A, design=design, rng=rng, solver=solve_quickly)
+    theta = model.theta_priv
     if not intervals:
-        return ReleasedModel(design, len(A), theta, noise, None, None)
+        return ReleasedModel(design, len(A), theta, model.noise, None, None)
     moments = release_moments(A, theta, design=design, rng=rng)
-    return ReleasedModel(design, len(A), theta, noise, moments.hessian.noisy, moments.covariance.noisy)
+    return ReleasedModel(design, len(A), theta, model.noise, moments.hessian.noisy, moments.covariance.noisy)
 
 
 def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:

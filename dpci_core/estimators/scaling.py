@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.erm import CHUNK_ROWS
 from dpci_core.errors import check_positive
 from dpci_core.schema import NORM_MARGIN
 from dpci_core.schema.declare import SPAN
@@ -61,15 +62,22 @@ class Scaling:
 
     def encode(self, X: Array) -> Array:
         """Return records (n, d+1) with norms at most 1, the constant last."""
-        z = (np.clip(X, self.low, self.high) - (self.low + self.high) / 2.0) / ((self.high - self.low) / 2.0)
+        records = np.empty((len(X), len(self.low) + 1))
+        for start in range(0, len(X), CHUNK_ROWS):  # a block stays in the cache between passes
+            rows = slice(start, start + CHUNK_ROWS)
+            records[rows, :-1] = self._scaled(X[rows])
+        records[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+        return records
+
+    def _scaled(self, X: Array) -> Array:
+        with np.errstate(over="ignore"):  # what lies so far out is clipped
+            z = (X - (self.low + self.high) / 2.0) * (2.0 / (self.high - self.low))
+        np.clip(z, -1.0, 1.0, out=z)
         if self.norm_bound < math.sqrt(len(self.low)):
             norms = np.sqrt(np.einsum("ij,ij->i", z, z))
             z *= np.minimum(1.0, self.norm_bound / np.maximum(norms, self.norm_bound))[:, None]
-        records = np.empty((len(z), len(self.low) + 1))
-        np.clip(z, -1.0, 1.0, out=z)  # rounding of the middle and the half-length
-        np.multiply(z, self._shrink, out=records[:, :-1])
-        records[:, -1] = NORM_MARGIN / math.sqrt(2.0)
-        return records
+        z *= self._shrink
+        return z
 
     @property
     def to_original(self) -> Array:
