@@ -1,4 +1,4 @@
-"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce NAME` and `compare`."""
+"""The command line: `data`, `reproduce`, `compare`, `plan` and `accuracy` after `python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpci_core.accuracy_command import add_accuracy
 from dpci_core.datasets import census_check, list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--json", action="store_true", help="print JSON for machines")
     compare.set_defaults(run=_compare)
     add_plan(rooms)
+    add_accuracy(rooms)
     return parser
 
 

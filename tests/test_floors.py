@@ -18,7 +18,7 @@ FLOORS = (
     ("target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment", "cms"),
     ("schema", "datasets", "reproduce", "compare", "estimators"),
-    ("plan_command", "__main__"),
+    ("plan_command", "accuracy_command", "__main__"),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
