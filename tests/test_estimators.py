@@ -240,7 +240,9 @@ def test_shapes_and_statement_of_three_classes() -> None:
     np.testing.assert_allclose(
         proba, expit(model.decision_function(X)) / expit(model.decision_function(X)).sum(1, keepdims=True)
     )
-    assert model.confidence_intervals(joint=True).low.shape == (3, 3)
+    joint, each = model.confidence_intervals(0.91, joint=True), model.confidence_intervals(0.99)
+    assert joint.low.shape == (3, 3)
+    np.testing.assert_allclose(joint.low, each.low)  # 9 intervals: 1 - 0.09 / 9
     assert model.privacy_.n_models == 3
     assert sum(m.design.budget.total for m in model._models) == model.privacy_.amount
     assert model.privacy_.epsilon(1e-6) <= 2.0
