@@ -451,8 +451,8 @@ def test_default_penalty_by_hand_and_public() -> None:
     budget = ZCDP(model="0.5", hessian="1", covariance="1")  # epsilon 1
     rules = {
         ("output", "published"): 2e-3,
-        ("objective", "sharp"): 5 * 1e-3**1.5,
-        ("objective", "published"): 5 * 2e-3**1.5,
+        ("objective", "sharp"): 3 * 1e-3**1.5,
+        ("objective", "published"): 3 * 2e-3**1.5,
     }
     for (mechanism, calibration), c in rules.items():
         design = Design(loss=Logistic(), mechanism=mechanism, budget=budget, regularization=1, calibration=calibration)
