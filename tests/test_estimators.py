@@ -417,6 +417,13 @@ def test_names_of_a_frame_reach_the_summary() -> None:
         assert words in text
 
 
+def test_summary_of_truth_values_and_of_three_classes() -> None:
+    X, y = table()
+    assert "class True" in str(made().fit(X, y == "yes").summary())
+    text = str(made().fit(X, np.digitize(X[:, 0], [3, 6])).summary())
+    assert all(f"class {k}" in text for k in range(3))
+
+
 def test_without_intervals_the_whole_budget_trains() -> None:
     X, y = table()
     settings = {"mechanism": "output", "regularization": 0.05, "random_state": 8}
