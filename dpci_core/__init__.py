@@ -7,7 +7,7 @@ from dpci_core.erm import Moments, fit_moments
 from dpci_core.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.inference import IntervalResult, private_intervals
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.planner import (
     NeededBudget,
     NeededRecords,
@@ -28,6 +28,7 @@ from dpci_core.planner import (
 from dpci_core.privacy import ZCDP, ApproxDP, PureDP, zcdp_to_epsilon
 
 if TYPE_CHECKING:
+    from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
     from dpci_core.experiment import run_experiment
     from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
@@ -41,6 +42,8 @@ __all__ = [
     "CategoricalColumn",
     "Change",
     "ConvergenceError",
+    "DPLinearSVC",
+    "DPLogisticRegression",
     "DataRejectedError",
     "DeclaredTable",
     "Design",
@@ -67,6 +70,7 @@ __all__ = [
     "Release",
     "Remedies",
     "Schema",
+    "SmoothedHinge",
     "SplitAnswer",
     "Target",
     "Validity",
@@ -90,6 +94,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "DPLinearSVC": "estimators",
+    "DPLogisticRegression": "estimators",
     "DesignResult": "experiment_result",
     "ExperimentResult": "experiment_result",
     "Progress": "experiment_result",
@@ -103,7 +109,7 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
-    """Import on first use what is slow to import: the experiment's compiler, and tables behind schemas and plans."""
+    """Import on first use what is slow to import: compilers, scikit-learn, tables behind schemas and plans."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

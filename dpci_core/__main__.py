@@ -1,5 +1,5 @@
-"""The command line: `python -m dpci_core data list|get|check-census`, `reproduce`, `compare`, `plan`,
-`ledger`, `release` and `predict`."""
+"""The command line: `data`, `reproduce`, `compare`, `plan`, `ledger`, `release`, `predict` and `accuracy` after
+`python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpci_core.accuracy_command import add_accuracy
 from dpci_core.datasets import census_check, list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     add_plan(rooms)
     add_ledger(rooms)
     add_release(rooms)
+    add_accuracy(rooms)
     return parser
 
 

@@ -17,7 +17,7 @@ from dpci_core.erm import moments_at, solve
 from dpci_core.errors import ConvergenceError
 from dpci_core.kernels import Counts, Indices
 from dpci_core.linalg import symmetrise
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 
 Array = npt.NDArray[np.float64]
 Single = npt.NDArray[np.float32]
@@ -170,7 +170,9 @@ def _compiled(loss: Loss) -> tuple[int, float] | None:
     """Code and width for the compiled kernels; any other loss goes through its own methods."""
     if type(loss) is Logistic:
         return kernels.LOGISTIC, 1.0
-    return (kernels.HUBER, loss.h) if type(loss) is HuberSVM else None
+    if type(loss) is HuberSVM:
+        return kernels.HUBER, loss.h
+    return (kernels.SMOOTHED, loss.h) if type(loss) is SmoothedHinge else None
 
 
 def _updated(inverse: Array, step: Array, change: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from dpci_core.design import Calibration, Design
-from dpci_core.losses import HuberSVM, Logistic
+from dpci_core.losses import Loss, make_loss
 from dpci_core.privacy import ZCDP, PureDP
 
 Array = npt.NDArray[np.float64]
@@ -177,12 +177,16 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
     }
 
 
+def _loss_from(record: dict[str, Any]) -> Loss:
+    name = record["name"]
+    return make_loss(name, None if name == "logistic" else float(record["h"]))
+
+
 def _design_from(record: dict[str, Any]) -> DesignResult:
     model, hessian, covariance = record["budget"]
     kind = PureDP if record["definition"] == "pure" else ZCDP
-    name = record["loss"]["name"]
     design = Design(
-        loss=Logistic() if name == "logistic" else HuberSVM(h=float(record["loss"]["h"])),
+        loss=_loss_from(record["loss"]),
         mechanism=record["mechanism"],
         budget=kind(model=model, hessian=hessian, covariance=covariance),
         regularization=float(record["regularization"]),

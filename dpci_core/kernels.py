@@ -17,7 +17,7 @@ Counts = npt.NDArray[np.float32]
 """How often each row was drawn: whole numbers below 2^24, which single precision holds exactly."""
 Indices = npt.NDArray[np.int64]
 
-LOGISTIC, HUBER = 0, 1
+LOGISTIC, HUBER, SMOOTHED = 0, 1, 2
 BLOCK_ROWS = 512
 _SATURATED = 37.0
 """Beyond it the sigmoid differs from 0 or 1 by less than rounding."""
@@ -94,13 +94,21 @@ def _single_sigmoids(z: npt.NDArray[np.float32]) -> None:
 
 @njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
 def _ramps(z: Floats, h: float) -> None:
-    """z becomes minus the slope of the Huber SVM, clip((1 + h - z) / (2h), 0, 1)."""
+    """z becomes minus the slope of the Huber SVM, clip((1 + h - z) / (2h), 0, 1), the ramp of both SVMs."""
     kind = z.dtype.type
     zero, one, edge, scale = kind(0.0), kind(1.0), kind(1.0 + h), kind(0.5 / h)
     for i in range(len(z)):
         x = (edge - z[i]) * scale
         x = x if x < one else one
         z[i] = x if x > zero else zero
+
+
+@njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
+def _smooth(s: Floats) -> None:
+    """The ramp s becomes that of the smoothed hinge, s^2 (3 - 2s)."""
+    two, three = s.dtype.type(2.0), s.dtype.type(3.0)
+    for i in range(len(s)):
+        s[i] = s[i] * s[i] * (three - two * s[i])
 
 
 @njit(error_model="numpy", fastmath={"contract", "reassoc", "nsz"}, cache=True)
@@ -191,6 +199,8 @@ def weighted_slopes(
                 _sigmoids(z[:size], count)
             else:
                 _ramps(z[:size], h)
+                if kind == SMOOTHED:
+                    _smooth(z[:size])
                 _times(z[:size], count)
             _add_products(columns, start, z[:size], sums[b])
 
@@ -223,6 +233,8 @@ def slope_changes(
                 _single_sigmoids(z[:size])
             else:
                 _ramps(z[:size], h)
+                if kind == SMOOTHED:
+                    _smooth(z[:size])
             count, slope = counts[which[b], start : start + size], slopes[start : start + size]
             for i in range(size):
                 z[i] = (z[i] - slope[i]) * count[i]
@@ -237,6 +249,8 @@ def single_slopes(margins: npt.NDArray[np.float32], kind: int, h: float) -> npt.
         _single_sigmoids(z)
     else:
         _ramps(z, h)
+        if kind == SMOOTHED:
+            _smooth(z)
     return z
 
 
@@ -259,10 +273,15 @@ def weighted_moments(
                 _sigmoids(z[:size], ones[:size])
                 for i in range(size):
                     weights[i] = z[i] * (1.0 - z[i])
-            else:
+            elif kind == HUBER:
                 for i in range(size):
                     weights[i] = 0.5 / h if abs(1.0 - z[i]) <= h else 0.0
                 _ramps(z[:size], h)
+            else:
+                _ramps(z[:size], h)
+                for i in range(size):
+                    weights[i] = 3.0 * z[i] * (1.0 - z[i]) / h
+                _smooth(z[:size])
             _times(weights[:size], counts[b, start : start + size])
             _add_gram(columns, start, weights[:size], scaled, hessian[b])
             for i in range(size):

@@ -19,7 +19,7 @@ from dpci_core.datasets import list_datasets, load
 from dpci_core.design import Design
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.forecast import HEADLINE_DELTA
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import LOSS_NAMES, Loss, make_loss
 from dpci_core.plan import Plan, read_plan, write_plan
 from dpci_core.plan import guarantee_at as guarantee_of_plan
 from dpci_core.plan_export import add_show_and_export
@@ -104,8 +104,8 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--features", type=int, help="how many (default: all)")
     parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
     parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
-    parser.add_argument("--loss", choices=("logistic", "huber_svm"))
-    parser.add_argument("--h", type=float, help="corner of the Huber SVM")
+    parser.add_argument("--loss", choices=LOSS_NAMES)
+    parser.add_argument("--h", type=float, help="corner of an SVM")
     parser.add_argument("--regularization", type=float, help="c")
     parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)")
     parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
@@ -195,10 +195,9 @@ def _loss(options: argparse.Namespace) -> Loss:
     if options.loss == "logistic":
         if options.h is not None:
             raise ValueError(f"Expected no h={options.h} with the logistic loss.")
-        return Logistic()
-    if options.h is None:
-        raise ValueError("Expected --h, the corner of the Huber SVM.")
-    return HuberSVM(h=options.h)
+    elif options.h is None:
+        raise ValueError("Expected --h, the corner of the SVM.")
+    return make_loss(options.loss, options.h)
 
 
 def _design(options: argparse.Namespace, start: _Start) -> Design:

@@ -1,4 +1,4 @@
-"""The package against literal transcriptions of the paper's algorithms (tests/oracle), all eight combinations."""
+"""The package against literal transcriptions of the paper's algorithms (tests/oracle), in every combination."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 import numpy as np
 import pytest
 
-from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, private_intervals
+from dpci_core import ZCDP, Design, PureDP, private_intervals
 from dpci_core.erm import moments_at, solve
 from dpci_core.intervals import error_variance
+from dpci_core.losses import make_loss
 from dpci_core.perturbation import model_noise
 from dpci_core.private_moments import private_matrix
 from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
@@ -23,7 +24,7 @@ COMBINATIONS = [
     pytest.param(definition, mechanism, loss, id=f"{definition}-{mechanism}-{loss}")
     for definition in ("pure", "zcdp")
     for mechanism in ("objective", "output")
-    for loss in ("logistic", "huber_svm")
+    for loss in ("logistic", "huber_svm", "smoothed_hinge")
 ]
 N_DRAWS = 200_000
 """Monte Carlo draws of the oracle's quantiles in the comparison on the same released quantities."""
@@ -38,7 +39,7 @@ def make_pair(definition: str, mechanism: str, loss: str, level: float = 0.95) -
     model, hessian, covariance = AMOUNTS[definition]
     budget = (PureDP if definition == "pure" else ZCDP)(model=model, hessian=hessian, covariance=covariance)
     design = Design(
-        loss=Logistic() if loss == "logistic" else HuberSVM(h=H_WIDTH),
+        loss=make_loss(loss, H_WIDTH),
         mechanism=mechanism,
         budget=budget,
         regularization=REGULARIZATION,
@@ -125,7 +126,7 @@ def mean_with_se(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("loss", ["logistic", "huber_svm"])
+@pytest.mark.parametrize("loss", ["logistic", "huber_svm", "smoothed_hinge"])
 def test_fit_moments_and_sensitivities_agree(loss: str, scale: float) -> None:
     # The differences that a comparison of whole runs is too noisy to see.
     design, setting = make_pair("pure", "output", loss)

@@ -15,14 +15,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP
+from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.erm import solve
 from dpci_core.perturbation import model_noise, perturb_objective, perturb_output
 from tests.oracle import paper
 
 H_WIDTH = 0.25
 """The Huber half-width h."""
-LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=H_WIDTH)}
+LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=H_WIDTH), "smoothed_hinge": SmoothedHinge(h=H_WIDTH)}
 EPSILON = 1.0
 """Claimed epsilon of the audited releases."""
 KAPPAS = (0.02, 0.3, 1.0)
@@ -192,6 +192,7 @@ def test_output_perturbation_loses_at_most_epsilon(loss: str, p: int) -> None:
     # In one dimension the logistic slopes of opposite records add up to 1, not 2; so a doubled rate is flagged in all
     # cases but that one, which flags a rate 2.5 times too large.
     least = {("logistic", 1): 0.45, ("logistic", 2): 0.85, ("huber_svm", 1): 0.99, ("huber_svm", 2): 0.99}
+    least |= {("smoothed_hinge", 1): 0.99, ("smoothed_hinge", 2): 0.99}
     assert move >= least[loss, p]
 
 

@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from dpci_core import HuberSVM, Logistic, batched, kernels
+from dpci_core import HuberSVM, Logistic, SmoothedHinge, batched, kernels
 from dpci_core.batched import Table, draw_counts, fit_replicates, replicate_moments
 from dpci_core.erm import moments_at, solve
 from dpci_core.errors import ConvergenceError
 from dpci_core.losses import Loss
 
-LOSSES = [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.1)]
+LOSSES = [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.1), SmoothedHinge(h=1.0), SmoothedHinge(h=0.1)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,8 @@ def test_weighted_sums_for_every_shape(loss, p):
 
 
 def _code(loss):
-    return (kernels.LOGISTIC, 1.0) if isinstance(loss, Logistic) else (kernels.HUBER, loss.h)
+    codes = {Logistic: kernels.LOGISTIC, HuberSVM: kernels.HUBER, SmoothedHinge: kernels.SMOOTHED}
+    return codes[type(loss)], getattr(loss, "h", 1.0)
 
 
 @pytest.mark.parametrize("with_tilt", [False, True])

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from dpci_core import erm
 from dpci_core.erm import fit_moments, gradient_and_hessian, moments_at, objective, solve
 from dpci_core.errors import ConvergenceError
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 
-LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5))
+LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), SmoothedHinge(h=0.5))
 
 
 def table(n: int, d: int, seed: int, *, signal: float = 3.0) -> tuple[np.ndarray, np.ndarray]:
@@ -39,6 +39,8 @@ def gradient_by_loops(A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, ti
         else:
             h = loss.h  # type: ignore[attr-defined]
             slope = -min(1.0, max(0.0, (1 + h - z[i]) / (2 * h)))
+            if isinstance(loss, SmoothedHinge) and abs(1 - z[i]) < h:
+                slope = (1 - z[i]) ** 3 / (4 * h**3) - 3 * (1 - z[i]) / (4 * h) - 1 / 2
         total = total + slope * A[i]
     return total / len(A) + 2 * c * theta
 

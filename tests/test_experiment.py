@@ -12,7 +12,18 @@ import time
 import numpy as np
 import pytest
 
-from dpci_core import ZCDP, Design, HuberSVM, InfeasibleDesignError, Logistic, PureDP, datasets, fit_moments, forecast
+from dpci_core import (
+    ZCDP,
+    Design,
+    HuberSVM,
+    InfeasibleDesignError,
+    Logistic,
+    PureDP,
+    SmoothedHinge,
+    datasets,
+    fit_moments,
+    forecast,
+)
 from dpci_core import experiment as engine
 from dpci_core.experiment import run_experiment
 from dpci_core.experiment_result import ExperimentResult, summarise
@@ -24,7 +35,7 @@ ALL = [
     (definition, mechanism, loss)
     for definition in ("pure", "zcdp")
     for mechanism in ("objective", "output")
-    for loss in ("logistic", "huber_svm")
+    for loss in ("logistic", "huber_svm", "smoothed_hinge")
 ]
 
 
@@ -160,7 +171,7 @@ def test_the_forecast_holds_where_it_says_it_holds(key):
         "pure": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         "zcdp": ZCDP(model="0.125", hessian="0.03125", covariance="0.03125"),
     }
-    losses = {"logistic": Logistic(), "huber_svm": HuberSVM(h=1.0)}
+    losses = {"logistic": Logistic(), "huber_svm": HuberSVM(h=1.0), "smoothed_hinge": SmoothedHinge(h=1.0)}
     designs = [
         Design(loss=losses[loss], mechanism=mechanism, budget=budgets[definition], regularization=1e-3)
         for definition, mechanism, loss in ALL

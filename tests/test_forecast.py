@@ -12,7 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from dpci_core import ZCDP, Design, HuberSVM, Logistic, Moments, PureDP, fit_moments, forecast, private_intervals
+from dpci_core import (
+    ZCDP,
+    Design,
+    HuberSVM,
+    Logistic,
+    Moments,
+    PureDP,
+    SmoothedHinge,
+    fit_moments,
+    forecast,
+    private_intervals,
+)
 from dpci_core.forecast import _CUTS
 from dpci_core.intervals import error_variance
 from dpci_core.perturbation import ModelNoise, model_noise
@@ -23,7 +34,7 @@ N_RECORDS = 4000
 REGULARIZATION = 0.005
 N_RUNS = 150
 """Bootstrap replicates behind each brute-force comparison."""
-LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=0.5)}
+LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=0.5), "smoothed_hinge": SmoothedHinge(h=0.5)}
 AMOUNTS = {"pure": ("0.5", "0.25", "0.25"), "zcdp": ("0.125", "0.03125", "0.03125")}
 COMBINATIONS = [
     pytest.param(*names, id="-".join(names))

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge, make_loss
 
 WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
-LOSSES: tuple[Loss, ...] = (Logistic(), *(HuberSVM(h=h) for h in WIDTHS))
+LOSSES: tuple[Loss, ...] = (Logistic(), *(kind(h=h) for kind in (HuberSVM, SmoothedHinge) for h in WIDTHS))
 
 
 @pytest.fixture(params=LOSSES, ids=repr)
@@ -45,6 +45,42 @@ def test_huber_by_hand() -> None:
 
 
 @pytest.mark.parametrize("h", WIDTHS)
+def test_smoothed_hinge_is_the_printed_polynomial(h: float) -> None:
+    # CMS eq. 38 in u = 1 - z, and its first two derivatives.
+    u = h * np.linspace(-1, 1, 401)
+    f, z = SmoothedHinge(h=h), 1 - u
+    at = {"rtol": 1e-9, "atol": 1e-12 * max(1.0, 1 / h)}
+    np.testing.assert_allclose(f.value(z), -(u**4) / (16 * h**3) + 3 * u**2 / (8 * h) + u / 2 + 3 * h / 16, **at)
+    np.testing.assert_allclose(f.slope(z), u**3 / (4 * h**3) - 3 * u / (4 * h) - 1 / 2, **at)
+    np.testing.assert_allclose(f.curvature(z), 3 / (4 * h) - 3 * u**2 / (4 * h**3), **at)
+    assert f.max_curvature == pytest.approx(3 / (4 * h), rel=1e-15)
+
+
+def test_smoothed_hinge_by_hand_and_its_corner() -> None:
+    f = SmoothedHinge(h=2.0)
+    z = np.array([-2.0, -1.0, 1.0, 3.0, 4.0])
+    assert f.value(z) == pytest.approx([3, 2, 0.375, 0, 0], abs=1e-15)
+    assert f.slope(z) == pytest.approx([-1, -1, -0.5, 0, 0], abs=1e-15)
+    assert f.curvature(z) == pytest.approx([0, 0, 0.375, 0, 0], abs=1e-15)
+    # At z = 0 the ramp is 3/4: slope 9/16 * 3/2 = 27/32.
+    assert f.exact_squared_slope(0.0) == pytest.approx((27 / 32) ** 2, rel=1e-15)
+    for radius in (0.0, 0.5, 5.0):
+        z = np.linspace(-radius, radius, 2001)
+        assert f.exact_squared_slope(radius) == pytest.approx(np.max(f.slope(z) ** 2), rel=1e-12)
+    assert SmoothedHinge(h=0.5).exact_squared_slope(0.0) == 1.0
+
+
+def test_losses_by_name() -> None:
+    assert make_loss("logistic") == Logistic()
+    assert make_loss("smoothed_hinge", 2.0) == SmoothedHinge(h=2.0)
+    assert make_loss("huber_svm", 2.0) == HuberSVM(h=2.0)
+    with pytest.raises(ValueError, match="loss='hinge'"):
+        make_loss("hinge", 1.0)
+    with pytest.raises(ValueError, match="h=None"):
+        make_loss("huber_svm")
+
+
+@pytest.mark.parametrize("h", WIDTHS)
 def test_huber_is_the_hinge_outside_its_middle_branch(h: float) -> None:
     z = np.array([1 - h - 7, 1 - h - 0.01, 1 - h, 1 + h, 1 + h + 0.01, 1 + h + 7])
     assert HuberSVM(h=h).value(z) == pytest.approx(np.maximum(0.0, 1 - z), abs=1e-12 + 4e-16 * h)
@@ -61,7 +97,7 @@ def test_slope_is_the_derivative_of_value(loss: Loss) -> None:
 def test_curvature_is_the_derivative_of_slope_away_from_kinks(loss: Loss) -> None:
     h = getattr(loss, "h", 1.0)
     z = margins(loss)
-    z = z[np.abs(np.abs(1 - z) - h) > 1e-3 * h] if isinstance(loss, HuberSVM) else z
+    z = z[np.abs(np.abs(1 - z) - h) > 1e-3 * h] if hasattr(loss, "h") else z
     step = 1e-4 * h
     numeric = (loss.slope(z + step) - loss.slope(z - step)) / (2 * step)
     np.testing.assert_allclose(loss.curvature(z), numeric, atol=1e-8 + 1e-7 * loss.max_curvature + 1e-11 / step)

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from dpci_core.erm import gradient_and_hessian, moments_at, solve
 from dpci_core.errors import InfeasibleDesignError
-from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.sensitivity import (
     covariance_sensitivity,
     gaussian_sd,
@@ -25,7 +25,7 @@ from dpci_core.sensitivity import (
     smallest_regularization,
 )
 
-LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0))
+LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0), SmoothedHinge(h=0.5), SmoothedHinge(h=2.0))
 CLOSE = 1e-13
 
 
@@ -113,7 +113,7 @@ def test_objective_rate_is_rounded_down_also_near_its_boundary() -> None:
     rng = np.random.default_rng(1)
     for k in range(200):
         n, eps = int(rng.integers(1, 10**6)), float(np.exp(rng.uniform(-5, 2)))
-        loss = LOSSES[k % 3]
+        loss = LOSSES[k % 5]
         c = smallest_regularization(epsilon=eps, n_records=n, loss=loss) * (1 + 10.0 ** rng.uniform(-12, 3))
         rate = objective_noise_rate(epsilon=eps, n_records=n, regularization=c, loss=loss)
         ratio = context.divide(D(loss.max_curvature), context.multiply(D(2 * n), D(c)))

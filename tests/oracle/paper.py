@@ -2,7 +2,7 @@
 
 Wang, Kifer, Lee, "Differentially Private Confidence Intervals for Empirical Risk Minimization" (WKL). Slow on purpose.
 Conventions: L_n(theta) = (1/n) sum f(y_i x_i.theta) + c |theta|^2, rows of norm at most 1, constant column last.
-A loss is the string "logistic" or "huber_svm" with the half-width h; a definition is "pure" or "zcdp".
+A loss is "logistic", "huber_svm" or "smoothed_hinge" (CMS) with the half-width h; a definition is "pure" or "zcdp".
 """
 
 from __future__ import annotations
@@ -38,24 +38,33 @@ def loss_value(z, loss, h):
     if loss == "logistic":
         return np.logaddexp(0.0, -z)
     middle = (1.0 + h - z) ** 2 / (4.0 * h)
+    if loss == "smoothed_hinge":  # CMS eq. 38
+        u = 1.0 - z
+        middle = -(u**4) / (16.0 * h**3) + 3.0 * u**2 / (8.0 * h) + u / 2.0 + 3.0 * h / 16.0
     return np.where(z > 1.0 + h, 0.0, np.where(np.abs(1.0 - z) <= h, middle, 1.0 - z))
 
 
 def loss_slope(z, loss, h):
     if loss == "logistic":
         return -sigmoid(-z)
-    return np.where(z > 1.0 + h, 0.0, np.where(np.abs(1.0 - z) <= h, (z - 1.0 - h) / (2.0 * h), -1.0))
+    middle = (z - 1.0 - h) / (2.0 * h)
+    if loss == "smoothed_hinge":
+        middle = (1.0 - z) ** 3 / (4.0 * h**3) - 3.0 * (1.0 - z) / (4.0 * h) - 0.5
+    return np.where(z > 1.0 + h, 0.0, np.where(np.abs(1.0 - z) <= h, middle, -1.0))
 
 
 def loss_curvature(z, loss, h):
     if loss == "logistic":
         return sigmoid(z) * sigmoid(-z)
-    return np.where(np.abs(1.0 - z) <= h, 1.0 / (2.0 * h), 0.0)
+    middle = 1.0 / (2.0 * h)
+    if loss == "smoothed_hinge":
+        middle = 3.0 / (4.0 * h) - 3.0 * (1.0 - z) ** 2 / (4.0 * h**3)
+    return np.where(np.abs(1.0 - z) <= h, middle, 0.0)
 
 
 def largest_curvature(loss, h):
     """t of Algorithm 1."""
-    return 0.25 if loss == "logistic" else 1.0 / (2.0 * h)
+    return {"logistic": 0.25, "huber_svm": 1.0 / (2.0 * h), "smoothed_hinge": 3.0 / (4.0 * h)}[loss]
 
 
 # --- equations 5-7 ----------------------------------------------------------------------------------------------
@@ -152,8 +161,9 @@ def algorithm_2(M, sensitivity, amount, setting, rng):
 
 
 def sensitivity_of_hessian(n, setting):
-    """Lemmas 3 and 5."""
-    return 1.0 / (2.0 * n) if setting.loss == "logistic" else 1.0 / (n * setting.h)
+    """Lemmas 3 and 5; the smoothed hinge by the same argument."""
+    by_loss = {"logistic": 0.5, "huber_svm": 1.0 / setting.h, "smoothed_hinge": 1.5 / setting.h}
+    return by_loss[setting.loss] / n
 
 
 def sensitivity_of_covariance(n, theta, setting):

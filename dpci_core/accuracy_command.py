@@ -1,0 +1,225 @@
+"""The command `python -m dpci_core accuracy epsilon|records|table|tuning`: test error under privacy, by simulation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dpci_core.cms import METHODS, Candidate, Learner
+from dpci_core.datasets import list_datasets, load
+from dpci_core.losses import LOSS_NAMES, Loss, make_loss
+from dpci_core.schema import Records
+
+Rows = list[dict[str, Any]]
+EPSILONS = ("0.01", "0.05", "0.1", "0.2", "0.5", "1", "2")
+SETS = {"adult": "adult", "kddcup99": "kdd99"}
+"""Published names of the sets, and ours."""
+
+
+def add_accuracy(rooms: Any) -> None:
+    """Add the command and its four actions to the parsers of the command line."""
+    actions = rooms.add_parser("accuracy", help="test error of private and non-private learners")
+    actions = actions.add_subparsers(required=True, metavar="ACTION")
+    for name, (answer, words) in _ACTIONS.items():
+        parser = actions.add_parser(name, help=words)
+        if name == "table":
+            parser.add_argument("number", type=int, choices=(1, 2), help="1 is Adult, 2 is KDD Cup 99")
+            parser.add_argument("--rows", type=int, help="of the set (default: all of Adult, 70,000 of KDD)")
+        else:
+            parser.add_argument("--data", required=True, choices=[info.key for info in list_datasets()])
+            parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
+            parser.add_argument("--loss", choices=LOSS_NAMES, required=True)
+            parser.add_argument("--h", type=float, help="corner of an SVM")
+        if name in ("epsilon", "records"):
+            parser.add_argument("--regularization", type=float, required=True, help="c; Lambda of the paper is 2c")
+            parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+        if name == "tuning":
+            parser.add_argument("--regularizations", nargs="+", type=float, required=True, help="c of each candidate")
+            parser.add_argument("--method", choices=METHODS[1:], default="objective_tight")
+        if name in ("records", "tuning"):
+            parser.add_argument("--epsilon", required=True)
+            parser.add_argument("--sizes", nargs="+", type=int, required=True, help="rows to train on")
+        if name == "epsilon":
+            parser.add_argument("--epsilons", nargs="+", default=list(EPSILONS))
+        parser.add_argument("--features", type=int, help="how many (default: all)")
+        parser.add_argument("--encoding", choices=("schema", "paper"), default="paper")
+        if name in ("epsilon", "table"):
+            parser.add_argument("--folds", type=int, default=10)
+        else:
+            parser.add_argument("--test-share", type=float, default=0.1, help="of the rows, never trained on")
+        parser.add_argument("--draws", type=int, default=50, help="draws of noise (a fold) behind a mean")
+        parser.add_argument("--seed", type=int, default=1)
+        parser.add_argument("--json", action="store_true", help="print JSON for machines")
+        parser.set_defaults(run=run, answer=answer)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer one question; exit code 1 after a sentence on the error output."""
+    try:
+        rows: Rows = options.answer(options, np.random.default_rng(options.seed))
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(rows, indent=1) if options.json else _table(rows))
+    return 0
+
+
+def _against_epsilon(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+    from dpci_core.cms.protocol import cross_validated  # wakes the compiler, which the other commands do without
+
+    records = _records(options, options.data, options.rows)
+    found = cross_validated(
+        records.X,
+        records.y,
+        learners=_learners(options),
+        epsilons=options.epsilons,
+        n_folds=options.folds,
+        n_fits=options.draws,
+        rng=rng,
+        progress=_say,
+    )
+    return [row.to_record() for row in found]
+
+
+def _against_records(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+    from dpci_core.cms.accuracy import accuracy_experiment
+
+    found = accuracy_experiment(
+        *_split(options, rng),
+        learners=_learners(options),
+        epsilons=[options.epsilon],
+        n_fits=options.draws,
+        rng=rng,
+        n_records=options.sizes,
+    )
+    return [row.to_record() for row in found]
+
+
+def _published_table(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+    """Table 1 or 2, printed beside ours; what differs is in the encodings (docs/estimators.md)."""
+    from dpci_core.cms import protocol
+
+    cells = [cell for cell in protocol.published_rates() if cell.table == options.number]
+    key = SETS[cells[0].dataset]
+    records = _records(options, key, 70_000 if key == "kdd99" and options.rows is None else options.rows)
+    learners = [
+        Learner(
+            loss=make_loss(cell.loss, None if cell.loss == "logistic" else protocol.PUBLISHED_WIDTH),
+            method=cell.method,
+            regularization=max(cell.regularization, 1e-10),
+        )
+        for cell in cells
+    ]
+    found = protocol.cross_validated(
+        records.X,
+        records.y,
+        learners=learners,
+        epsilons=[protocol.PUBLISHED_EPSILON],
+        n_folds=options.folds,
+        n_fits=options.draws,
+        rng=rng,
+        progress=_say,
+    )
+    beside: Rows = []
+    for cell, row in zip(cells, found, strict=True):
+        made = {"loss": row.loss, "method": row.method, "Lambda": cell.penalty, "published": cell.error}
+        beside.append(made | {"error": row.error, "error_se": row.error_se, "difference": row.error - cell.error})
+    return beside
+
+
+def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+    """Algorithm 4 over penalties, beside each of them trained on all rows, of which a public table tells the best."""
+    from dpci_core.cms.accuracy import accuracy_experiment
+    from dpci_core.cms.protocol import tuned_accuracy
+
+    loss = _loss(options)
+    learners = [Learner(loss=loss, method=options.method, regularization=c) for c in options.regularizations]
+    X, y, X_test, y_test = _split(options, rng)
+    rows: Rows = []
+    for size in options.sizes:
+        if not len(learners) < size <= len(y):
+            raise ValueError(f"Expected {len(learners)} < size={size} <= {len(y)}.")
+        tuned = tuned_accuracy(
+            X[:size],
+            y[:size],
+            X_test,
+            y_test,
+            candidates=[Candidate(learner=learner) for learner in learners],
+            epsilon=options.epsilon,
+            n_runs=options.draws,
+            rng=rng,
+        )
+        print(tuned.sentence, file=sys.stderr)
+        alone = accuracy_experiment(
+            X[:size],
+            y[:size],
+            X_test,
+            y_test,
+            learners=learners,
+            epsilons=[options.epsilon],
+            n_fits=options.draws,
+            rng=rng,
+        )
+        best = min(alone, key=lambda row: row.error)
+        told = {k: v for k, v in asdict(tuned).items() if k != "sentence"} | {"chosen": list(tuned.chosen)}
+        rows.append(told | {"best_c": best.regularization, "best_error": best.error, "cost": tuned.error - best.error})
+    return rows
+
+
+_Answer = Callable[[argparse.Namespace, np.random.Generator], Rows]
+_ACTIONS: dict[str, tuple[_Answer, str]] = {
+    "epsilon": (_against_epsilon, "test error against epsilon, by cross-validation"),
+    "records": (_against_records, "test error against the number of training records"),
+    "table": (_published_table, "the published tables beside our own run"),
+    "tuning": (_tuning, "private tuning, and what it costs against a penalty known beforehand"),
+}
+
+
+def _records(options: argparse.Namespace, key: str, n_rows: int | None) -> Records:
+    return load(key, encoding=options.encoding, features=options.features, n_rows=n_rows)
+
+
+def _loss(options: argparse.Namespace) -> Loss:
+    if (options.loss == "logistic") != (options.h is None):
+        raise ValueError("Expected --h, the corner of an SVM, with an SVM and only there.")
+    return make_loss(options.loss, options.h)
+
+
+def _learners(options: argparse.Namespace) -> list[Learner]:
+    loss = _loss(options)
+    return [Learner(loss=loss, method=m, regularization=options.regularization) for m in options.methods]
+
+
+def _split(options: argparse.Namespace, rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
+    """Rows to train on and to test with, in random order."""
+    records = _records(options, options.data, options.rows)
+    if not 0.0 < options.test_share < 1.0:
+        raise ValueError(f"Expected 0 < test-share={options.test_share} < 1.")
+    order = rng.permutation(len(records.y))
+    test, train = np.split(order, [max(1, round(options.test_share * len(order)))])
+    return records.X[train], records.y[train], records.X[test], records.y[test]
+
+
+def _say(done: int, total: int) -> None:
+    print(f"fold {done} of {total}", file=sys.stderr, flush=True)
+
+
+def _table(rows: Rows) -> str:
+    heads = list(rows[0])
+    cells = [heads, *([_cell(row[head]) for head in heads] for row in rows)]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(heads))]
+    return "\n".join("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in cells)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " ".join(map(str, value))
+    return "-" if value is None else str(value)

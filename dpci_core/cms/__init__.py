@@ -1,0 +1,23 @@
+"""The learners of Chaudhuri, Monteleoni and Sarwate [CMS]: training, kernels and private tuning.
+
+`dpci_core.cms.accuracy` measures them; it is imported by itself, because its compiler takes half a second.
+"""
+
+from dpci_core.cms.features import CosineFeatures
+from dpci_core.cms.learners import METHODS, Learner, Method, ObjectiveRun, objective_run, train
+from dpci_core.cms.tuning import Candidate, TuningResult, selection_probabilities, tune_privately, utility_bound
+
+__all__ = [
+    "METHODS",
+    "Candidate",
+    "CosineFeatures",
+    "Learner",
+    "Method",
+    "ObjectiveRun",
+    "TuningResult",
+    "objective_run",
+    "selection_probabilities",
+    "train",
+    "tune_privately",
+    "utility_bound",
+]

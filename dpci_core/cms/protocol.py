@@ -1,0 +1,180 @@
+"""The published experiments on accuracy [CMS section 7]: cross-validation, the printed tables, private tuning."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.cms.accuracy import Accuracy, accuracy_experiment
+from dpci_core.cms.learners import Learner, Method
+from dpci_core.cms.tuning import Candidate, tune_privately
+from dpci_core.errors import check_count, check_generator
+from dpci_core.privacy import Amount
+from dpci_core.validation import check_records
+
+Array = npt.NDArray[np.float64]
+
+ERROR_RATES_FILE = Path(__file__).resolve().parents[2] / "data" / "published_error_rates.csv"
+"""Tables 1 and 2 of [CMS], one row a cell."""
+PUBLISHED_EPSILON = "0.1"
+PUBLISHED_WIDTH = 0.5
+"""Epsilon of the tables, and h of their Huber SVM."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRate:
+    """One cell of Table 1 (Adult) or 2 (KDD Cup 99): the test error at epsilon 0.1 and a Lambda.
+
+    Here c = Lambda/2, and the method is one of `learners.METHODS`.
+    """
+
+    table: int
+    dataset: str
+    loss: str
+    method: Method
+    penalty: str
+    error: float
+
+    @property
+    def regularization(self) -> float:
+        """c of the printed Lambda, a power of ten such as 1e-3.5."""
+        return float(10.0 ** float(self.penalty.removeprefix("1e"))) / 2.0
+
+
+@lru_cache(maxsize=1)
+def published_rates() -> tuple[PublishedRate, ...]:
+    """Return the 96 printed error rates.
+
+    >>> len(published_rates()), published_rates()[0].error
+    (96, 0.154)
+    """
+    with ERROR_RATES_FILE.open(encoding="utf-8", newline="") as lines:
+        return tuple(
+            PublishedRate(
+                int(row["table"]),
+                row["dataset"],
+                row["loss"],
+                _method(row["method"]),
+                row["penalty"],
+                float(row["error"]),
+            )
+            for row in csv.DictReader(lines)
+        )
+
+
+def _method(name: str) -> Method:
+    known: dict[str, Method] = {"non_private": "non_private", "output": "output", "objective": "objective"}
+    return known[name]
+
+
+def cross_validated(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    learners: Sequence[Learner],
+    epsilons: Sequence[Amount],
+    n_folds: int,
+    n_fits: int,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Accuracy]:
+    """Return `accuracy_experiment` averaged over folds, each the test table once; n_fits draws of noise a fold.
+
+    error_se is the Monte Carlo error of the noise on these folds; error_sd the spread of single fits over both.
+    progress: called with (folds done, folds).
+    Source:  CMS section 7.1, with n_folds = 10 and n_fits = 50.
+    """
+    check_generator(rng)
+    check_count(n_folds=n_folds)
+    features, labels = check_records(X, y)
+    if not 2 <= n_folds <= len(labels):
+        raise ValueError(f"Expected 2 <= n_folds={n_folds} <= {len(labels)}.")
+    folds = np.array_split(rng.permutation(len(labels)), n_folds)
+    parts = []
+    for k, test in enumerate(folds):
+        train = np.concatenate([fold for other, fold in enumerate(folds) if other != k])
+        parts.append(
+            accuracy_experiment(
+                features[train],
+                labels[train],
+                features[test],
+                labels[test],
+                learners=learners,
+                epsilons=epsilons,
+                n_fits=n_fits,
+                rng=rng,
+            )
+        )
+        if progress is not None:
+            progress(k + 1, n_folds)
+    return [_averaged(rows) for rows in zip(*parts, strict=True)]
+
+
+def _averaged(rows: Sequence[Accuracy]) -> Accuracy:
+    errors = np.array([row.error for row in rows])
+    return replace(
+        rows[0],
+        error=float(errors.mean()),
+        error_se=float(np.sqrt(np.sum([row.error_se**2 for row in rows]))) / len(rows),
+        error_sd=float(np.sqrt(np.mean([row.error_sd**2 for row in rows]) + errors.var())),
+        false_positive=float(np.mean([row.false_positive for row in rows])),
+        false_negative=float(np.mean([row.false_negative for row in rows])),
+        n_fits=sum(row.n_fits for row in rows),
+        n_failed=sum(row.n_failed for row in rows),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TunedAccuracy:
+    """Test error of private tuning, and how often each candidate was chosen.
+
+    sentence: the utility bound and the price of one run.
+    """
+
+    n_records: int
+    n_train: int
+    error: float
+    error_se: float
+    chosen: tuple[int, ...]
+    n_runs: int
+    sentence: str
+
+
+def tuned_accuracy(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    X_test: npt.ArrayLike,
+    y_test: npt.ArrayLike,
+    *,
+    candidates: Sequence[Candidate],
+    epsilon: Amount,
+    n_runs: int,
+    rng: np.random.Generator,
+) -> TunedAccuracy:
+    """Run Algorithm 4 so many times, with a partition and noise of its own each, and test what it chose.
+
+    Source:  CMS section 7.3.  Differs: parts are equal, as Algorithm 4 says; their figures held out 25,000 rows.
+    """
+    check_count(n_runs=n_runs)
+    test, labels = check_records(X_test, y_test)
+    errors, chosen = [], np.zeros(len(candidates), dtype=np.int64)
+    for _ in range(n_runs):
+        result = tune_privately(X, y, candidates=candidates, epsilon=epsilon, rng=rng)
+        errors.append(float(np.mean(result.predict(test) != labels)))
+        chosen[result.index] += 1
+    sd = float(np.std(errors, ddof=1)) if n_runs > 1 else 0.0
+    return TunedAccuracy(
+        n_records=len(np.asarray(y)),
+        n_train=result.n_train,
+        error=float(np.mean(errors)),
+        error_se=sd / float(np.sqrt(n_runs)),
+        chosen=tuple(chosen.tolist()),
+        n_runs=n_runs,
+        sentence=result.sentence(),
+    )

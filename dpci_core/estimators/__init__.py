@@ -1,0 +1,15 @@
+"""Private linear classifiers with confidence intervals, as scikit-learn estimators."""
+
+from dpci_core.estimators.kernel import RandomCosines
+from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
+from dpci_core.estimators.statement import PrivacyStatement
+from dpci_core.estimators.summary import CoefficientIntervals, Summary
+
+__all__ = [
+    "CoefficientIntervals",
+    "DPLinearSVC",
+    "DPLogisticRegression",
+    "PrivacyStatement",
+    "RandomCosines",
+    "Summary",
+]

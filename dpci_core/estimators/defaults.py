@@ -1,0 +1,50 @@
+"""A penalty from public quantities, for those who do not choose one."""
+
+from __future__ import annotations
+
+import math
+
+from dpci_core.design import Design
+from dpci_core.errors import check_count
+from dpci_core.limits import REGULARIZATION
+from dpci_core.privacy import PureDP, to_float_down, zcdp_to_pure_run
+
+_OBJECTIVE = 1.5
+"""Factor of sqrt(p + 1) s^1.5 for objective perturbation, and"""
+_OUTPUT = 2.0
+"""of s for output perturbation: near the least error on the simulated census (`python -m benchmarks.penalties`)."""
+_WITHOUT_PRIVACY = 0.01
+"""Penalty times n where the budget is unlimited, so that separable classes have a minimiser."""
+
+
+def default_regularization(design: Design, *, n_records: int, n_coefficients: int) -> float:
+    """Return a penalty c for a design, whose own c plays no part.
+
+    1.5 sqrt(p + 1) s^1.5 (objective) or 2 s (output), plus 0.01/n.
+    s is the noise for each record: sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian, with epsilon
+    the share of the coefficients and a rho counted as epsilon = sqrt(2 rho).  Noise asks for a penalty, and a penalty
+    costs signal, so c falls with n and with the budget.  For objective perturbation c is at least t / (n epsilon),
+    which leaves half of the budget to the noise, so that the design is feasible at every budget.
+    Privacy: n, p and the budget are public; nothing is read off the records.
+    Source:  own.
+
+    >>> from dpci_core.losses import Logistic
+    >>> budget = PureDP(model="1", hessian="1", covariance="1")
+    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
+    >>> round(default_regularization(design, n_records=1000, n_coefficients=3), 6)  # 3 * 0.002^1.5 + 0.00001
+    0.000278
+    """
+    check_count(n_records=n_records, n_coefficients=n_coefficients)
+    budget = design.budget
+    epsilon = to_float_down(budget.model) if isinstance(budget, PureDP) else zcdp_to_pure_run(budget.model)
+    is_objective = design.mechanism == "objective"
+    is_gaussian = design.is_gaussian_objective or (design.definition == "zcdp" and not is_objective)
+    noise = (1.0 if is_gaussian else math.sqrt(n_coefficients + 1.0)) / (n_records * epsilon)
+    if is_objective:
+        least = design.loss.max_curvature / (n_records * epsilon)
+        wanted = max(_OBJECTIVE * math.sqrt(n_coefficients + 1.0) * noise * math.sqrt(noise), least)
+    else:
+        wanted = _OUTPUT * noise
+    wanted += _WITHOUT_PRIVACY / n_records
+    low, high = REGULARIZATION
+    return min(max(wanted, low), high)

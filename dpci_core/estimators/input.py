@@ -1,0 +1,92 @@
+"""What `fit` and `predict` accept: scikit-learn's checks, after own ones where its messages would show a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from dpci_core.errors import DataRejectedError
+
+Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
+    """Return X as float64 (n, d), its names and number of columns checked or, on `reset`, kept on the estimator."""
+    if X is None:
+        raise ValueError("Expected X: this estimator requires features, got None.")
+    if issparse(X):
+        raise TypeError("Sparse input is not supported: scaling by bounds fills every cell. Pass a dense array.")
+    kinds = _kinds(X)
+    if "c" in kinds:
+        raise ValueError("Complex data not supported: features are real numbers.")
+    if kinds & set("OSUMmT"):
+        _check_numbers(X)
+    return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64))
+
+
+def _kinds(X: Any) -> set[str]:
+    """Kinds of the columns, as letters; "T" for a type that NumPy does not have."""
+    dtypes = list(X.dtypes) if hasattr(X, "dtypes") and hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    if dtypes == [None]:
+        dtypes = [np.asarray(X).dtype]
+    return {dtype.kind if isinstance(dtype, np.dtype) else "T" for dtype in dtypes}
+
+
+def _check_numbers(X: Any) -> None:
+    """Raise without a value where texts or objects are no numbers; scikit-learn's message would quote one."""
+    try:
+        np.asarray(X, dtype=object).astype(np.float64)
+    except (TypeError, ValueError) as problem:
+        # The type of exception is scikit-learn's, its text is not shown.
+        kind = TypeError if isinstance(problem, TypeError) else ValueError
+        raise kind("Every feature argument must be a string of digits or a number.") from None
+
+
+def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Codes]:
+    """Return the classes, sorted, and the place among them of every label.
+
+    Args:    declared: the classes, or None to take those that occur.
+    Raises:  DataRejectedError with the row of a label that is not declared; ValueError for fewer than two classes.
+    """
+    if y is None:
+        raise ValueError("Expected y: this estimator requires y to be passed, but the target y is None.")
+    if "c" in _kinds(y):
+        raise ValueError("Complex data not supported: y holds labels.")
+    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    check_classification_targets(labels)
+    if len(labels) != n_records:
+        raise ValueError(f"Expected y to have {n_records} labels like X, got {len(labels)}: inconsistent lengths.")
+    if declared is None:
+        classes, codes = np.unique(labels, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("Expected at least two classes in y, got one class; declare classes= if that is right.")
+        return classes, codes
+    classes = np.unique(np.asarray(declared))
+    if np.ndim(declared) != 1 or len(classes) != len(declared) or len(classes) < 2:
+        raise ValueError("Expected classes to hold at least two labels, all different.")
+    codes = _codes(labels, classes)
+    if (codes < 0).any():
+        row = int((codes < 0).argmax())
+        raise DataRejectedError(f"Expected every label in y to be one of the declared classes; row {row} is not.", row)
+    return classes, codes
+
+
+def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
+    """The place of every label among the sorted classes, -1 for one that is not there."""
+    if labels.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+        return np.where(classes[codes] == labels, codes, -1)
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def with_signs(records: Array, codes: Codes, k: int, n_models: int) -> Array:
+    """Rows y_i x_i for model k: y is +1 for its class, the second one where there are two; two classes use up X."""
+    y = np.where(codes == (1 if n_models == 1 else k), 1.0, -1.0)
+    return np.multiply(records, y[:, None], out=records if n_models == 1 else None)

@@ -1,0 +1,336 @@
+"""`DPLogisticRegression` and `DPLinearSVC`: private linear classifiers that know how far off they are."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
+from dpci_core.errors import check_choice
+from dpci_core.estimators.defaults import default_regularization
+from dpci_core.estimators.input import check_features, check_labels, with_signs
+from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
+from dpci_core.estimators.scaling import Scaling
+from dpci_core.estimators.statement import PrivacyStatement, noise_source
+from dpci_core.estimators.summary import CoefficientIntervals, Summary
+from dpci_core.limits import confidence_level_in_range
+from dpci_core.losses import Logistic, Loss, make_loss
+from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
+
+Array = npt.NDArray[np.float64]
+Units = Literal["original", "scaled"]
+
+_WEIGHTS = (
+    "{names} is not supported: a weight multiplies one person's influence on the fit, and the noise is "
+    "measured for an influence of one."
+)
+_NO_INTERCEPT = (
+    "Expected fit_intercept=True: the constant is a column of the records, inside their norm bound and inside the "
+    "penalty; the guarantee and the encoding are made for it."
+)
+
+
+class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
+    """What both classifiers share: the public scaling, one private model for each class, and their intervals."""
+
+    budget: Budget | ApproxDP | None
+    feature_bounds: Any
+    random_state: Any
+    classes: Any
+    norm_bound: float | None
+    mechanism: Mechanism
+    regularization: float | None
+    calibration: Calibration | CalibrationName
+    confidence_level: float
+    target: Target
+    intervals: bool
+    fit_intercept: bool
+
+    @abstractmethod
+    def _loss(self) -> Loss:
+        """The pointwise loss."""
+
+    def fit(self, X: Any, y: Any, **unsupported: object) -> Self:
+        """Train privately; every argument of the constructor is checked here, and nothing public is read off X.
+
+        Args:    X: (n, d) features in their own units, clipped to `feature_bounds`.  y: (n,) labels.
+        Privacy: `privacy_`.  n and d count as public.
+        Raises:  ValueError without budget or bounds, for weights, or for records that break a rule; no message
+                 holds a value of a record.  InfeasibleDesignError, ConvergenceError.
+        """
+        if unsupported:
+            raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
+        budget = self._declared_budget()
+        X = check_features(self, X, reset=True)
+        scaling = Scaling.of(self.feature_bounds, n_features=X.shape[1], norm_bound=self.norm_bound)
+        classes, codes = check_labels(y, self.classes, n_records=len(X))
+        n_models = 1 if len(classes) == 2 else len(classes)
+        designs = self._designs(budget, n_models, n_records=len(X), n_coefficients=X.shape[1] + 1)
+        source = noise_source(self.random_state)
+        records = scaling.encode(X)
+        models = tuple(
+            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, rng=source.rng)
+            for k, design in enumerate(designs)
+        )
+        self._keep(scaling, models, classes)
+        self.privacy_ = PrivacyStatement(
+            definition=designs[0].definition,
+            amount=budget.total,
+            mechanism=self.mechanism,
+            n_models=n_models,
+            classes_declared=self.classes is not None,
+            status=designs[0].status,
+            caution=source.caution,
+        )
+        return self
+
+    def _declared_budget(self) -> Budget:
+        """The budget in the definition it is spent in, after the refusals that need no data."""
+        if self.budget is None:
+            raise ValueError("Expected a budget: PureDP, ZCDP or ApproxDP. There is no default for how private to be.")
+        if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
+            raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(self.budget).__name__}.")
+        if self.feature_bounds is None:
+            raise ValueError(
+                "Expected feature_bounds=(low, high), declared from what is known beforehand. Bounds read from the "
+                "data would reveal its extremes."
+            )
+        if self.fit_intercept is not True:
+            raise ValueError(_NO_INTERCEPT)
+        if not isinstance(self.intervals, bool):
+            raise ValueError(f"Expected intervals={self.intervals!r} to be True or False.")
+        return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
+
+    def _designs(self, budget: Budget, n_models: int, *, n_records: int, n_coefficients: int) -> list[Design]:
+        """One design for each model; the budget divided, the penalty shared."""
+        designs = [
+            Design(
+                loss=self._loss(),
+                mechanism=self.mechanism,
+                budget=share if self.intervals else for_coefficients_alone(share),
+                regularization=1.0 if self.regularization is None else self.regularization,
+                confidence_level=self.confidence_level,
+                calibration=self.calibration,
+                target=self.target,
+            )
+            for share in divide_budget(budget, n_models)
+        ]
+        if self.regularization is not None:
+            return designs
+        c = default_regularization(designs[0], n_records=n_records, n_coefficients=n_coefficients)
+        return [replace(design, regularization=c) for design in designs]
+
+    def _keep(self, scaling: Scaling, models: tuple[ReleasedModel, ...], classes: npt.NDArray[Any]) -> None:
+        """Set what scikit-learn calls fitted attributes: released numbers and declared ones, no record."""
+        self.classes_ = classes
+        self.regularization_ = models[0].design.regularization
+        self._scaling, self._models = scaling, models
+        original = np.array([model.theta_priv for model in models]) @ scaling.to_original.T
+        self.coef_, self.intercept_ = original[:, :-1], original[:, -1]
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the signed scores, (n,) for two classes and (n, n_classes) for more.
+
+        Inside the bounds this is X @ coef_.T + intercept_; outside, X is clipped as it was for the fit.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        scores: Array = self._scaling.encode(X) @ np.array([model.theta_priv for model in self._models]).T
+        return scores[:, 0] if len(self._models) == 1 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the likelier label of each row."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def confidence_intervals(
+        self, level: float | None = None, units: Units = "original", *, joint: bool = False
+    ) -> CoefficientIntervals:
+        """Return intervals for every coefficient: post-processing, at any level, as often as wished.
+
+        Args:    level: like 0.95 (default: `confidence_level`).  units: "original", slopes for one unit of each
+                 feature as in `coef_`, or "scaled", coefficients of the encoded records.  joint: all intervals of
+                 all classes hold together at this level, by Bonferroni.
+        Privacy: none spent.
+        """
+        check_is_fitted(self)
+        check_choice(units, ("original", "scaled"), name="units")
+        level = confidence_level_in_range(self.confidence_level if level is None else level)
+        p = self.n_features_in_ + 1
+        contrasts = self._scaling.to_original if units == "original" else np.eye(p)
+        each = 1.0 - (1.0 - level) / (len(self._models) * p) if joint else level
+        widths = [model.half_widths(contrasts, each) for model in self._models]
+        pairs = list(zip(widths, self._models, strict=True))
+        estimate = np.array([w.estimate(model.theta_priv) for w, model in pairs])
+        half = np.array([w.half_width for w in widths])
+        return CoefficientIntervals(
+            names=self._coefficient_names(),
+            models=tuple(self.classes_[1:] if len(self._models) == 1 else self.classes_),
+            estimate=estimate,
+            low=estimate - half,
+            high=estimate + half,
+            sampling_se=np.sqrt(np.array([w.law.sampling for w in widths])),
+            privacy_se=np.sqrt(np.array([w.law.privacy(p) for w in widths])),
+            is_flat=np.array([w.is_flat for w in widths]),
+            confidence_level=level,
+            units=units,
+            joint=joint,
+        )
+
+    def _coefficient_names(self) -> tuple[str, ...]:
+        names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        return (*map(str, names), "intercept")
+
+    def summary(self, level: float | None = None, units: Units = "original", *, joint: bool = False) -> Summary:
+        """Return the fit on one page, with what it promises and what it is good for."""
+        found = self.confidence_intervals(level, units, joint=joint)
+        design, privacy = self._models[0].design, self.privacy_
+        notes = list(privacy.sentences)
+        notes.append(f"The intervals are for the {self.target} coefficients of the population; units: {units}.")
+        if joint:
+            notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
+        if found.is_flat.any():
+            notes.append("The step to the unpenalised coefficient removes the bias of some coefficients only in part.")
+        facts = (
+            ("Loss", design.loss.name),
+            ("Mechanism", f"{self.mechanism} perturbation"),
+            ("Records", f"{self._models[0].n_records:,}"),
+            ("Features", str(self.n_features_in_)),
+            ("Classes", str(len(self.classes_))),
+            ("Budget", privacy.guarantee.split(" (")[0]),
+            ("Epsilon(1e-06)", f"{privacy.epsilon(1e-6):.4g}"),
+            ("Penalty c", f"{self.regularization_:.4g}"),
+            ("Confidence", f"{found.confidence_level:g}"),
+            ("Kind", "SIMULATION" if privacy.is_simulation else "release"),
+        )
+        return Summary(
+            title=f"{type(self).__name__}, private intervals", facts=facts, notes=tuple(notes), intervals=found
+        )
+
+
+class DPLogisticRegression(PrivateLinearClassifier):
+    """Logistic regression under differential privacy, with confidence intervals for its coefficients.
+
+    Args:    budget: PureDP, ZCDP or ApproxDP; `fit` refuses without.  feature_bounds: (low, high), numbers or one for
+             each feature, declared beforehand; `fit` refuses without.  random_state: None, a seed or a generator;
+             every fit is a simulation (`privacy_`).  classes: the labels, declared; None reads them from y, which
+             the guarantee then does not cover.  norm_bound: declared bound on the norm of the features scaled to
+             [-1, 1] (default sqrt(d)).  mechanism: "objective" or "output" perturbation.  regularization: c in
+             c |theta|^2 of the mean objective (scaled units, the constant too); None takes `default_regularization`,
+             a function of n, d and the budget.  calibration, confidence_level, target: as for `Design`.
+             intervals: False spends the whole budget on the coefficients.  fit_intercept: only True.
+    Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than two.
+    Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between the models.
+    Source:  WKL Algorithms 1-5.
+
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.uniform(20, 70, size=(5000, 1))
+    >>> y = rng.random(5000) < expit((age[:, 0] - 45) / 10)
+    >>> budget = PureDP(model="2", hessian="1", covariance="1")
+    >>> model = DPLogisticRegression(budget=budget, feature_bounds=(0, 100), classes=(False, True), random_state=1)
+    >>> model.fit(age, y).privacy_.is_simulation
+    True
+    >>> found = model.confidence_intervals()
+    >>> bool(found.low[0, 0] < 0.1 < found.high[0, 0])
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | ApproxDP | None = None,
+        feature_bounds: Any = None,
+        random_state: Any = None,
+        classes: Any = None,
+        norm_bound: float | None = None,
+        mechanism: Mechanism = "objective",
+        regularization: float | None = None,
+        calibration: Calibration | CalibrationName = "published",
+        confidence_level: float = 0.95,
+        target: Target = "penalised",
+        intervals: bool = True,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.budget = budget
+        self.feature_bounds = feature_bounds
+        self.random_state = random_state
+        self.classes = classes
+        self.norm_bound = norm_bound
+        self.mechanism = mechanism
+        self.regularization = regularization
+        self.calibration = calibration
+        self.confidence_level = confidence_level
+        self.target = target
+        self.intervals = intervals
+        self.fit_intercept = fit_intercept
+
+    def _loss(self) -> Loss:
+        return Logistic()
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, (n, n_classes); one against the rest is normalised to sum to 1."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.asarray(softmax(log_expit(scores), axis=1))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`, exact where those underflow."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([log_expit(-scores), log_expit(scores)])
+        logs = log_expit(scores)
+        return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+
+
+class DPLinearSVC(PrivateLinearClassifier):
+    """Linear support vector classification under differential privacy, with confidence intervals.
+
+    Args:    loss: "huber_svm" or "smoothed_hinge".  h: half-width of its rounded corner.  The others as for
+             `DPLogisticRegression`; there is no `predict_proba`, because an SVM estimates none.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: Budget | ApproxDP | None = None,
+        feature_bounds: Any = None,
+        random_state: Any = None,
+        classes: Any = None,
+        norm_bound: float | None = None,
+        mechanism: Mechanism = "objective",
+        regularization: float | None = None,
+        loss: Literal["huber_svm", "smoothed_hinge"] = "huber_svm",
+        h: float = 0.5,
+        calibration: Calibration | CalibrationName = "published",
+        confidence_level: float = 0.95,
+        target: Target = "penalised",
+        intervals: bool = True,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.budget = budget
+        self.feature_bounds = feature_bounds
+        self.random_state = random_state
+        self.classes = classes
+        self.norm_bound = norm_bound
+        self.mechanism = mechanism
+        self.regularization = regularization
+        self.loss = loss
+        self.h = h
+        self.calibration = calibration
+        self.confidence_level = confidence_level
+        self.target = target
+        self.intervals = intervals
+        self.fit_intercept = fit_intercept
+
+    def _loss(self) -> Loss:
+        check_choice(self.loss, ("huber_svm", "smoothed_hinge"), name="loss")
+        return make_loss(self.loss, self.h)

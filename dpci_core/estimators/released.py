@@ -1,0 +1,99 @@
+"""One drawn model and its intervals: released quantities and public constants, no record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Context, Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design
+from dpci_core.half_widths import HalfWidths, private_half_widths
+from dpci_core.limits import BUDGET_PART, confidence_level_in_range
+from dpci_core.perturbation import ModelNoise, perturb_objective, perturb_output
+from dpci_core.privacy import Budget
+from dpci_core.private_moments import covariance_noise, release_moments
+from dpci_core.quick_solve import solve_quickly
+
+Array = npt.NDArray[np.float64]
+
+_FLOOR = Context(prec=28, rounding=ROUND_FLOOR)
+_EXACT = Context(prec=200)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReleasedModel:
+    """What one private fit drew: theta_priv (p,) and, if intervals were paid for, both noisy matrices (p, p).
+
+    How the solver got there (steps, final gradient) depends on the records without noise, so it is not kept.
+    """
+
+    design: Design
+    n_records: int
+    theta_priv: Array
+    noise: ModelNoise
+    hessian: Array | None
+    covariance: Array | None
+
+    def half_widths(self, contrasts: Array, confidence_level: float) -> HalfWidths:
+        """Return the intervals of the combinations contrasts @ theta at a level, as half-widths; post-processing."""
+        if self.hessian is None or self.covariance is None:
+            raise ValueError("Expected intervals=True: this fit spent its whole budget on the coefficients.")
+        design = replace(self.design, confidence_level=confidence_level_in_range(confidence_level))
+        radius = float(np.linalg.norm(self.theta_priv))
+        return private_half_widths(
+            self.hessian,
+            self.covariance,
+            design=design,
+            noise=self.noise,
+            n_records=self.n_records,
+            covariance_noise=covariance_noise(design, self.n_records, radius),
+            theta_priv=self.theta_priv,
+            contrasts=contrasts,
+        )
+
+
+def draw_model(A: Array, *, design: Design, intervals: bool, rng: np.random.Generator) -> ReleasedModel:
+    """Train on the rows y_i x_i and, for intervals, release both matrices.
+
+    Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals; for noise that
+             cannot be predicted, which that of a NumPy generator is not.
+    """
+    perturb = perturb_objective if design.mechanism == "objective" else perturb_output
+    model = perturb(A, design=design, rng=rng, solver=solve_quickly)
+    theta = model.theta_priv
+    if not intervals:
+        return ReleasedModel(design, len(A), theta, model.noise, None, None)
+    moments = release_moments(A, theta, design=design, rng=rng)
+    return ReleasedModel(design, len(A), theta, model.noise, moments.hessian.noisy, moments.covariance.noisy)
+
+
+def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:
+    """Return budgets that add up to this one exactly, part by part; equal up to the 28th digit.
+
+    >>> from dpci_core.privacy import PureDP
+    >>> [str(b.model) for b in divide_budget(PureDP(model="0.6", hessian="0.3", covariance="0.3"), 3)]
+    ['0.2', '0.2', '0.2']
+    """
+    divided = [_divide(part, n_parts) for part in budget.parts]
+    return tuple(
+        type(budget)(model=model, hessian=hessian, covariance=covariance)
+        for model, hessian, covariance in zip(*divided, strict=True)
+    )
+
+
+def _divide(amount: Decimal, n_parts: int) -> list[Decimal]:
+    """Equal amounts rounded down, the last with what rounding left."""
+    share = _FLOOR.divide(amount, Decimal(n_parts))
+    last = _EXACT.subtract(amount, _EXACT.multiply(share, Decimal(n_parts - 1)))
+    return [share] * (n_parts - 1) + [last]
+
+
+def for_coefficients_alone(budget: Budget) -> Budget:
+    """Return a budget whose model part is the whole total, for a fit that releases no matrix.
+
+    The other two parts are never spent; they stand at the smallest amount a design may have.
+    """
+    unspent = Decimal(repr(BUDGET_PART[0]))
+    return type(budget)(model=budget.total, hessian=unspent, covariance=unspent)

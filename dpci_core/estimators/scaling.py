@@ -1,0 +1,108 @@
+"""From features in the user's units to records of norm at most 1 and back: the `schema` encoding for numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.erm import CHUNK_ROWS
+from dpci_core.errors import check_positive
+from dpci_core.schema import NORM_MARGIN
+from dpci_core.schema.declare import SPAN
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """A public map of features: each column to [-1, 1] by its bounds, z, then (z / (B sqrt 2), 1 / sqrt 2).
+
+    low, high: (d,), declared.  norm_bound: B; a longer z is shortened to it.  Values outside the bounds are clipped.
+    Inside the bounds the map is affine, so a linear score has exact coefficients in the user's units (`to_original`).
+
+    >>> scaling = Scaling.of((0.0, [10.0, 2.0]), n_features=2)
+    >>> records = scaling.encode(np.array([[5.0, 2.0], [99.0, 1.0]]))
+    >>> np.round(records, 3).tolist()
+    [[0.0, 0.5, 0.707], [0.5, 0.0, 0.707]]
+    """
+
+    low: Array
+    high: Array
+    norm_bound: float
+
+    @classmethod
+    def of(cls, bounds: object, *, n_features: int, norm_bound: object = None) -> Scaling:
+        """Return the scaling of declared bounds (low, high), each a number or one for each feature.
+
+        Args:    norm_bound: B, a declared bound on the norm of the features once they are in [-1, 1]; None takes
+                 sqrt(d), which always holds. A smaller one helps where it is known, as for one-hot columns declared
+                 with bounds (-1, 1), of which only one in a group is 1.
+        Raises:  ValueError naming the first feature whose bounds are not low < high.
+        """
+        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+            raise ValueError("Expected feature_bounds to be a pair (low, high) of numbers or of one number a feature.")
+        low, high = (_one_each(side, n_features, name) for side, name in zip(bounds, ("low", "high"), strict=True))
+        with np.errstate(over="ignore"):
+            span = high - low
+        bad = ~((span >= SPAN[0]) & (span <= SPAN[1]))
+        if bad.any():
+            j = int(bad.argmax())
+            raise ValueError(
+                f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of feature {j}, "
+                f"{SPAN[0]:g} to {SPAN[1]:g} apart."
+            )
+        largest = math.sqrt(n_features)
+        if norm_bound is None:
+            return cls(low, high, largest)
+        check_positive(norm_bound=norm_bound)
+        return cls(low, high, min(float(norm_bound), largest))  # type: ignore[arg-type]
+
+    def encode(self, X: Array) -> Array:
+        """Return records (n, d+1) with norms at most 1, the constant last."""
+        records = np.empty((len(X), len(self.low) + 1))
+        for start in range(0, len(X), CHUNK_ROWS):  # a block stays in the cache between passes
+            rows = slice(start, start + CHUNK_ROWS)
+            records[rows, :-1] = self._scaled(X[rows])
+        records[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+        return records
+
+    def _scaled(self, X: Array) -> Array:
+        with np.errstate(over="ignore"):  # what lies so far out is clipped
+            z = (X - (self.low + self.high) / 2.0) * (2.0 / (self.high - self.low))
+        np.clip(z, -1.0, 1.0, out=z)
+        if self.norm_bound < math.sqrt(len(self.low)):
+            norms = np.sqrt(np.einsum("ij,ij->i", z, z))
+            z *= np.minimum(1.0, self.norm_bound / np.maximum(norms, self.norm_bound))[:, None]
+        z *= self._shrink
+        return z
+
+    @property
+    def to_original(self) -> Array:
+        """L (d+1, d+1): L @ theta are slopes for one unit of each feature, and the intercept, last.
+
+        x'.theta = sum_j theta_j (2 x_j - low_j - high_j) / (high_j - low_j) / (B sqrt 2) + theta_d / sqrt 2; collect
+        the terms in x_j and the constants. An interval for a row of L theta is that of a contrast of theta: the
+        intercept's takes the covariances with the slopes into account, which interval arithmetic could not.
+        """
+        slopes = self._shrink * 2.0 / (self.high - self.low)
+        L = np.diag(np.append(slopes, NORM_MARGIN / math.sqrt(2.0)))
+        L[-1, :-1] = -slopes * (self.low + self.high) / 2.0
+        return L
+
+    @property
+    def _shrink(self) -> float:
+        return NORM_MARGIN / (self.norm_bound * math.sqrt(2.0))
+
+
+def _one_each(side: object, n_features: int, name: str) -> Array:
+    """One finite number for each feature."""
+    try:
+        values = np.asarray(side, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if not np.isfinite(values).all() or values.shape not in {(), (n_features,)}:
+        raise ValueError(f"Expected {name} in feature_bounds to be a finite number, or {n_features} of them.")
+    return np.array(np.broadcast_to(values, n_features))

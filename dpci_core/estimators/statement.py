@@ -1,0 +1,117 @@
+"""What a fit promises about privacy, and where its noise came from."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+
+from dpci_core.design import Definition, Mechanism
+from dpci_core.errors import check_probability
+from dpci_core.privacy import to_float_down, zcdp_to_epsilon
+
+SEEDED = (
+    "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract the noise. The "
+    "guarantee is what the same settings would promise with noise nobody can predict."
+)
+"""Stands with every fit whose random_state is not None."""
+FRESH = (
+    "SIMULATION, not for publication: the noise is seeded freshly by the operating system, but comes from NumPy's "
+    "generator, whose output can be predicted from itself; the minimiser is inexact, and no ledger has booked the "
+    "budget. The guarantee is what a release with these settings promises."
+)
+"""Stands with a fit with random_state=None."""
+LABELS_READ = (
+    "The set of class labels was read from y, which the guarantee does not cover: a label that only one person has "
+    "would show. Declare classes= to keep it out of the result."
+)
+
+
+class NoiseSource(NamedTuple):
+    """A generator, and the sentence that says what a fit with it may be used for."""
+
+    rng: np.random.Generator
+    caution: str
+
+
+def noise_source(random_state: object) -> NoiseSource:
+    """Return the source of noise that a `random_state` names.
+
+    Every source here is a NumPy generator, and a fit with one is a simulation, fresh seed or not. A source fit for
+    publication is another type with another draw behind it, and joins as one more branch with an empty caution.
+    """
+    if random_state is None:
+        return NoiseSource(np.random.default_rng(secrets.randbits(256)), FRESH)
+    if isinstance(random_state, np.random.Generator):
+        return NoiseSource(random_state, SEEDED)
+    if isinstance(random_state, np.random.RandomState):  # scikit-learn hands these around
+        words = random_state.randint(0, 2**32, size=8, dtype=np.uint32)
+        return NoiseSource(np.random.default_rng(words), SEEDED)
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return NoiseSource(np.random.default_rng(int(random_state)), SEEDED)
+    raise ValueError("Expected random_state to be None, a whole number >= 0 or a NumPy generator.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivacyStatement:
+    """The guarantee of one fit.
+
+    amount: epsilon or rho of everything the fit drew, exact.  classes_declared: whether the labels came from
+    `classes=`.  status: what must be said about the results it rests on.  caution: why it is no release.
+
+    >>> from dpci_core.estimators.statement import SEEDED
+    >>> made = PrivacyStatement(definition="pure", amount=Decimal("1.5"), mechanism="output", n_models=1,
+    ...                         classes_declared=True, status="", caution=SEEDED)
+    >>> made.guarantee, made.is_simulation
+    ('epsilon = 1.5 (pure differential privacy)', True)
+    """
+
+    definition: Definition
+    amount: Decimal
+    mechanism: Mechanism
+    n_models: int
+    classes_declared: bool
+    status: str
+    caution: str
+    unit: str = "the value of one record"
+    neighbours: str = "tables that differ in one record, replaced by another; the number of records is public"
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether nothing drawn here may be published."""
+        return bool(self.caution)
+
+    @property
+    def guarantee(self) -> str:
+        """The definition with its amount."""
+        if self.definition == "pure":
+            return f"epsilon = {self.amount} (pure differential privacy)"
+        return f"rho = {self.amount} (zero-concentrated differential privacy)"
+
+    def epsilon(self, delta: float) -> float:
+        """Return the epsilon of this guarantee at a delta, rounded up; a pure one is the same at every delta."""
+        check_probability(delta=delta)
+        if self.definition == "zcdp":
+            # Of the next float above: the conversion takes floats, and must not be handed less than was spent.
+            return zcdp_to_epsilon(float(np.nextafter(to_float_down(self.amount), np.inf)), delta)
+        epsilon = to_float_down(self.amount)
+        return epsilon if Decimal(epsilon) == self.amount else float(np.nextafter(epsilon, np.inf))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything a reader must know, the caution first."""
+        several = (
+            f"{self.n_models} models, one for each class against the rest, share the budget."
+            if self.n_models > 1
+            else ""
+        )
+        labels = "" if self.classes_declared else LABELS_READ
+        protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
+        found = (self.caution, f"Guarantee: {self.guarantee}.", protected, several, labels, self.status)
+        return tuple(sentence for sentence in found if sentence)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
