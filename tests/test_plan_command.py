@@ -76,7 +76,7 @@ def test_questions_start_from_a_plan(file: str, tmp_path: Path, capsys: pytest.C
     assert said(capsys, "records", "--plan", file, "--write", str(better))["n_records"] == records.n_records
     assert read_plan(better) == replace(PLAN, n_records=records.n_records)
     other = Target(0.15)
-    budget = needed_budget(moments, design=design, target=other, n_records=10_000)
+    budget = needed_budget(moments, design=design, target=other, n_records=10_000, delta="1e-7")
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
     epsilon = PLAN.numbers().epsilon
