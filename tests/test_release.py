@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
@@ -261,6 +264,42 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
     with pytest.raises(BudgetExceededError):
         desk.release("r3", to="three")
     assert not (desk.folder / "three").exists()
+
+
+def test_what_could_not_be_written_costs_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ReleaseRefusedError, match="too long"):
+        desk.release(to="x" * 245)
+    (desk.folder / "link").symlink_to(desk.folder / "nowhere")
+    with pytest.raises(ReleaseRefusedError, match="no release in it"):
+        desk.release(to="link")
+    with pytest.raises(ReleaseRefusedError, match="does not exist"):
+        desk.release(to="nowhere/out")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(ReleaseRefusedError, match="No space left"):
+            desk.release()
+    assert desk.ledger.history() == ()
+    assert not list(desk.folder.glob(".*"))
+
+
+def test_a_pipe_is_refused_before_it_costs_anything(desk: Desk) -> None:
+    pipe = desk.folder / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(ReleaseRefusedError, match="has to be a file"):
+        desk.release(file=str(pipe))
+    assert desk.ledger.history() == ()
+
+
+def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
+    """Otherwise the report would promise patients what the steward allowed for visits."""
+    visits = replace(desk.plan, source=replace(desk.plan.source, unit="one row is one visit"))
+    with pytest.raises(ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"):
+        desk.release(plan=visits)
+    assert desk.ledger.history() == ()
 
 
 def test_unreviewed_noise_needs_to_be_allowed_by_name(tmp_path: Path) -> None:
