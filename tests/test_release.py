@@ -516,15 +516,45 @@ def test_release_and_predict_on_the_command_line(desk: Desk, capsys: pytest.Capt
     assert "exists already" in capsys.readouterr().err
 
 
-def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     with desk.file.open("a") as rows:
         rows.write("-5,zzz,,\n")
     to = ["--folder", str(desk.folder / "out"), "--confirm", "Clinic"]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(command(desk, *to)) == 0
     shown = capsys.readouterr()
     assert "1 of 201 cells of age: outside the bounds" in shown.err
     assert "outside the bounds" not in shown.out
     assert all("outside the bounds" not in path.read_text() for path in (desk.folder / "out").iterdir())
+
+
+def test_no_count_of_private_cells_gets_into_a_log(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nobody watches, the error output is kept by whatever started the command. Missing parents are made."""
+    with desk.file.open("a") as rows:
+        rows.write("-5,zzz,,\n")
+    assert main(command(desk, "--folder", str(desk.folder / "new" / "out"), "--confirm", "Clinic")) == 0
+    assert "outside the bounds" not in "".join(capsys.readouterr())
+    assert (desk.folder / "new" / "out" / "release.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "age,city\n50,b,\n10,a,\n",  # a comma after every row: not a column of its own that shifts the others
+        " age ;city\n50;b\n\n10;a;9;9\n",
+        '\ufeffx,age,city\n,50,b\n"é",10\n',
+    ],
+)
+def test_new_rows_are_read_as_the_release_reads_them(desk: Desk, table: str, capsys, tmp_path: Path) -> None:
+    made = desk.release()
+    (tmp_path / "new.csv").write_text(table)
+    assert main(["predict", str(desk.folder / "out"), str(tmp_path / "new.csv")]) == 0
+    scores = pd.read_csv(io.StringIO(capsys.readouterr().out))["score"]
+    expected = made.decision(pd.DataFrame({"age": [50, 10], "city": ["b", "a"]}))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
+    pd.DataFrame({"age": [50, 10], "city": ["b", "a"]}).to_parquet(tmp_path / "new.parquet")
+    assert main(["predict", str(desk.folder / "out"), str(tmp_path / "new.parquet")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_commands_end_in_sentences(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

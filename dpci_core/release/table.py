@@ -195,6 +195,16 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
     return X, y, mapper.note
 
 
+def read_cells(header: Header, columns: tuple[str, ...]) -> dict[str, list[object]]:
+    """Return the cells of some columns as the release reads them, for rows that the model is applied to."""
+    cells: dict[str, list[object]] = {name: [] for name in columns}
+    blocks = _csv_blocks(header, columns) if header.kind == "csv" else _parquet_blocks(header, columns)
+    for block in blocks:
+        for name in columns:
+            cells[name] += block[name]
+    return cells
+
+
 def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column, some thousand rows at a time; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
