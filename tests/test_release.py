@@ -35,6 +35,7 @@ from dpci_core.release import (
     run,
     schema_hash,
 )
+from dpci_core.release.report import guarantee_sentence, risk_sentence
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
 from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 
@@ -300,6 +301,29 @@ def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
     with pytest.raises(ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"):
         desk.release(plan=visits)
     assert desk.ledger.history() == ()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        Schema(SCHEMA.features, "sick", "yes "),
+        Schema(SCHEMA.features, " sick", "yes"),
+        Schema((NumericColumn("age ", 0, 1),), "sick", "yes"),
+        Schema((CategoricalColumn("city", ("a", " b")),), "sick", "yes"),
+    ],
+)
+def test_a_text_that_no_cell_can_match_is_refused(schema: Schema) -> None:
+    with pytest.raises(ReleaseRefusedError, match="blanks around it"):
+        price_of(make_plan(schema=schema))
+
+
+def test_the_report_never_rounds_a_promise_down(desk: Desk) -> None:
+    made = desk.release()  # epsilon 1: 73.106 %
+    assert "at most 73.2% sure" in risk_sentence(made)
+    guarantee = replace(made.guarantee, definition="zcdp", amount="0.1", epsilon=1.23401, delta=1.2345678e-6)
+    other = replace(made, guarantee=guarantee)
+    assert "(1.235, 1.2345678e-06)-differential" in guarantee_sentence(other)
+    assert "finds at most 3.5." in risk_sentence(other)  # exp(1.23401) = 3.4350
 
 
 def test_unreviewed_noise_needs_to_be_allowed_by_name(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import RECORD_NAME, Release, load_release
 from dpci_core.release.shares import Shares, share_out
 from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header, read_records
-from dpci_core.schema import MappingNote, RecordMapper
+from dpci_core.schema import CategoricalColumn, MappingNote, RecordMapper, Schema
 
 
 class ReleaseRefusedError(ValueError):
@@ -49,7 +49,18 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
             "allow it by name, or turn the switch gaussian_objective off."
         )
     check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
+    _check_reachable(plan.schema)
     return Price(cost=_cost(share_out(plan.design)), schema_hash=schema_hash(plan.schema), numbers=plan.numbers())
+
+
+def _check_reachable(schema: Schema) -> None:
+    """Cells are compared without blanks around them: a level declared with some would count nobody, and still cost."""
+    levels = (level for column in schema.features if isinstance(column, CategoricalColumn) for level in column.levels)
+    for text in (schema.target, schema.positive, *(column.name for column in schema.features), *levels):
+        if text != text.strip():
+            raise ReleaseRefusedError(
+                f"The schema has {text!r} with blanks around it, which no cell can match. Declare it without them."
+            )
 
 
 def _cost(shares: Shares) -> Cost:
