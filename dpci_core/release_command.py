@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
-from dpci_core.release import Price, Release, load_release, price_of, read_header, release
+from dpci_core.release import Price, Release, load_release, price_of, read_cells, read_header, release
 from dpci_core.schema import RecordMapper
 
 _RECORDS_NEEDED = (
@@ -44,7 +44,8 @@ def add_release(rooms: Any) -> None:
     spend.set_defaults(run=run_release)
     guess = rooms.add_parser("predict", help="apply a released model to new rows")
     guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
-    guess.add_argument("file", type=Path, help="CSV with the columns of the schema")
+    guess.add_argument("file", type=Path, help="CSV or Parquet with the columns of the schema")
+    guess.add_argument("--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file")
     guess.add_argument("--output", type=Path, help="a new file (default: print)")
     guess.set_defaults(run=run_predict)
 
@@ -63,6 +64,7 @@ def run_release(options: argparse.Namespace) -> int:
         _say(f"Request {request}: give it again with --request if anything goes wrong; it is never drawn twice.")
         if ledger.find(request) is None and not _is_confirmed(options, plan, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
+        options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         made = release(
             plan,
             options.file,
@@ -146,7 +148,7 @@ def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bo
 
 
 def _print_result(made: Release, options: argparse.Namespace) -> None:
-    """The released numbers; what was mapped goes to the steward on the error output alone."""
+    """The released numbers; what was mapped goes to the steward at a terminal alone, never into the log of a server."""
     if options.json:
         print(made.to_json(), end="")
     else:
@@ -155,7 +157,7 @@ def _print_result(made: Release, options: argparse.Namespace) -> None:
             numbers = (c.original.estimate, c.original.low, c.original.high, c.original.length, c.planned_original)
             print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
         print(f"Written to {options.folder}.")
-    if made.note is not None and made.note.sentences():
+    if made.note is not None and made.note.sentences() and sys.stderr.isatty():
         _say("For you alone, not for publication:")
         for sentence in made.note.sentences():
             _say(f"  {sentence}")
@@ -165,7 +167,10 @@ def run_predict(options: argparse.Namespace) -> int:
     """Write a score, a label and, for a logistic model, a probability for every row."""
     try:
         made = load_release(options.release)
-        text = predictions_csv(made, pd.read_csv(options.file, dtype=str, keep_default_na=False))
+        header = read_header(options.file, encoding=options.encoding)
+        columns = RecordMapper(made.schema, made.features).needed[:-1]
+        header.check_has(columns)
+        text = predictions_csv(made, pd.DataFrame(read_cells(header, columns), dtype=object))
         if options.output is None:
             print(text, end="")
         else:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
@@ -32,6 +35,7 @@ from dpci_core.release import (
     run,
     schema_hash,
 )
+from dpci_core.release.report import guarantee_sentence, risk_sentence
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
 from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 
@@ -263,6 +267,65 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
     assert not (desk.folder / "three").exists()
 
 
+def test_what_could_not_be_written_costs_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ReleaseRefusedError, match="too long"):
+        desk.release(to="x" * 245)
+    (desk.folder / "link").symlink_to(desk.folder / "nowhere")
+    with pytest.raises(ReleaseRefusedError, match="no release in it"):
+        desk.release(to="link")
+    with pytest.raises(ReleaseRefusedError, match="does not exist"):
+        desk.release(to="nowhere/out")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(ReleaseRefusedError, match="No space left"):
+            desk.release()
+    assert desk.ledger.history() == ()
+    assert not list(desk.folder.glob(".*"))
+
+
+def test_a_pipe_is_refused_before_it_costs_anything(desk: Desk) -> None:
+    pipe = desk.folder / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(ReleaseRefusedError, match="has to be a file"):
+        desk.release(file=str(pipe))
+    assert desk.ledger.history() == ()
+
+
+def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
+    """Otherwise the report would promise patients what the steward allowed for visits."""
+    visits = replace(desk.plan, source=replace(desk.plan.source, unit="one row is one visit"))
+    with pytest.raises(ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"):
+        desk.release(plan=visits)
+    assert desk.ledger.history() == ()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        Schema(SCHEMA.features, "sick", "yes "),
+        Schema(SCHEMA.features, " sick", "yes"),
+        Schema((NumericColumn("age ", 0, 1),), "sick", "yes"),
+        Schema((CategoricalColumn("city", ("a", " b")),), "sick", "yes"),
+    ],
+)
+def test_a_text_that_no_cell_can_match_is_refused(schema: Schema) -> None:
+    with pytest.raises(ReleaseRefusedError, match="blanks around it"):
+        price_of(make_plan(schema=schema))
+
+
+def test_the_report_never_rounds_a_promise_down(desk: Desk) -> None:
+    made = desk.release()  # epsilon 1: 73.106 %
+    assert "at most 73.2% sure" in risk_sentence(made)
+    guarantee = replace(made.guarantee, definition="zcdp", amount="0.1", epsilon=1.23401, delta=1.2345678e-6)
+    other = replace(made, guarantee=guarantee)
+    assert "(1.235, 1.2345678e-06)-differential" in guarantee_sentence(other)
+    assert "finds at most 3.5." in risk_sentence(other)  # exp(1.23401) = 3.4350
+
+
 def test_unreviewed_noise_needs_to_be_allowed_by_name(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path, plan=make_plan(RHO, mechanism="objective", calibration="sharp"))
     made = desk.release(allow_unreviewed=True)
@@ -477,15 +540,45 @@ def test_release_and_predict_on_the_command_line(desk: Desk, capsys: pytest.Capt
     assert "exists already" in capsys.readouterr().err
 
 
-def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
     with desk.file.open("a") as rows:
         rows.write("-5,zzz,,\n")
     to = ["--folder", str(desk.folder / "out"), "--confirm", "Clinic"]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(command(desk, *to)) == 0
     shown = capsys.readouterr()
     assert "1 of 201 cells of age: outside the bounds" in shown.err
     assert "outside the bounds" not in shown.out
     assert all("outside the bounds" not in path.read_text() for path in (desk.folder / "out").iterdir())
+
+
+def test_no_count_of_private_cells_gets_into_a_log(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nobody watches, the error output is kept by whatever started the command. Missing parents are made."""
+    with desk.file.open("a") as rows:
+        rows.write("-5,zzz,,\n")
+    assert main(command(desk, "--folder", str(desk.folder / "new" / "out"), "--confirm", "Clinic")) == 0
+    assert "outside the bounds" not in "".join(capsys.readouterr())
+    assert (desk.folder / "new" / "out" / "release.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "age,city\n50,b,\n10,a,\n",  # a comma after every row: not a column of its own that shifts the others
+        " age ;city\n50;b\n\n10;a;9;9\n",
+        '\ufeffx,age,city\n,50,b\n"é",10\n',
+    ],
+)
+def test_new_rows_are_read_as_the_release_reads_them(desk: Desk, table: str, capsys, tmp_path: Path) -> None:
+    made = desk.release()
+    (tmp_path / "new.csv").write_text(table)
+    assert main(["predict", str(desk.folder / "out"), str(tmp_path / "new.csv")]) == 0
+    scores = pd.read_csv(io.StringIO(capsys.readouterr().out))["score"]
+    expected = made.decision(pd.DataFrame({"age": [50, 10], "city": ["b", "a"]}))
+    np.testing.assert_allclose(scores, expected, rtol=1e-12)
+    pd.DataFrame({"age": [50, 10], "city": ["b", "a"]}).to_parquet(tmp_path / "new.parquet")
+    assert main(["predict", str(desk.folder / "out"), str(tmp_path / "new.parquet")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_commands_end_in_sentences(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,6 +138,14 @@ def test_changing_one_row_changes_one_record(tmp_path_factory, rows, other, plac
     assert set(y) <= {-1.0, 1.0}
 
 
+def test_zeros_of_both_signs_do_not_answer_for_each_other() -> None:
+    """They are equal, and different texts: which comes first must not matter to the other."""
+    schema = Schema((CategoricalColumn("a", ("x", "0.0", "-0.0")),), "y", "1")
+    records = [RecordMapper(schema).features_of({"a": cells}) for cells in ([0.0, -0.0], [-0.0, 0.0])]
+    np.testing.assert_array_equal(records[0], records[1][::-1])
+    assert not np.array_equal(records[0][0], records[0][1])
+
+
 def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(8)
     odd = ["", "1", "1.0", "x", "1e400", "a", "True"]
@@ -223,6 +231,31 @@ def test_not_one_byte_below_the_header_is_read(tmp_path: Path, ending: bytes, mo
     X, y, _ = read_records(header, RecordMapper(schema))
     assert X.shape == (1, 2)
     assert y.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        (b'age,5" pipe,y\n', ("age", '5" pipe', "y")),
+        (b'\xef\xbb\xbf"a,b","c""\n""d",y\n', ("a,b", 'c"\n"d', "y")),
+        (b'"",a""b,y\n', ("", 'a""b', "y")),
+    ],
+)
+def test_a_mark_within_a_name_does_not_lead_below_the_header(tmp_path: Path, line: bytes, columns) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(line + b'1,"secret",yes\n')
+    header = read_header(path)
+    assert (header.columns, header.first_line) == (columns, line)
+
+
+@pytest.mark.parametrize("rows", [b'1,"secret",yes\n', b'1,secret 5",yes\n', b'1,"",secret"\n', b'"secret"\n'])
+def test_no_name_is_made_of_private_cells(tmp_path: Path, rows: bytes) -> None:
+    """An opening mark that the header forgot to close."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'age,"city,y\n' + rows)
+    with pytest.raises(DataRejectedError) as refused:
+        read_header(path)
+    assert "secret" not in str(refused.value)
 
 
 def test_the_operating_system_confirms_it(tmp_path: Path) -> None:

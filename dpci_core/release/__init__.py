@@ -13,7 +13,7 @@ from dpci_core.release.run import (
     release,
 )
 from dpci_core.release.shares import INEXACT_SHARE, TAU, Shares, share_out
-from dpci_core.release.table import Header, MemoryFile, TableFile, TextEncoding, read_header, read_records
+from dpci_core.release.table import Header, MemoryFile, TableFile, TextEncoding, read_cells, read_header, read_records
 
 __all__ = [
     "GRID",
@@ -42,6 +42,7 @@ __all__ = [
     "load_release",
     "model_card",
     "price_of",
+    "read_cells",
     "read_header",
     "read_records",
     "release",

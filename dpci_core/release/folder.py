@@ -5,9 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+
+_ROOM_TO_TRY = 1024**2
+"""Bytes; a release of a hundred coefficients is about as large."""
+
+
+def try_place(place: Path) -> None:
+    """Raise OSError if files could not be written beside the wanted place; nothing is left.
+
+    The folder tried has a name as long as the unfinished one of `write_folder`, and as much in it as a large release.
+    """
+    part = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix="-try.part", dir=place.parent))
+    try:
+        with (part / "release.json").open("wb") as out:
+            out.write(bytes(_ROOM_TO_TRY))
+            out.flush()
+            os.fsync(out.fileno())
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def write_folder(place: Path, files: dict[str, str], *, owner: str, reached: Callable[[str], None]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from decimal import ROUND_CEILING, Context
 
 from dpci_core.html import IntervalRow, interval_chart, render, table
 from dpci_core.ledger import safe_cell
@@ -22,6 +24,9 @@ _HEADS = (
     "planned_length_encoded",
     "released_encoded",
 )
+
+
+_UP_4 = Context(prec=4, rounding=ROUND_CEILING)
 
 
 def intervals_csv(release: Release) -> str:
@@ -60,8 +65,9 @@ def guarantee_sentence(release: Release) -> str:
     g = release.guarantee
     if g.definition == "pure":
         return f"The release is {g.amount}-differentially private (pure epsilon)."
+    epsilon = _UP_4.create_decimal(g.epsilon)
     return (
-        f"The release is {g.amount}-zCDP (rho); at delta = {g.delta:g} that means ({g.epsilon:.4g}, {g.delta:g})-"
+        f"The release is {g.amount}-zCDP (rho); at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-"
         f"differential privacy."
     )
 
@@ -72,13 +78,18 @@ def risk_sentence(release: Release) -> str:
     if g.definition == "pure":
         return (
             f"Whoever held it for as likely as not that a given person's record is this one, and no other, can be at "
-            f"most {pure_risk(g.epsilon):.1%} sure of it after reading everything here."
+            f"most {_percent_up(pure_risk(g.epsilon))}% sure of it after reading everything here."
         )
     found = approx_risk(g.epsilon, g.delta)
     return (
         f"Of every 100 people in the table, an attacker with at most 1 false alarm in 100 finds at most "
-        f"{100 * found:.1f}."
+        f"{_percent_up(found)}."
     )
+
+
+def _percent_up(share: float) -> str:
+    """Percent with one decimal that is never less than the share: what is printed is a promise."""
+    return f"{math.ceil(1000.0 * share) / 10.0:.1f}"
 
 
 def mechanism_sentence(release: Release) -> str:

@@ -6,6 +6,7 @@ docs/release.md says why. Whatever happens after booking, a charge stays spent a
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
 from dpci_core.plan import Plan
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
 from dpci_core.release.draw import Drawn, check_feasible, draw_release
-from dpci_core.release.folder import write_folder
+from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import RECORD_NAME, Release, load_release
 from dpci_core.release.shares import Shares, share_out
 from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header, read_records
-from dpci_core.schema import MappingNote, RecordMapper
+from dpci_core.schema import CategoricalColumn, MappingNote, RecordMapper, Schema
 
 
 class ReleaseRefusedError(ValueError):
@@ -48,7 +49,18 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
             "allow it by name, or turn the switch gaussian_objective off."
         )
     check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
+    _check_reachable(plan.schema)
     return Price(cost=_cost(share_out(plan.design)), schema_hash=schema_hash(plan.schema), numbers=plan.numbers())
+
+
+def _check_reachable(schema: Schema) -> None:
+    """Cells are compared without blanks around them: a level declared with some would count nobody, and still cost."""
+    levels = (level for column in schema.features if isinstance(column, CategoricalColumn) for level in column.levels)
+    for text in (schema.target, schema.positive, *(column.name for column in schema.features), *levels):
+        if text != text.strip():
+            raise ReleaseRefusedError(
+                f"The schema has {text!r} with blanks around it, which no cell can match. Declare it without them."
+            )
 
 
 def _cost(shares: Shares) -> Cost:
@@ -79,15 +91,16 @@ def release(
              No message holds anything from below the header.
     """
     place, request_id = Path(folder).absolute(), request_id.strip()
-    if place.exists():
+    if os.path.lexists(place):
         return _recorded(place, plan, ledger, request_id)
     if ledger.find(request_id) is not None:
         raise _lost(request_id)
     price = price_of(plan, allow_unreviewed=allow_unreviewed)
+    _check_account(ledger, dataset, plan)
+    _check_file(file)
     header = read_header(file, encoding=encoding)
     header.check_has(RecordMapper(plan.schema, plan.features).needed)
-    if not place.parent.is_dir():
-        raise ReleaseRefusedError(f"The folder {place.parent} does not exist.")
+    _check_place(place)
     _reached("before booking")
     charge = ledger.book(
         dataset,
@@ -110,6 +123,38 @@ def release(
     _finish(ledger, charge, place)
     _reached("finished")
     return outcome
+
+
+def _check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
+    """The record states the plan's unit as whom the budget protects, so it has to be the one the budget was given for.
+
+    An account never changes, so what is read here still holds when the charge is booked.
+    """
+    unit = ledger.account(dataset).unit
+    if unit != plan.unit.strip():
+        raise ReleaseRefusedError(
+            f"In the plan a row is {plan.unit!r}, and in the ledger {dataset!r} has its budget for {unit!r}. Nothing "
+            "was booked. If they mean the same, write the ledger's words into the plan; if not, choose another budget."
+        )
+
+
+def _check_file(file: TableFile | str) -> None:
+    """A pipe gives its bytes once: a release that had read its header would find it changed, and be spent."""
+    path = Path(file) if isinstance(file, str) else file
+    if isinstance(path, Path) and path.exists() and not path.is_file():
+        raise ReleaseRefusedError("The private table has to be a file: it is read twice, first its header alone.")
+
+
+def _check_place(place: Path) -> None:
+    """What would keep the result from being written has to show before anything is spent on it."""
+    if not place.parent.is_dir():
+        raise ReleaseRefusedError(f"The folder {place.parent} does not exist.")
+    try:
+        try_place(place)
+    except OSError as error:
+        raise ReleaseRefusedError(
+            f"The result could not be written to {place} ({error.strerror}). Nothing was booked. Name another folder."
+        ) from None
 
 
 def _reached(stage: str) -> None:

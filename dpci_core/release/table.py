@@ -31,6 +31,7 @@ LONGEST_HEADER = 4 * 1024**2
 BLOCK_ROWS = 8192
 """Rows mapped at a time: memory holds the matrix of records and little else."""
 _PARQUET_MAGIC = b"PAR1"
+_MARKS = "".join(DELIMITERS).encode()
 
 
 _CHANGED = "The file has changed since its header was read."
@@ -131,17 +132,23 @@ def _is_text(kind: Any) -> bool:
 
 
 def _first_line(raw: IO[bytes]) -> bytes:
-    """Bytes up to and with the first line end outside quotation marks."""
-    line, is_quoted = bytearray(), False
+    """Bytes up to and with the first line end outside quotation marks.
+
+    A mark opens at the start of a name only, as for the reader of the rows: one within a name (5" pipe) would carry on
+    below the header.
+    """
+    line, is_quoted, may_open = bytearray(), False, True
     while len(line) <= LONGEST_HEADER:
         byte = raw.read(1)
         if not byte:
             break
         line += byte
-        if byte == b'"':
-            is_quoted = not is_quoted
         if byte in b"\r\n" and not is_quoted:
             return bytes(line)
+        if byte == b'"':
+            is_quoted, may_open = may_open and not is_quoted, is_quoted  # two marks within marks stand for one
+        elif not is_quoted:
+            may_open = byte in _MARKS or bytes(line) == codecs.BOM_UTF8
     raise DataRejectedError("The file has no line of column names followed by rows.")
 
 
@@ -157,14 +164,19 @@ def _csv_header(file: TableFile, line: bytes, encoding: TextEncoding) -> Header:
     delimiter = max(DELIMITERS, key=lambda mark: len(rows[mark]))
     names = tuple(name.strip() for name in rows[delimiter])
     if not any(names):
-        raise DataRejectedError("The first line of the file holds no column names.")
+        raise DataRejectedError("The first line holds no column names, or its quotation marks do not match.")
+    if any(delimiter in name and ("\n" in name or "\r" in name) for name in names):  # most likely cells of a row
+        raise DataRejectedError("A quotation mark in the header is not closed on its line.")
     return Header(file=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, first_line=line)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """The fields of one line; none where it cannot be cut by this delimiter."""
+    """The fields of one line; none where it cannot be cut by this delimiter.
+
+    Strictly: a quotation mark that is closed by one of a row below would else make a name of private cells.
+    """
     try:
-        return next(csv.reader([line], delimiter=delimiter), [])
+        return next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
         return []
 
@@ -181,6 +193,16 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
     X = np.concatenate([x for x, _ in parts])
     y = np.concatenate([signs for _, signs in parts])
     return X, y, mapper.note
+
+
+def read_cells(header: Header, columns: tuple[str, ...]) -> dict[str, list[object]]:
+    """Return the cells of some columns as the release reads them, for rows that the model is applied to."""
+    cells: dict[str, list[object]] = {name: [] for name in columns}
+    blocks = _csv_blocks(header, columns) if header.kind == "csv" else _parquet_blocks(header, columns)
+    for block in blocks:
+        for name in columns:
+            cells[name] += block[name]
+    return cells
 
 
 def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:

@@ -172,7 +172,8 @@ def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
     known: dict[tuple[type, object], float] = {}
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):
-        key = (type(cell), cell if isinstance(cell, str | float | int) else str(cell))
+        plain = cell if isinstance(cell, str | float | int) else str(cell)
+        key = (type(cell), plain or str(plain))  # 0.0 and -0.0 are equal, and not the same level
         if key not in known:
             known[key] = function(cell)
         values[i] = known[key]
