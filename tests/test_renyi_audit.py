@@ -436,7 +436,7 @@ def test_density_identity_catches_wrong_samplers(loss: str, sd: float) -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_package_runs_at_the_audited_scale(loss: str) -> None:
-    for n, c, rho in [(7, 0.05, 40.0), (500, 0.002, 2.0), (30_000, 0.001, 0.125), (10**6, 1e-5, 0.3)]:
+    for n, c, rho in [(7, 0.05, 40.0), (500, 0.004, 2.0), (30_000, 0.001, 0.125), (10**6, 1e-5, 0.3)]:
         sd = gaussian_objective_sd(rho=rho, n_records=n, regularization=c, loss=LOSSES[loss])
         kappa = Fraction(float(paper.largest_curvature(loss, H_WIDTH))) / (2 * n * Fraction(c))
         smallest = 2 / (Fraction(rho) - Fraction("1.53") * kappa**2)  # the square of 2/sqrt(2 (rho - 1.53 kappa^2))
