@@ -43,8 +43,8 @@ COVARIANCE_DOMINATES = (0.5, 1.0)
 """The same for the noise on a coefficient's v'Sv against its variance, as released: further on the clip at 0 acts so
 often that no factor repairs the coverage (the same commands)."""
 _ALLOWANCE = 0.5
-"""Standard deviations of the noise on S that plain half-widths allow for beyond the first of these limits: projection alone covers too little where a
-matrix is small and its noise large (the same command)."""
+"""Standard deviations of the noise on S that plain half-widths allow for beyond the first of these limits: projection
+alone covers too little where a matrix is small and its noise large (the same commands)."""
 N_REDRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
@@ -63,7 +63,7 @@ class HalfWidths:
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity (or from what was
     asked for) where the target is the unpenalised coefficient.
     is_flat: (..., k), coefficients for which the step to that target falls short.
-    is_noise_aware: (..., k), False where it is switched off or the noise dominates.
+    is_noise_aware: (..., k), False where it is switched off or the noise dominates; True while it fades.
     """
 
     half_width: Array
@@ -309,7 +309,7 @@ def _fading(ratio: Array, start: float, end: float) -> Array:
 
 
 def _blend(aware: HalfWidths, plain: HalfWidths, weight: Array) -> HalfWidths:
-    """Both results with weights (K, k) and 1 - weight: half-widths in logarithms, their laws and contrasts as they are."""
+    """Both results with weights (K, k) and 1 - weight: half-widths in logarithms, laws and contrasts as they are."""
     most = weight >= 0.5
     any_most = np.any(most, axis=1, keepdims=True)[..., None]
 

@@ -706,7 +706,7 @@ def test_half_widths_fade(
 def test_half_widths_fade_with_the_noise_on_s_too(
     p: int, definition: str, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each coefficient by its own ratio, times the weight of the Hessian; from 0.5 on plain ones have their allowance."""
+    """Each coefficient by its own ratio, times the weight of the Hessian; from 0.5 on there is an allowance."""
     problem, H, S = dominated(Problem(p, definition, mechanism), 12.0)
     ratios = covariance_ratios(problem, np.linalg.inv(shrunken_hessian(H, problem.sds[0])), S, 1.0, np.eye(p))
     for j, (ratio, weight) in itertools.product(
