@@ -11,7 +11,8 @@ estimate: mean and smallest over coefficients, with the mean length against the 
     shrunken     eigenvalues of H moved back first (rotationally invariant estimator), v'Sv unprojected
     predictive   own idea: the half-width of the average law over noise redrawn around the release
     calibrated   unprojected, scaled by a parametric bootstrap around the floored release
-    kept         `dpci_core.half_widths`: shrunken, scaled by a parametric bootstrap, plain where noise dominates
+    kept         `dpci_core.half_widths`: shrunken, scaled by a parametric bootstrap, plain where noise dominates,
+                 fading from one to the other
 """
 
 from __future__ import annotations

@@ -173,13 +173,14 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
 class DrawnIntervals:
     """The intervals of a design in each draw of the matrix noise.
 
-    half_width, is_flat, is_noise_aware: (K, k).  truth: the law of the private estimates (k,); error: that of what the
-    intervals are around, about its mean, which is `shift` away from the goal.  matrix_sd: diagonal noise on H and S.
+    half_width, is_flat, and weight, that of the noise-aware half-widths: (K, k).  truth: the law of the private
+    estimates (k,); error: that of what the intervals are around, about its mean, which is `shift` away from the goal.
+    matrix_sd: diagonal noise on H and S.
     """
 
     half_width: Array
     is_flat: npt.NDArray[np.bool_]
-    is_noise_aware: npt.NDArray[np.bool_]
+    weight: Array
     goal: Goal
     truth: ErrorVariance
     error: ErrorVariance
@@ -254,7 +255,7 @@ def drawn_intervals(
     return DrawnIntervals(
         half_width=widths.half_width,
         is_flat=widths.is_flat,
-        is_noise_aware=widths.is_noise_aware,
+        weight=widths.weight,
         goal=goal,
         truth=truth,
         error=truth if goal.is_identity else law(contrasts=widths.contrasts),

@@ -63,7 +63,7 @@ class HalfWidths:
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity (or from what was
     asked for) where the target is the unpenalised coefficient.
     is_flat: (..., k), coefficients for which the step to that target falls short.
-    is_noise_aware: (..., k), False where it is switched off or the noise dominates; True while it fades.
+    weight: (..., k), of the noise-aware half-width; 0 where it is switched off or the noise dominates.
     """
 
     half_width: Array
@@ -71,9 +71,14 @@ class HalfWidths:
     hessian: Array
     covariance: Array
     factor: Array
-    is_noise_aware: Flags
+    weight: Array
     contrasts: Array
     is_flat: Flags
+
+    @property
+    def is_noise_aware(self) -> Flags:
+        """Which half-widths (..., k) have a noise-aware part."""
+        return np.asarray(self.weight > 0.0)
 
     def estimate(self, theta_priv: Array) -> Array:
         """What the intervals are around, (..., k)."""
@@ -234,8 +239,9 @@ def _plain(H_noisy: Array, S_noisy: Array, known: _Known, allowance: Array | flo
     spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.n_records
     law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
-    none = np.zeros(q.shape, dtype=np.bool_)
-    return HalfWidths(q, law, spectrum.matrix, S, np.ones_like(q), none, estimand.contrasts, estimand.marked(q))
+    return HalfWidths(
+        q, law, spectrum.matrix, S, np.ones_like(q), np.zeros_like(q), estimand.contrasts, estimand.marked(q)
+    )
 
 
 def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
@@ -281,11 +287,11 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
         found = _factors(spectrum.take(some), redrawn, S[some], sd_s[some], estimand.contrasts[some], known)
         factor[chosen] = found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
     q = factor * bare
-    aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
+    aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, weight, estimand.contrasts, estimand.marked(q))
     if np.all(weight == 1.0):
         return aware
     allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
-    return _blend(aware, _plain(H_noisy, S_noisy, known, allowance), weight)
+    return _blend(aware, _plain(H_noisy, S_noisy, known, allowance))
 
 
 def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
@@ -305,11 +311,12 @@ def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
 
 def _fading(ratio: Array, start: float, end: float) -> Array:
     """The weight of the noise-aware half-widths: 1 up to the start, 0 from the end on, along the logarithm between."""
-    return np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0)
+    return np.asarray(np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0))
 
 
-def _blend(aware: HalfWidths, plain: HalfWidths, weight: Array) -> HalfWidths:
-    """Both results with weights (K, k) and 1 - weight: half-widths in logarithms, laws and contrasts as they are."""
+def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
+    """Both results with their weights: half-widths in logarithms, laws and contrasts as they are."""
+    weight = aware.weight
     most = weight >= 0.5
     any_most = np.any(most, axis=1, keepdims=True)[..., None]
 
@@ -326,7 +333,7 @@ def _blend(aware: HalfWidths, plain: HalfWidths, weight: Array) -> HalfWidths:
         np.where(any_most, aware.hessian, plain.hessian),
         np.where(any_most, aware.covariance, plain.covariance),
         mix_log(aware.factor, plain.factor),
-        aware.is_noise_aware,
+        weight,
         mix(aware.contrasts, plain.contrasts),
         (aware.is_flat & (weight > 0.0)) | (plain.is_flat & (weight < 1.0)),
     )
@@ -401,7 +408,7 @@ def _reshape(widths: HalfWidths, lead: tuple[int, ...]) -> HalfWidths:
         back(widths.hessian),
         back(widths.covariance),
         back(widths.factor),
-        widths.is_noise_aware.reshape(lead + widths.is_noise_aware.shape[1:]),
+        back(widths.weight),
         back(widths.contrasts),
         widths.is_flat.reshape(lead + widths.is_flat.shape[1:]),
     )

@@ -129,9 +129,9 @@ def needed_records(
     """Return the smallest number of records from which on the target is met, by forecast.
 
     To three significant digits, rounded up, and checked by a forecast with all draws. Published lengths fall with n.
-    Noise-aware ones do not everywhere: where the noise on a matrix dominates they are the plain ones, and the step
-    from there to the corrected ones, which keep their coverage, goes up (`half_widths`). The answer is therefore the
-    n after which the target stays met, looked for up to 4 times as far, not the first n at which it happens to be.
+    Noise-aware ones hardly rise anywhere, by 2 % at most where the noise on a matrix dominates and they fade into the
+    plain ones (`half_widths`). The answer is therefore the n after which the target stays met, looked for up to 4
+    times as far, not the first n at which it happens to be.
 
     Args:    moments: as for `forecast`; they describe the population, n is free.
              delta: at which a zCDP budget is stated as (epsilon, delta); it does not move the answer.

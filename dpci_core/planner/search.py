@@ -6,7 +6,7 @@ shared (`SharedSpectra`): a step in the covariance or model share needs none of 
 lengths are within about 2 % where the answer lies, and what is left is much the same for neighbouring splits.
 
 A closed form (the first two moments of H^-1 S H^-1 under the noise) costs less still, but it knows no floors and no
-switch between noise-aware and plain half-widths, and the best split often lies at such a place.
+fading between noise-aware and plain half-widths, and the best split often lies at such a place.
 
 **Anchors.** The coverage of the worst coefficient is what few draws get wrong, by up to two points. Every split that
 was forecast in full is an anchor: near it, lengths are scaled and coverages shifted, coefficient by coefficient, by
@@ -224,7 +224,7 @@ class SplitSearch:
         except InfeasibleDesignError:
             self._drawn[parts] = None
             return False
-        self.is_mixed |= self.design.switches.noise_aware and not bool(drawn.is_noise_aware.all())
+        self.is_mixed |= self.design.switches.noise_aware and bool(np.any(drawn.weight < 1.0))
         full = self.found[parts] = forecast_of(drawn, self.moments, design=design)
         few = self._draw(parts)
         assert few is not None
