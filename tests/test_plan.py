@@ -44,7 +44,8 @@ from dpci_core import (
     read_plan,
     write_plan,
 )
-from dpci_core.plan import VERSION, as_json, as_yaml, guarantee_at
+from dpci_core.design import guarantee_at
+from dpci_core.plan import VERSION, as_json, as_yaml
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
