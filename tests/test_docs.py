@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 
 import dpci_core
+from benchmarks import mechanisms
+from tests.versions import RECORD, lowest, requirements
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -49,3 +51,24 @@ def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
     front = (tmp_path / "dpci_core.html").read_text(encoding="utf-8")
     assert "neighbours" in front
     assert re.search("white-space: ?pre-line", front)
+
+
+def test_the_lengths_of_the_mechanisms_are_those_that_the_command_prints():
+    text = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8").splitlines()
+    assert f"| {' | '.join(mechanisms.HEADS)} |" in text
+    assert next(mechanisms.rows(mechanisms.LOSSES["logistic"], 2)) in text
+    assert sum(line.count("**") == 2 and line.startswith("| ") for line in text) >= len(mechanisms.FEATURES) * len(
+        mechanisms.RECORDS
+    )
+
+
+def test_the_versions_on_record_are_those_that_are_allowed():
+    rows = re.findall(r"^\| ([\w-]+) \| ([\d.]+) \| ([\d.]+) \|$", RECORD.read_text(encoding="utf-8"), re.MULTILINE)
+    found = {name: (oldest, newest) for name, oldest, newest in rows}
+    wanted = {requirement.name.lower(): requirement for requirement in requirements(ROOT / "requirements.txt")}
+    assert set(found) == set(wanted)
+    for name, (oldest, newest) in found.items():
+        assert oldest in wanted[name].specifier
+        assert newest in wanted[name].specifier
+        pin = lowest(wanted[name]).partition("==")[2]
+        assert oldest.removesuffix(".0").startswith(pin.removesuffix(".0"))
