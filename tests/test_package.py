@@ -20,7 +20,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.browser.driver import server_process
-from tests.versions import lowest, requirements
+from tests.versions import TESTS, lowest, requirements
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = "Scripts" if sys.platform == "win32" else "bin"
@@ -74,6 +74,22 @@ def test_the_wheel_holds_what_is_tracked_and_nothing_else(wheel: Path) -> None:
     assert not (ROOT / "dpci_core" / "_app").exists()
 
 
+def test_a_table_that_somebody_left_there_is_never_packed() -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["include"]
+    assert sum(pattern.startswith("/data/") for pattern in patterns) >= 8
+    for pattern in patterns:
+        wild = "*" in pattern or "." not in pattern.rpartition("/")[2]
+        assert not wild or pattern.endswith((".py", ".md", ".html", ".svg"))
+        assert not (wild and pattern.startswith("/data"))
+
+
+def test_only_one_room_knows_where_files_are() -> None:
+    sources = [p for top in ("dpci_core", "ui", "pages") for p in (ROOT / top).rglob("*.py")]
+    found = {str(p.relative_to(ROOT)) for p in sources if "parents[" in p.read_text(encoding="utf-8")}
+    # The shell finds its siblings. The rates of the protocol are found in a checkout only.
+    assert found == {"ui/shell.py", "dpci_core/cms/protocol.py"}, "take HOME or DATA from dpci_core.places"
+
+
 def test_the_dependencies_are_those_of_requirements_txt(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         (path,) = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
@@ -91,6 +107,7 @@ def test_every_dependency_has_a_lowest_version_to_try() -> None:
     assert "numpy==2.2" in pins
     assert all(re.fullmatch(r"[\w-]+==[\d.]+", pin) for pin in pins)
     assert "pytest" in {tool.name for tool in requirements(ROOT / "requirements-dev.txt")}
+    assert all((ROOT / path).exists() for path in TESTS)
 
 
 def test_the_core_is_there_and_no_name_of_the_dashboard_is(fresh: Path, tmp_path: Path) -> None:
