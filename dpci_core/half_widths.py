@@ -35,15 +35,16 @@ from dpci_core.target import Correction, correction, no_correction
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-NOISE_DOMINATES = 12.0
-"""Noise on the Hessian against its smallest eigenvalue, both released, above which the plain half-widths are used:
-there the factor of step 3 lengthens intervals by a quarter (`python -m benchmarks.half_widths`)."""
-COVARIANCE_DOMINATES = 0.75
-"""Noise on a coefficient's v'Sv against its variance, as released, above which its plain half-width is used: there the
-clip at 0 acts so often that no factor repairs the coverage (the same command)."""
+NOISE_DOMINATES = (6.0, 24.0)
+"""Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths fade from the
+noise-aware to the plain ones: further on the factor of step 3 lengthens intervals by a quarter and more, and a jump
+would make them longer at a larger budget (`python -m benchmarks.half_widths`, `python -m benchmarks.monotone`)."""
+COVARIANCE_DOMINATES = (0.5, 1.0)
+"""The same for the noise on a coefficient's v'Sv against its variance, as released: further on the clip at 0 acts so
+often that no factor repairs the coverage (the same commands)."""
 _ALLOWANCE = 0.5
-"""Standard deviations of the noise on S that such a half-width allows for: projection alone covers too little where a
-matrix is small and its noise large (the same command)."""
+"""Standard deviations of the noise on S that plain half-widths allow for beyond the first of these limits: projection
+alone covers too little where a matrix is small and its noise large (the same commands)."""
 N_REDRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
@@ -62,7 +63,7 @@ class HalfWidths:
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity (or from what was
     asked for) where the target is the unpenalised coefficient.
     is_flat: (..., k), coefficients for which the step to that target falls short.
-    is_noise_aware: (..., k), False where it is switched off or the noise dominates.
+    is_noise_aware: (..., k), False where it is switched off or the noise dominates; True while it fades.
     """
 
     half_width: Array
@@ -265,8 +266,9 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     total = known.law(rows, S, estimand.contrasts).total(p)
     on_covariance = sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
-    is_steady = np.asarray(on_covariance <= COVARIANCE_DOMINATES)
-    used = np.asarray(on_hessian <= NOISE_DOMINATES)[:, None] & is_steady
+    is_steady = np.asarray(on_covariance <= COVARIANCE_DOMINATES[0])
+    weight = _fading(on_hessian, *NOISE_DOMINATES)[:, None] * _fading(on_covariance, *COVARIANCE_DOMINATES)
+    used = np.asarray(weight > 0.0)
     factor = np.ones_like(total)
     chosen = np.flatnonzero(used.any(axis=1))
     some = chosen if n_factors is None else chosen[:: max(1, -(-len(chosen) // n_factors))]
@@ -280,10 +282,10 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
         factor[chosen] = found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
     q = factor * bare
     aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, used, estimand.contrasts, estimand.marked(q))
-    if used.all():
+    if np.all(weight == 1.0):
         return aware
     allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
-    return _merge(aware, _plain(H_noisy, S_noisy, known, allowance))
+    return _blend(aware, _plain(H_noisy, S_noisy, known, allowance), weight)
 
 
 def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
@@ -301,23 +303,32 @@ def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
     return np.where(np.any(used, axis=0), np.clip(carried, 0.5, _LARGEST_FACTOR), 1.0)
 
 
-def _merge(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
-    """The noise-aware results of the coefficients that use them, the plain ones of the others."""
-    used = aware.is_noise_aware
-    any_used = np.any(used, axis=1, keepdims=True)[..., None]
+def _fading(ratio: Array, start: float, end: float) -> Array:
+    """The weight of the noise-aware half-widths: 1 up to the start, 0 from the end on, along the logarithm between."""
+    return np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0)
 
-    def choose(new: Array, old: Array) -> Array:
-        return np.where(used, new, old)
+
+def _blend(aware: HalfWidths, plain: HalfWidths, weight: Array) -> HalfWidths:
+    """Both results with weights (K, k) and 1 - weight: half-widths in logarithms, laws and contrasts as they are."""
+    most = weight >= 0.5
+    any_most = np.any(most, axis=1, keepdims=True)[..., None]
+
+    def mix(new: Array, old: Array) -> Array:
+        w = weight[..., None] if new.ndim > weight.ndim else weight
+        return np.where(w == 1.0, new, np.where(w == 0.0, old, w * new + (1.0 - w) * old))
+
+    def mix_log(new: Array, old: Array) -> Array:
+        return np.where(weight == 0.0, old, new**weight * old ** (1.0 - weight))
 
     return HalfWidths(
-        choose(aware.half_width, plain.half_width),
-        ErrorVariance(*map(choose, aware.law, plain.law)),
-        np.where(any_used, aware.hessian, plain.hessian),
-        np.where(any_used, aware.covariance, plain.covariance),
-        choose(aware.factor, plain.factor),
-        used,
-        np.where(used[..., None], aware.contrasts, plain.contrasts),
-        np.where(used, aware.is_flat, plain.is_flat),
+        mix_log(aware.half_width, plain.half_width),
+        ErrorVariance(*map(mix, aware.law, plain.law)),
+        np.where(any_most, aware.hessian, plain.hessian),
+        np.where(any_most, aware.covariance, plain.covariance),
+        mix_log(aware.factor, plain.factor),
+        aware.is_noise_aware,
+        mix(aware.contrasts, plain.contrasts),
+        (aware.is_flat & (weight > 0.0)) | (plain.is_flat & (weight < 1.0)),
     )
 
 

@@ -59,11 +59,13 @@ _SMALLEST_PART = Decimal(repr(BUDGET_PART[0]))
 _CENTRE = 0.06
 _RATIO = (1.03, 1.015)
 """The lattice of matrix shares, Hessian and covariance: the centre times powers of these."""
-_COARSE = (-116, -62, -24, 16, 48), (-144, -96, -48, 0, 48, 96)
-"""Where the search starts: 0.002 to 0.24 for the Hessian, 0.007 to 0.25 for the covariance."""
+_COARSE = (-116, -62, -24, 16, 48)
+"""Shares of the Hessian where the search starts, 0.002 to 0.24."""
+_COARSE_COVARIANCE = {False: (-144, -96, -48, 0, 48, 96), True: (-120, -24, 72)}
+"""The same for the covariance, 0.007 to 0.25; the quick search looks at fewer, and descends all the same."""
 _BASINS = {False: 3, True: 2}
 """Descents from different shares of the Hessian: more of it can turn noise-aware half-widths on, less may be best
-where they stay plain. Here and below the key says whether the search is the quick one."""
+where they stay plain. Here as above and below the key says whether the search is the quick one."""
 _CORNER = (-116, -230)
 """The smallest shares: the coefficients can need nearly everything."""
 _STEPS = ((16, 24), (8, 12), (4, 6))
@@ -161,7 +163,7 @@ class SplitSearch:
         if not self.is_quick and not self.is_large and (self.is_mixed or self._is_at_the_edge()):
             limit = self._score_at(self._valleys()[0]) * _HOPEFUL
             for i in _ROWS:
-                here = self._descend(self._best((i, j) for j in _COARSE[1]), _ALONG)
+                here = self._descend(self._best((i, j) for j in _COARSE_COVARIANCE[False]), _ALONG)
                 if self._score_at(here) <= limit:
                     self._confirm_at(here)
         for start, left in zip(self._valleys(), _POLISH[self.is_quick], strict=False):
@@ -188,7 +190,7 @@ class SplitSearch:
 
     def _starts(self) -> list[Point]:
         """The best of the coarse grid for each share of the Hessian, where it is the best around; two at most."""
-        best = [self._best((i, j) for j in _COARSE[1]) for i in _COARSE[0]]
+        best = [self._best((i, j) for j in _COARSE_COVARIANCE[self.is_quick]) for i in _COARSE]
         scores = [math.inf, *(self._score_at(point) for point in best), math.inf]
         basins = [
             (scores[k + 1], point) for k, point in enumerate(best) if scores[k + 1] <= min(scores[k], scores[k + 2])
