@@ -305,7 +305,7 @@ def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
 
 def _fading(ratio: Array, start: float, end: float) -> Array:
     """The weight of the noise-aware half-widths: 1 up to the start, 0 from the end on, along the logarithm between."""
-    return np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0)
+    return np.asarray(np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0))
 
 
 def _blend(aware: HalfWidths, plain: HalfWidths, weight: Array) -> HalfWidths:
