@@ -57,9 +57,17 @@ def test_the_lengths_of_the_mechanisms_are_those_that_the_command_prints():
     text = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8").splitlines()
     assert f"| {' | '.join(mechanisms.HEADS)} |" in text
     assert next(mechanisms.rows(mechanisms.LOSSES["logistic"], 2)) in text
-    assert sum(line.count("**") == 2 and line.startswith("| ") for line in text) >= len(mechanisms.FEATURES) * len(
-        mechanisms.RECORDS
-    )
+    lengths = {
+        (int(d), int(n.replace(",", ""))): [float(x) for x in re.findall(r"[\d.]+", " ".join(cells))]
+        for d, n, *cells in (line.strip("| ").split(" | ") for line in text if re.match(r"\| \d+ \| ", line))
+    }
+    assert {(d, n) for d in mechanisms.FEATURES for n in mechanisms.RECORDS} == set(lengths)
+    best = {n: max(min(row[:-1]) / row[-1] for (_, m), row in lengths.items() if m == n) for n in mechanisms.RECORDS}
+    worst = max(lengths[36, 1_000_000][:-1]) / lengths[36, 1_000_000][-1]
+    words = "\n".join(text)
+    assert f"at most {best[1_000_000]:.2f} times as long" in words
+    assert f"up to {best[10_000]:.1f} times" in words
+    assert f"costs {worst:.1f} times" in words
 
 
 def test_the_versions_on_record_are_those_that_are_allowed():
