@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 # Streamlit, BLAS and the test workers would otherwise fight for the same cores.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: run test lint types unit browser soak bench format clean screenshots
+.PHONY: run test lint types unit browser soak bench format clean screenshots versions docs
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -32,6 +32,13 @@ soak: $(VENV)/.dev-ready
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/.dev-ready
+	$(BIN)/python -m docs.api
+
+# Needs the package index, so it is not part of the tests.
+versions: $(VENV)/.dev-ready
+	$(ONE_THREAD) $(BIN)/python -m tests.versions --write
+
 screenshots: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.browser.screenshots
 
@@ -52,4 +59,4 @@ $(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(VENV)/bin/python
 	touch $@ $(VENV)/.run-ready
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

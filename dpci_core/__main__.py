@@ -1,5 +1,5 @@
-"""The command line: `data`, `reproduce`, `compare`, `plan`, `ledger`, `release`, `predict` and `accuracy` after
-`python -m dpci_core`."""
+"""The command line: `app`, `data`, `reproduce`, `compare`, `plan`, `ledger`, `release`, `predict` and `accuracy` after
+`dpci` or `python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpci_core.accuracy_command import add_accuracy
+from dpci_core.app_command import add_app
 from dpci_core.datasets import census_check, list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
 from dpci_core.errors import check_count
 from dpci_core.ledger_command import add_ledger
+from dpci_core.places import DATA
 from dpci_core.plan_command import add_plan
 from dpci_core.release_command import add_release
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 PROGRESS_SECONDS = 20.0
 """Between two lines of progress."""
-CHECK_FILE = Path(__file__).resolve().parents[1] / "data" / "census_check.json"
+CHECK_FILE = DATA / "census_check.json"
 """The committed numbers of census and Adult side by side."""
 
 
@@ -39,9 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(options.run(options))
 
 
+def _name() -> str:
+    """How the command was called, for its help."""
+    return "dpci" if Path(sys.argv[0]).stem == "dpci" else "python -m dpci_core"
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m dpci_core", description="Confidence intervals under privacy.")
+    parser = argparse.ArgumentParser(prog=_name(), description="Confidence intervals under privacy.")
     rooms = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_app(rooms)
     data = rooms.add_parser("data", help="the data sets").add_subparsers(required=True, metavar="ACTION")
     listing = data.add_parser("list", help="list the known data sets")
     listing.add_argument("--json", action="store_true", help="print JSON for machines")

@@ -23,6 +23,7 @@ from dpci_core.errors import check_choice, check_count
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.places import DATA
 from dpci_core.planner import best_split, shares_of
 from dpci_core.privacy import ZCDP, PureDP
 from dpci_core.runs import append_rows, read_rows
@@ -30,7 +31,7 @@ from dpci_core.schema import Records
 
 Parts = tuple[Decimal, Decimal, Decimal]
 
-COMPARISON_FILE = Path(__file__).resolve().parents[1] / "data" / "published_or_sharp.csv"
+COMPARISON_FILE = DATA / "published_or_sharp.csv"
 """The run of this project."""
 REGULARIZATION = 0.001
 CONFIDENCE_LEVEL = 0.95

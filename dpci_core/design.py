@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from dpci_core.errors import check_choice
 from dpci_core.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
 from dpci_core.losses import Loss, check_loss
-from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP, check_amount, to_float_down, zcdp_to_pure_run
+from dpci_core.privacy import (
+    ZCDP,
+    ApproxDP,
+    Budget,
+    PureDP,
+    check_amount,
+    to_float_down,
+    zcdp_to_epsilon,
+    zcdp_to_pure_run,
+)
 
 Mechanism = Literal["objective", "output"]
 Definition = Literal["pure", "zcdp"]
@@ -150,3 +160,19 @@ def check_design(design: object) -> None:
     """Raise ValueError unless this is a design."""
     if not isinstance(design, Design):
         raise ValueError(f"Expected a Design, got {type(design).__name__}.")
+
+
+def guarantee_at(design: Design, delta: float | Decimal) -> tuple[float, float]:
+    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is converted.
+
+    Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
+
+    >>> from dpci_core.losses import Logistic
+    >>> budget = ZCDP(model="0.1", hessian="0.0125", covariance="0.0125")
+    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    >>> epsilon, delta = guarantee_at(design, 1e-6)
+    >>> round(epsilon, 3), delta
+    (2.419, 1e-06)
+    """
+    total = float(design.budget.total)
+    return (total, 0.0) if design.definition == "pure" else (zcdp_to_epsilon(total, float(delta)), float(delta))

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.design import Design, check_design
+from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
 from dpci_core.half_widths import N_REDRAWS, SharedSpectra, private_half_widths
@@ -25,7 +25,6 @@ from dpci_core.intervals import ErrorVariance, Usefulness, error_variance, judge
 from dpci_core.limits import records_in_range
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
-from dpci_core.privacy import ZCDP, zcdp_to_epsilon
 from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.target import correction
 from dpci_core.validation import check_contrasts
@@ -160,7 +159,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         vi_length_mean=float(vi.mean()),
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
-        epsilon_delta=_headline(design),
+        epsilon_delta=guarantee_at(design, HEADLINE_DELTA),
         flat_share=drawn.is_flat.mean(axis=0),
         validity=_validity(moments, noise, design, n, *drawn.matrix_sd),
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
@@ -310,12 +309,6 @@ def _check_match(moments: object, design: object) -> None:
         raise ValueError(
             f"Expected moments at regularization={design.regularization!r}, got {moments.regularization!r}."
         )
-
-
-def _headline(design: Design) -> tuple[float, float]:
-    if isinstance(design.budget, ZCDP):
-        return zcdp_to_epsilon(float(design.budget.total), HEADLINE_DELTA), HEADLINE_DELTA
-    return float(design.budget.total), 0.0
 
 
 def _matrix_noise(moments: Moments, design: Design, noise: ModelNoise, n: int) -> tuple[MatrixNoise, MatrixNoise]:

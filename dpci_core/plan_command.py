@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.datasets import list_datasets, load
-from dpci_core.design import Design
+from dpci_core.design import Design, guarantee_at
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.forecast import HEADLINE_DELTA
 from dpci_core.losses import LOSS_NAMES, Loss, make_loss
 from dpci_core.plan import Plan, read_plan, write_plan
-from dpci_core.plan import guarantee_at as guarantee_of_plan
 from dpci_core.plan_export import add_show_and_export
 from dpci_core.planner import (
     PARTS,
@@ -38,7 +37,7 @@ from dpci_core.planner import (
     rank_mechanisms,
     shares_of,
 )
-from dpci_core.planner.amounts import delta_in_range, guarantee_at
+from dpci_core.planner.amounts import delta_in_range
 from dpci_core.privacy import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
 from dpci_core.schema import Records
 
@@ -338,7 +337,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
     plan, moments = start.plan, start.moments
     epsilon, delta = options.epsilon, options.delta
     if plan is not None:
-        epsilon = guarantee_of_plan(plan.design, plan.delta)[0] if epsilon is None else epsilon
+        epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
         delta = plan.delta if delta is None else delta
     rows = rank_mechanisms(
         moments,

@@ -21,11 +21,11 @@ from dpci_core.design import Design, Mechanism
 from dpci_core.errors import check_choice
 from dpci_core.experiment_result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.losses import HuberSVM, Logistic
+from dpci_core.places import DATA
 from dpci_core.privacy import PureDP, pair_budget
 from dpci_core.runs import append_rows, read_rows
 from dpci_core.schema import Records
 
-DATA = Path(__file__).resolve().parents[1] / "data"
 PUBLISHED_FILE = DATA / "published_coverage.csv"
 RUN_FILE = DATA / "reproduction.csv"
 """Our own full run, committed."""

@@ -12,14 +12,26 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
-    ("errors", "limits", "validation", "privacy", "losses", "randomness", "noise", "linalg", "kernels", "runs"),
+    (
+        "places",
+        "errors",
+        "limits",
+        "validation",
+        "privacy",
+        "losses",
+        "randomness",
+        "noise",
+        "linalg",
+        "kernels",
+        "runs",
+    ),
     ("html", "words"),
     ("design", "erm", "quick_solve", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
     ("target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment", "cms"),
     ("schema", "datasets", "plan", "reproduce", "compare", "ledger", "release", "estimators"),
-    ("plan_export", "plan_command", "ledger_command", "release_command", "accuracy_command", "__main__"),
+    ("plan_export", "plan_command", "ledger_command", "release_command", "accuracy_command", "app_command", "__main__"),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}

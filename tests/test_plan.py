@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import io
 import json
-import math
 import os
 import sys
 import sysconfig
@@ -23,12 +21,9 @@ from hypothesis import strategies as st
 from dpci_core import (
     ZCDP,
     ApproxDP,
-    Calibration,
     CategoricalColumn,
     DeclaredTable,
-    Design,
     Guesses,
-    HuberSVM,
     Logistic,
     NumberGuess,
     NumericColumn,
@@ -44,141 +39,12 @@ from dpci_core import (
     read_plan,
     write_plan,
 )
-from dpci_core.plan import VERSION, as_json, as_yaml, guarantee_at
+from dpci_core.design import guarantee_at
+from dpci_core.plan import VERSION, as_json, as_yaml
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
-
-PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-SCHEMA = Schema(
-    (NumericColumn("age", 18, 98), CategoricalColumn("owns home", ("no", "yes", "1"), other="1")), "ill", "yes"
-)
-
-
-def a_design(**changes: Any) -> Design:
-    given: dict[str, Any] = {"loss": Logistic(), "mechanism": "output", "budget": PURE, "regularization": 0.01}
-    return Design(**(given | changes))
-
-
-def a_plan(**changes: Any) -> Plan:
-    given: dict[str, Any] = {
-        "title": "A study",
-        "source": DeclaredTable(schema=SCHEMA, guesses=Guesses(effects={"age": 0.03}, n_rows=500)),
-        "design": a_design(),
-        "n_records": 20_000,
-        "delta": "1e-6",
-    }
-    return Plan(**(given | changes))
-
-
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
-LINE = TEXT.map(lambda t: "".join(c for c in t if c.isprintable())).filter(str.strip)
-WORDS = LINE | st.sampled_from(
-    [
-        "no",
-        "1",
-        "01",
-        "1e-3",
-        "null",
-        "~",
-        "true",
-        "12:30",
-        "2020-01-01",
-        "=",
-        "<<",
-        "- a",
-        "a: b",
-        "#",
-        "'",
-        '"',
-        "&a",
-        "*a",
-        "!a",
-        "|",
-        "%",
-        "@",
-        "`",
-        "{",
-        "[",
-        "?",
-        "\t",
-        "\u2028",
-        "\ufeff",
-        "\x85",
-    ]
-)
-AMOUNT = st.decimals("0.000001", 50, places=6).filter(bool)
-
-
-@st.composite
-def schemas(draw: st.DrawFn) -> Schema:
-    names = draw(st.lists(WORDS, min_size=2, max_size=4, unique=True))
-    columns: list[NumericColumn | CategoricalColumn] = []
-    for name in names[:-1]:
-        if draw(st.booleans()):
-            low = draw(st.floats(-1e6, 1e6))
-            columns.append(NumericColumn(name, low, low + draw(st.floats(1e-2, 1e6))))
-        else:
-            levels = tuple(draw(st.lists(WORDS.map(str.strip), min_size=2, max_size=3, unique=True)))
-            columns.append(
-                CategoricalColumn(name, levels, draw(st.sampled_from([None, levels[0]])), draw(st.booleans()))
-            )
-    try:
-        return Schema(tuple(columns), names[-1], draw(WORDS), tuple(draw(st.lists(TEXT, max_size=2))))
-    except ValueError:  # two columns whose features have the same name
-        return SCHEMA
-
-
-@st.composite
-def guesses(draw: st.DrawFn, schema: Schema) -> Guesses:
-    shares, numbers, effects = {}, {}, {}
-    for column in schema.features:
-        if isinstance(column, CategoricalColumn):
-            weights = draw(st.lists(st.floats(0.1, 1.0), min_size=len(column.levels), max_size=len(column.levels)))
-            shares[column.name] = tuple(w / math.fsum(weights) for w in weights)
-        else:
-            numbers[column.name] = NumberGuess(draw(st.floats(column.low, column.high)), draw(st.floats(1e-3, 1e3)))
-            effects[column.name] = draw(st.floats(-50.0, 50.0)) / (column.high - column.low)
-    return Guesses(
-        shares=shares,
-        numbers=numbers,
-        effects=effects,
-        base_rate=draw(st.floats(0.01, 0.99)),
-        correlation=draw(st.sampled_from([0.0, 0.3])),
-        n_rows=draw(st.integers(100, 1000)),
-    )
-
-
-@st.composite
-def plans(draw: st.DrawFn) -> Plan:
-    schema = draw(schemas())
-    declared = DeclaredTable(schema=schema, guesses=draw(guesses(schema)), unit=draw(LINE))
-    source = draw(st.sampled_from([declared, PublicTable(key="census"), PublicTable(key="census", n_rows=200)]))
-    kind, parts = draw(st.sampled_from([PureDP, ZCDP])), [draw(AMOUNT) for _ in range(3)]
-    flags = {f.name: draw(st.booleans()) for f in dataclasses.fields(Calibration) if f.type == "bool"}
-    design = Design(
-        loss=draw(st.sampled_from([Logistic(), HuberSVM(h=0.3)])),
-        mechanism=draw(st.sampled_from(["objective", "output"])),
-        budget=kind(**dict(zip(("model", "hessian", "covariance"), parts, strict=True))),
-        regularization=draw(st.floats(1e-6, 1.0)),
-        confidence_level=draw(st.floats(0.5, 0.999)),
-        calibration=draw(st.sampled_from(["published", "sharp", Calibration(**flags)])),
-        target=draw(st.sampled_from(["penalised", "unpenalised"])),
-    )
-    names = source.schema.feature_names
-    goals = st.sampled_from(
-        [None, Target(0.1), Target(0.25, coefficient=0), Target(coefficient=1, excludes_zero_at=-2.0, probability=0.8)]
-    )
-    return Plan(
-        title=draw(LINE),
-        source=source,
-        design=design,
-        n_records=draw(st.integers(1, 10**9)),
-        delta=draw(st.sampled_from(["1e-6", "1e-30", Decimal("0.00000100"), 0.05])),
-        features=draw(st.sampled_from([None, 1, names[:1], names[::-1]])),
-        goal=draw(goals),
-        notes=draw(TEXT),
-    )
+from tests.plan_lab import SCHEMA, a_design, a_plan, plans
 
 
 @given(plans())

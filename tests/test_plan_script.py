@@ -14,75 +14,10 @@ from typing import Any
 import nbformat
 import pytest
 
-from dpci_core import (
-    ZCDP,
-    ApproxDP,
-    Calibration,
-    CategoricalColumn,
-    DeclaredTable,
-    Design,
-    Guesses,
-    HuberSVM,
-    Logistic,
-    NumberGuess,
-    NumericColumn,
-    Plan,
-    PublicTable,
-    PureDP,
-    Schema,
-    Target,
-)
 from dpci_core.plan import notebook_text, to_notebook, to_script
+from tests.plan_lab import HOSTILE, PLANS
 
 ROOT = Path(__file__).resolve().parents[1]
-HOSTILE = "'''\"\"\" */ {{ 7 * 7 }} {% raw %} </script><b> \\ \\N{DASH} %s {0} # $(ls)"
-PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-RHO = ZCDP(model="0.06", hessian="0.02", covariance="0.0300")
-APPROX = ApproxDP("1.5", "1e-6", ("0.6", "0.2", "0.2"))
-TWIN = DeclaredTable(
-    schema=Schema(
-        (
-            NumericColumn("age", 18, 98),
-            CategoricalColumn('own\'s "home"\n', ("no", "1", HOSTILE), other="1"),
-            CategoricalColumn(HOSTILE, ("a", "b"), has_reference=False),
-        ),
-        "ill\\",
-        'it\'s "so"',
-        (HOSTILE,),
-    ),
-    guesses=Guesses(
-        numbers={"age": NumberGuess(45, 12)},
-        shares={HOSTILE: (0.3, 0.7)},
-        effects={"age": 0.03, f"{HOSTILE}=b": -0.5},
-        base_rate=0.3,
-        correlation=0.1,
-        n_rows=900,
-    ),
-    unit=HOSTILE,
-)
-CENSUS = PublicTable(key="census", n_rows=2_000)
-ODD = Calibration(gaussian_objective=False, huber_corner=False)
-
-
-def a_plan(source: Any, budget: Any, mechanism: str = "objective", **changes: Any) -> Plan:
-    design = {"loss": Logistic(), "regularization": 0.01} | changes.pop("design", {})
-    given = {"title": HOSTILE, "notes": f"{HOSTILE}\r\n\u2028{HOSTILE}", "n_records": 50_000, "delta": "1e-7"} | changes
-    return Plan(source=source, design=Design(mechanism=mechanism, budget=budget, **design), **given)
-
-
-PLANS = {
-    "public pure": a_plan(CENSUS, PURE, features=5),
-    "public zcdp output": a_plan(CENSUS, RHO, "output", features=("age", "sex=Male"), design={"calibration": "sharp"}),
-    "public svm": a_plan(CENSUS, APPROX, features=4, design={"loss": HuberSVM(h=0.5), "calibration": ODD}),
-    "twin sharp": a_plan(TWIN, RHO, design={"calibration": "sharp"}, goal=Target(0.2, coefficient=1, probability=0.9)),
-    "twin unpenalised": a_plan(TWIN, PURE, "output", design={"target": "unpenalised"}, goal=Target(0.3)),
-    "twin svm": a_plan(
-        TWIN,
-        APPROX,
-        design={"loss": HuberSVM(h=1.0), "calibration": "sharp", "target": "unpenalised", "confidence_level": 0.9},
-        goal=Target(coefficient=0, excludes_zero_at=0.5, probability=0.8),
-    ),
-}
 
 
 @pytest.mark.parametrize("name", PLANS)

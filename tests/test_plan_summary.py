@@ -12,7 +12,7 @@ from dpci_core import ZCDP, Design, HuberSVM, Logistic, Plan, PublicTable, PureD
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.plan import to_html
 from dpci_core.plan.summary import MOST_ROWS, goal_words
-from dpci_core.words import LARGE_EPSILON, number, percent, risk, risk_approx, risk_pure
+from dpci_core.words import number, percent, risk, risk_approx, risk_pure
 from tests.test_plan_script import HOSTILE, PLANS
 from ui import text
 
@@ -158,7 +158,6 @@ def test_a_goal_is_told_with_the_name_of_its_coefficient() -> None:
 def test_pages_and_summaries_speak_alike() -> None:
     assert text.risk_pure(1.0).replace("**", "") == risk_pure(1.0)
     assert text.risk_approx(1.0, 1e-6).replace("**", "") == risk_approx(1.0, 1e-6)
-    assert text.LARGE_EPSILON == LARGE_EPSILON
     assert "73 %" in risk(1.0, 0.0)
     assert "2.7 (1 would be" in risk(1.0, 1e-6)
     assert percent(0.9999999) == "99.99 %"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import streamlit as st
 
+from dpci_core.places import DATA
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
 from ui.settings import Settings
 from ui.text import number
 
-FILE = Path(__file__).resolve().parents[1] / "data" / "deployments.csv"
+FILE = DATA / "deployments.csv"
 CAVEAT = (
     "None of these is advice. They protect other things: often one day of one person, or noise added on the person's "
     "own device before anything is collected. Yours protects one whole record in one release. The same ε over a day "

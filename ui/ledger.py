@@ -19,6 +19,7 @@ from dpci_core.ledger import (
     entry_row,
 )
 from ui import access, ledger_text, state
+from ui.text import plain
 
 _CHECKED = "ledger_checked"
 
@@ -59,17 +60,17 @@ def _budgets(accounts: tuple[Account, ...]) -> None:
 
 def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
     cap = account.cap
-    st.markdown(f"**{ledger_text.plain(account.dataset)}**")
+    st.markdown(f"**{plain(account.dataset)}**")
     st.metric(f"Remaining {ledger_text.symbol(cap)}", as_text(account.remaining))
     share = float(account.spent / cap.amount)
     st.progress(min(share, 1.0), text=f"{as_text(account.spent)} of {as_text(cap.amount)} spent ({100 * share:.3g} %)")
     st.markdown(ledger_text.cap_sentence(cap))
     others = [a.dataset for a in accounts if a.pool_id == account.pool_id and a.account_id != account.account_id]
     if others:
-        names = ", ".join(ledger_text.plain(name) for name in dict.fromkeys(others))
+        names = ", ".join(plain(name) for name in dict.fromkeys(others))
         st.caption(f"Shared with: {names} (the same people, or some of them).")
     st.caption(
-        f"One row is: {ledger_text.plain(account.unit)}. Declared by {ledger_text.plain(account.person)} on "
+        f"One row is: {plain(account.unit)}. Declared by {plain(account.person)} on "
         f"{ledger_text.day(account.created_at)}."
     )
 
@@ -144,9 +145,9 @@ def _check(ledger: Ledger, files: list[object]) -> None:
 def _show_verdict(found: Verification) -> None:
     (st.success if found.is_good else st.error)(found.sentence)
     for problem in found.problems:
-        st.markdown(f"- {ledger_text.plain(problem)}")
+        st.markdown(f"- {plain(problem)}")
     for remark in found.remarks:
-        st.caption(ledger_text.plain(remark))
+        st.caption(plain(remark))
 
 
 def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:

@@ -8,7 +8,6 @@ from datetime import datetime
 from dpci_core.ledger import Cap, Charge
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
 from ui.text import number, risk_approx, risk_pure
-from ui.text import plain as plain
 
 GREEK = {"epsilon": "ε", "rho": "ρ"}
 STATES = {

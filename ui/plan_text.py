@@ -10,11 +10,12 @@ from dpci_core import RankedDesign, RegularizationAnswer, Target
 from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
 from dpci_core.schema import CONSTANT, Records
+from dpci_core.words import LARGE_EPSILON
 from ui import planning
 from ui.palette import Combination
 from ui.plan_charts import Mark
 from ui.settings import Settings
-from ui.text import LARGE_EPSILON, number, percent, plain, risk_approx, risk_pure
+from ui.text import number, percent, plain, risk_approx, risk_pure
 
 GOALS = {
     "length": "Be short: an interval of at most a given length",

@@ -14,8 +14,8 @@ from dpci_core.release import Release
 from dpci_core.schema import MappingNote
 from ui import explore
 from ui.charts import GRID, QUIET, short_name
-from ui.ledger_text import moment, plain
-from ui.text import number
+from ui.ledger_text import moment
+from ui.text import number, plain
 
 _COLOUR = "#1F77B8"
 MIME = {

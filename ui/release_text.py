@@ -9,8 +9,8 @@ from dpci_core import Plan
 from dpci_core.ledger import Account, Charge, as_text
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.release import Price
-from ui.ledger_text import GREEK, moment, plain, symbol
-from ui.text import PRIVACY_UNIT, number, risk_approx, risk_pure
+from ui.ledger_text import GREEK, moment, symbol
+from ui.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
 
 INTRODUCTION = (
     "Here the private table is read, **once**: the model is fitted, noise is drawn from the operating system, and "

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpci_core.places import HOME
 from dpci_core.reproduce import (
     IPUMS,
     PANELS,
@@ -25,7 +24,7 @@ from ui.reproduce_chart import DATASET_WORDS, coverage_chart
 COMMAND = (
     "python -m dpci_core reproduce table3 table4 table2 -k 1000 -m 1000 --seed 20261121 --out data/reproduction.csv"
 )
-NOTE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
+NOTE = HOME / "docs" / "reproduction.md"
 _JOB = "cells_job"
 _TITLES = {
     "table2": "Table 2: KDD Cup 99, n from 50,000 to 450,000",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -15,13 +14,14 @@ from dpci_core.design import Calibration
 from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
+from dpci_core.places import HOME
 from ui import explore, hints, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
 from ui.compute import LRU, PUBLIC
 from ui.exports import csv_bytes
 from ui.palette import Combination
 from ui.sharp_rows import Change, Groups
 
-PROOF = Path(__file__).resolve().parents[1] / "docs" / "gaussian-objective-perturbation.md"
+PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
 CORNER_TABLE = DataTable("census", 30_000, 10)
 CORNER_H = (1.0, 2.0, 3.0, 4.0, 5.0)
 CORNER_C = (0.001, 0.01, 0.1)

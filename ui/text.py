@@ -13,12 +13,10 @@ from dpci_core.privacy import (
     zcdp_to_epsilon_published,
 )
 from dpci_core.schema import Records
+from dpci_core.words import LARGE_EPSILON
 from dpci_core.words import number as number
 from dpci_core.words import percent as percent
 from ui.settings import Settings
-
-LARGE_EPSILON = 3.0
-"""Above this epsilon the risk sentence is flagged: one person's odds move by a factor of 20."""
 
 DECLARED_SENTENCE = (
     "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so nothing is given away."

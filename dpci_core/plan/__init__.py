@@ -6,7 +6,7 @@ A plan holds declarations and guesses, never a record, so it may be shared like 
 from dpci_core.plan.fields import PlanFieldError
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
 from dpci_core.plan.link import LINK_KEY
-from dpci_core.plan.numbers import Lengths, PlanNumbers, guarantee_at
+from dpci_core.plan.numbers import Lengths, PlanNumbers
 from dpci_core.plan.plan import VERSION, Plan
 from dpci_core.plan.script import notebook_text, to_notebook, to_script
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
@@ -25,7 +25,6 @@ __all__ = [
     "PublicTable",
     "as_json",
     "as_yaml",
-    "guarantee_at",
     "notebook_text",
     "read_plan",
     "to_html",

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.design import Design
+from dpci_core.design import Design, guarantee_at
 from dpci_core.erm import Moments
 from dpci_core.forecast import Forecast, Validity, forecast
 from dpci_core.intervals import Usefulness
 from dpci_core.planner import Target, as_if_records, meeting_probability
-from dpci_core.privacy import PureDP, zcdp_to_epsilon
 
 Array = npt.NDArray[np.float64]
 
@@ -82,16 +81,6 @@ class PlanNumbers:
                 for j, name in enumerate(self.names)
             ],
         }
-
-
-def guarantee_at(design: Design, delta: Decimal) -> tuple[float, float]:
-    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is converted.
-
-    Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
-    """
-    if isinstance(design.budget, PureDP):
-        return float(design.budget.total), 0.0
-    return zcdp_to_epsilon(float(design.budget.total), float(delta)), float(delta)
 
 
 def plan_numbers(

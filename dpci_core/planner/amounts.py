@@ -9,7 +9,7 @@ from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 
 from dpci_core.design import Design
 from dpci_core.limits import DELTA
-from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy import Amount, check_amount, to_decimal, to_float_down
 
 MOST_RECORDS = 10**12
 """More records are not looked for."""
@@ -59,12 +59,6 @@ def with_total(design: Design, total: Decimal) -> Design:
     with localcontext(EXACT):
         model = total - h - s
     return replace(design, budget=type(own)(model=model, hessian=h, covariance=s))
-
-
-def guarantee_at(design: Design, delta: float) -> tuple[float, float]:
-    """What the whole budget means as (epsilon, delta); a pure one has delta 0."""
-    total = to_float_down(design.budget.total)
-    return (total, 0.0) if design.definition == "pure" else (zcdp_to_epsilon(total, delta), delta)
 
 
 def delta_in_range(delta: Amount) -> float:

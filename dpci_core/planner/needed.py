@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
 
-from dpci_core.design import Design, check_design
+from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.erm import Moments
 from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
@@ -22,7 +22,6 @@ from dpci_core.planner.amounts import (
     SEARCH_DRAWS,
     amount_at,
     delta_in_range,
-    guarantee_at,
     place_up,
     with_total,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
-from dpci_core.design import Design, check_design
+from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.erm import Moments
 from dpci_core.errors import Change, ChangeName, InfeasibleDesignError
 from dpci_core.forecast import HEADLINE_DELTA, Forecast, forecast
@@ -19,7 +19,6 @@ from dpci_core.planner.amounts import (
     LARGEST_TOTAL,
     MOST_RECORDS,
     delta_in_range,
-    guarantee_at,
     smallest_amount,
     with_total,
 )

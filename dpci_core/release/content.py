@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from dpci_core.design import guarantee_at
 from dpci_core.ledger import Charge, Cost, as_text
-from dpci_core.plan import Plan, PlanNumbers, as_yaml, guarantee_at
+from dpci_core.plan import Plan, PlanNumbers, as_yaml
 from dpci_core.plan.content import plain_schema
 from dpci_core.plan.link import canonical
 from dpci_core.privacy import pure_to_zcdp

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,14 +60,20 @@ def running_server(**env: str) -> Iterator[str]:
         yield server.address
 
 
+def from_checkout(port: int) -> list[str]:
+    """What `make run` runs."""
+    return [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+
+
 @contextmanager
-def server_process(**env: str) -> Iterator[Server]:
-    """Like `running_server`, with the process."""
+def server_process(
+    command: Callable[[int], list[str]] = from_checkout, folder: Path = ROOT, **env: str
+) -> Iterator[Server]:
+    """Like `running_server`, with the process; another command for the port, and from another folder, on request."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, **env}
     with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command(port), cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     ) as process:
         server = Server(f"http://127.0.0.1:{port}", process)
         try:
