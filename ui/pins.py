@@ -11,7 +11,7 @@ from ui.compute import View
 
 def panel(view: View) -> None:
     """The pin button and the pinned settings beside each other."""
-    st.subheader("Compare")
+    st.header("Compare")
     pins = state.pins()
     full = len(pins) >= state.MAX_PINS
     st.button(
