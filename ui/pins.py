@@ -29,7 +29,9 @@ def panel(view: View) -> None:
         with column.container(border=True):
             st.markdown(f"**{pin.name}**")
             st.caption(pin.assumptions)
-            st.dataframe(pd.DataFrame(pin.rows), hide_index=True, key=f"pin_table_{index}")
+            st.dataframe(
+                pd.DataFrame(pin.rows), hide_index=True, key=f"pin_table_{index}", alt=f"Lengths of {pin.name}"
+            )
             st.button("Go back to it", key=f"pin_use_{index}", on_click=state.put, args=(pin.settings,))
             st.button("Remove", key=f"pin_drop_{index}", on_click=_drop, args=(index,))
 

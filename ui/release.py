@@ -130,7 +130,8 @@ def _plan_step() -> Plan | None:
         st.markdown(release_text.plan_words(plan))
         st.page_link("../pages/plan.py", label="Change the plan →")
     with st.expander("Every column, as declared"):
-        st.dataframe(declare.to_grid(declare_of(plan)).iloc[:, :5], hide_index=True, key="release_columns")
+        grid = declare.to_grid(declare_of(plan)).iloc[:, :5]
+        st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
     return plan
 
 
