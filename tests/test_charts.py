@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import tomllib
@@ -62,6 +63,23 @@ def test_every_page_takes_its_colours_from_the_palette():
     for file in [*(ROOT / "ui").glob("*.py"), *(ROOT / "ui").glob("*.js"), *(ROOT / "pages").glob("*.py")]:
         if file.name != "palette.py":
             assert words.search(file.read_text()) is None, file.name
+
+
+def calls(name: str) -> list[tuple[str, set[str | None]]]:
+    """File and keywords of every call of a method of this name in ui/."""
+    found = []
+    for file in (ROOT / "ui").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+                found.append((file.name, {keyword.arg for keyword in node.keywords}))
+    return found
+
+
+def test_charts_come_with_words_and_a_table_and_tables_with_a_name():
+    assert [file for file, _ in calls("plotly_chart")] == ["explore.py"]  # in `show`, which adds sentence and table
+    for name in ("plotly_chart", "dataframe", "data_editor"):
+        for file, keywords in calls(name):
+            assert {"alt", "key"} <= keywords, (name, file)
 
 
 def test_the_style_sheet_holds_the_colours_of_the_theme():

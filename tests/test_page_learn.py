@@ -83,7 +83,15 @@ def test_moving_the_control_moves_picture_words_table_and_link(screen):
 
 @pytest.mark.parametrize(
     ("key", "typed", "shown"),
-    [("odds", 2.5, 2.5), ("odds", 0.113, 0.11), ("n", 40_000, 50_000), ("promise", 0.9876, 0.99), ("split", 0.61, 0.6)],
+    [
+        ("odds", 2.5, 2.5),
+        ("odds", 0.113, 0.11),
+        ("n", 40_000, 50_000),
+        ("promise", 0.9876, 0.99),
+        ("split", 0.61, 0.6),
+        ("odds", 1.01, 1.1),
+        ("n", 19_999, 10_000),
+    ],
 )
 def test_a_number_can_be_typed_and_goes_to_the_nearest_step(key, typed, shown):
     app = opened(key)

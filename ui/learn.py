@@ -213,7 +213,7 @@ def _control(screen: Screen) -> None:
 
 def _move(screen: Screen, to: float) -> None:
     st.session_state[_PROBLEM] = ""
-    _values()[screen.key] = screen.control.nearest(to)
+    _values()[screen.key] = screen.control.towards(to, _value(screen))
 
 
 def _picture(screen: Screen) -> None:

@@ -29,9 +29,13 @@ class Control:
         if self.start not in self.values or list(self.values) != sorted(set(self.values)):
             raise ValueError(f"Expected start={self.start!r} among the rising values of “{self.label}”.")
 
-    def nearest(self, typed: float) -> float:
-        """The position next to a typed number, by ratio."""
-        return min(self.values, key=lambda value: abs(math.log(value / typed)))
+    def towards(self, typed: float, now: float) -> float:
+        """The position nearest to a typed number, by ratio; at least one step away, or a small change would be lost."""
+        nearest = min(self.values, key=lambda value: abs(math.log(value / typed)))
+        if nearest != now or typed == now:
+            return nearest
+        beyond = [value for value in self.values if (value > now) == (typed > now) and value != now]
+        return min(beyond, key=lambda value: abs(value - now), default=now)
 
     def read(self, text: str) -> float | None:
         """The position that a link names; None if there is no such position."""

@@ -12,7 +12,8 @@ _CSS = """<style>
 [data-testid=stCaptionContainer] { opacity: CAPTION }
 
 /* White on the light blue of the dark theme cannot be read. */
-[data-testid^=stBaseButton-primary] { color: light-dark(LIGHT_PAGE, DARK_PAGE) }
+[data-testid^=stBaseButton-primary], [data-testid=stMultiSelect] :is([data-tag], [data-tag] *) {
+  color: light-dark(LIGHT_PAGE, DARK_PAGE) }
 
 /* The words of a chart follow the theme at once, also when it changes while the page is open. */
 .js-plotly-plot .main-svg g:not(.hoverlayer *) > text { fill: currentColor !important }
