@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
 import tomllib
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ui import charts
+from ui import charts, palette, style
 from ui.exports import csv_bytes
 from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS
 
@@ -37,11 +39,66 @@ def test_contrast_of_black_and_white_is_21():
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_marks_reach_three_to_one_and_text_four_and_a_half(mode):
     background, text = THEME[mode]["backgroundColor"], THEME[mode]["textColor"]
-    for colour in (*(c.style.colour for c in ALL_COMBINATIONS), *(c for _, c in SOURCE_MARKS.values())):
+    marks = (c.style.colour for c in ALL_COMBINATIONS)
+    for colour in (*marks, *(c for _, c in SOURCE_MARKS.values()), palette.QUIET):
         assert contrast(colour, background) >= 3.0, colour
     for part in ("backgroundColor", "secondaryBackgroundColor"):
-        assert contrast(text, THEME[mode][part]) >= 7.0
-        assert contrast(THEME[mode]["linkColor"], THEME[mode][part]) >= 4.5
+        behind = THEME[mode][part]
+        assert contrast(text, behind) >= 7.0
+        for small in ("linkColor", "codeTextColor", "primaryColor"):
+            assert contrast(THEME[mode][small], behind) >= 4.5, small
+        assert contrast(faded(text, behind, style.CAPTION_OPACITY), behind) >= 4.5
+        assert contrast(faded(THEME[mode]["codeTextColor"], behind, style.CAPTION_OPACITY), behind) >= 4.5
+    assert contrast(background, THEME[mode]["primaryColor"]) >= 4.5  # words on a filled button
+
+
+def faded(colour: str, behind: str, opacity: float) -> str:
+    """What is seen of a colour over another."""
+    parts = (int(opacity * int(colour[i : i + 2], 16) + (1 - opacity) * int(behind[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{part:02X}" for part in parts)
+
+
+def test_every_page_takes_its_colours_from_the_palette():
+    words = re.compile(r"""#[0-9A-Fa-f]{3,8}\b|rgba?\(|["'](white|black|grey|gray|red|green|blue|orange)["']""")
+    for file in [*(ROOT / "ui").glob("*.py"), *(ROOT / "ui").glob("*.js"), *(ROOT / "pages").glob("*.py")]:
+        if file.name != "palette.py":
+            assert words.search(file.read_text()) is None, file.name
+
+
+def calls(name: str) -> list[tuple[str, set[str | None]]]:
+    """File and keywords of every call of a method of this name in ui/."""
+    found = []
+    for file in (ROOT / "ui").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+                found.append((file.name, {keyword.arg for keyword in node.keywords}))
+    return found
+
+
+def test_charts_come_with_words_and_a_table_and_tables_with_a_name():
+    assert [file for file, _ in calls("plotly_chart")] == ["explore.py"]  # in `show`, which adds sentence and table
+    for name in ("plotly_chart", "dataframe", "data_editor"):
+        for file, keywords in calls(name):
+            assert {"alt", "key"} <= keywords, (name, file)
+
+
+def test_the_style_sheet_holds_the_colours_of_the_theme():
+    sheet = style.sheet()
+    for mode in ("light", "dark"):
+        for name in ("backgroundColor", "linkColor"):
+            assert THEME[mode][name] in sheet
+    assert f"opacity: {style.CAPTION_OPACITY}" in sheet
+    assert not re.search(r"LIGHT_|DARK_|CAPTION", sheet)
+
+
+def test_the_ends_of_a_private_interval_are_drawn_at_full_strength():
+    made = rows()
+    ends = [t for t in charts.interval_chart(made, **COMMON).data if t.name.endswith(": ends")]
+    for trace, item in zip(ends, made, strict=True):
+        low, high = np.array(trace.x).reshape(2, -1)
+        np.testing.assert_allclose(high - low, item.ci_length)
+        assert trace.opacity is None
+        assert trace.marker.color == item.combination.style.colour
 
 
 # Full-severity matrices of Machado, Oliveira, Fernandes (2009), on linear RGB.

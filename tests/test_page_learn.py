@@ -81,6 +81,27 @@ def test_moving_the_control_moves_picture_words_table_and_link(screen):
     assert app.get("plotly_chart")[0].proto.alt == screen.sentence(screen.compute(value))
 
 
+@pytest.mark.parametrize(
+    ("key", "typed", "shown"),
+    [
+        ("odds", 2.5, 2.5),
+        ("odds", 0.113, 0.11),
+        ("n", 40_000, 50_000),
+        ("promise", 0.9876, 0.99),
+        ("split", 0.61, 0.6),
+        ("odds", 1.01, 1.1),
+        ("n", 19_999, 10_000),
+    ],
+)
+def test_a_number_can_be_typed_and_goes_to_the_nearest_step(key, typed, shown):
+    app = opened(key)
+    app.number_input(key=f"learn_{key}_number").set_value(typed).run()
+    check(app)
+    assert charts_of(app)[0]["layout"]["meta"] == {"screen": key, "value": shown}
+    assert app.select_slider(key=f"learn_{key}_slider").value == shown
+    assert app.number_input(key=f"learn_{key}_number").value == shown
+
+
 def test_the_table_of_the_page_is_the_core_s():
     app = opened("odds", value="2")
     shown = app.dataframe[0].value.set_index("sure before")

@@ -95,7 +95,7 @@ def test_without_a_declaration_the_page_says_what_to_do():
     assert button(app, "release_now") is None
     app.button(key="release_describe").click().run()
     check(app)
-    assert "2 · What it costs" in "\n".join(s.value for s in app.subheader)
+    assert "2 · What it costs" in "\n".join(s.value for s in app.header)
 
 
 def test_the_button_waits_for_file_name_and_confirmation():

@@ -360,6 +360,6 @@ def test_the_proof_is_shown_with_formulas_that_streamlit_knows():
     assert "```math" not in shown
     assert "$`" not in shown
     assert shown.count("$$") % 2 == 0
-    assert shown.startswith("#### Gaussian objective")
+    assert shown.startswith("### Gaussian objective")
     assert "not peer-reviewed" in NOT_REVIEWED
     assert sharp_text.for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n") == "a $x$\n$$\ny \\qquad (1)\n$$\n"

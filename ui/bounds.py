@@ -16,14 +16,14 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.schema import NumericColumn, Schema, encode
 from dpci_core.schema.twin import twin_table
 from ui import explore, state
-from ui.charts import GRID, QUIET, finish
+from ui.charts import finish
 from ui.compute import declared_table
+from ui.palette import BLUE, GRID, ORANGE, QUIET
 from ui.planning import Case
 from ui.text import number
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Widths of the bounds tried, as multiples of the declared one, around the same middle."""
-_COLOUR, _OTHER = "#1F77B8", "#D76C00"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def panel(case: Case) -> None:
 def chart(found: list[Outcome], name: str, case: Case) -> go.Figure:
     """The column's interval for each width, in its own units."""
     fig = go.Figure()
-    for is_narrow, colour, word in ((False, _COLOUR, "nothing outside"), (True, _OTHER, "values outside, moved")):
+    for is_narrow, colour, word in ((False, BLUE, "nothing outside"), (True, ORANGE, "values outside, moved")):
         chosen = [o for o in found if (o.outside > 0.0) == is_narrow]
         if not chosen:
             continue

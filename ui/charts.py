@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS, Combination
+from ui.palette import ALL_COMBINATIONS, CLEAR, GRID, PAPER, QUIET, SOURCE_MARKS, Combination
 
 __all__ = ["ALL_COMBINATIONS", "Combination", "IntervalRows", "SweepCurve"]
 
@@ -20,8 +20,6 @@ Array = npt.NDArray[np.float64]
 Meta = dict[str, object]
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
-QUIET = "#8A8F98"
-GRID = "rgba(138,143,152,0.25)"
 _CAPTION_WIDTH = 56
 """Letters in a line under a chart: what a narrow screen shows."""
 
@@ -71,8 +69,8 @@ def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int
         meta=meta,
         height=height + bottom + top,
         margin={"l": 8, "r": 8, "t": top, "b": bottom},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "yref": "paper", "font": {"size": 12}},
         hoverlabel={"namelength": -1},
         barmode="overlay",
@@ -164,6 +162,7 @@ def interval_chart(
                 showlegend=word != "non-private" or place == 0,
                 hoverinfo="skip",
             )
+        _ends(fig, item, y, odds)
         _estimates(fig, item, y, odds)
     if not odds:
         fig.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
@@ -183,6 +182,22 @@ def interval_chart(
     height = max(220, int(k * (16 * many + 13)))
     fig = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1)
     return fig.update_layout(margin_r=58)
+
+
+def _ends(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None:
+    """Both ends of the private intervals at full strength: the bar itself is too pale to be found by everybody."""
+    low, high = _span(item, item.ci_length, odds)
+    style = item.combination.style
+    fig.add_scatter(
+        x=[*low.tolist(), *high.tolist()],
+        y=[*y.tolist(), *y.tolist()],
+        mode="markers",
+        marker={"symbol": "line-ns-open", "size": 11, "color": style.colour, "line": {"width": 1.5}},
+        name=f"{item.combination.label}: ends",
+        legendgroup=item.combination.key,
+        showlegend=False,
+        hoverinfo="skip",
+    )
 
 
 def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None:
@@ -222,7 +237,7 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
 
 def _outline(marker: str) -> dict[str, object]:
     """White around a filled marker; an open one is drawn by its own line."""
-    return {"width": 2} if "-open" in marker else {"color": "white", "width": 1}
+    return {"width": 2} if "-open" in marker else {"color": PAPER, "width": 1}
 
 
 def short_name(name: str, width: int = 22) -> str:

@@ -39,8 +39,21 @@ def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
     return value, sorted({*grid, value})
 
 
-def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, note: str, help: str) -> None:
-    """A logarithmic slider and a number field for one value, with the sentence that moves with it."""
+def paired(
+    key: str,
+    label: str,
+    value: Number,
+    grid: list[Number],
+    apply: Apply,
+    *,
+    note: str,
+    help: str,
+    show: Callable[[float], str] | None = None,
+) -> None:
+    """A logarithmic slider and a number field for one value, with the sentence that moves with it.
+
+    show: the words at the slider's thumb, where they are more than the number.
+    """
     low, high = grid[0], grid[-1]
     value, options = positions(value, grid)
     st.session_state[f"{key}_slider"] = value
@@ -51,7 +64,7 @@ def paired(key: str, label: str, value: Number, grid: list[Number], apply: Apply
     left.select_slider(
         label,
         options=options,
-        format_func=text.number if not is_whole else "{:,}".format,
+        format_func=show or ("{:,}".format if is_whole else text.number),
         key=f"{key}_slider",
         on_change=_take,
         args=(f"{key}_slider", key, apply),

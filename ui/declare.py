@@ -228,6 +228,7 @@ def panel() -> None:
                 key=f"declare_grid_{state.settings().declared[-24:]}_{hash(offered)}",
                 column_config=_CONFIG,
                 width="stretch",
+                alt="The columns you describe, one in each row",
             )
             typed = _outcome(table)
             if st.form_submit_button("Use this description", type="primary"):

@@ -153,7 +153,7 @@ def _take_dataset() -> None:
 
 
 def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: bool) -> None:
-    st.subheader("Privacy budget")
+    st.header("Privacy budget")
     controls.currency_control(settings)
     controls.total_control(settings)
     with live.waits("split"):
@@ -161,20 +161,20 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
             controls.split_controls(settings)
         hints.expander("How the numbers convert", text.conversion_details(settings))
         deployments.panel(settings)
-    st.subheader("Study")
+    st.header("Study")
     kept = state.upload()
     controls.n_control(
         settings, len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings)
     )
     controls.d_control(settings, names)
-    st.subheader("Model")
+    st.header("Model")
     if one_design:
         controls.design_controls(settings)
     else:
         controls.combination_controls(settings)
     controls.model_controls(settings)
     controls.target_control(settings)
-    st.subheader("Pictures")
+    st.header("Pictures")
     st.segmented_control(
         "A chart's camera button saves",
         ["svg", "png"],
@@ -273,7 +273,7 @@ def _charts(view: compute.View, max_features: int) -> None:
 
 
 def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
-    st.subheader("Each coefficient's interval")
+    st.header("Each coefficient's interval")
     units = _units_control(view)
     hints.expander("How to read this chart", text.HOW_TO_READ)
     rows = compute.interval_rows(view, units)
@@ -307,7 +307,7 @@ def _units_control(view: compute.View) -> str:
 
 
 def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_features: int) -> None:
-    st.subheader("What one control does over its whole range")
+    st.header("What one control does over its whole range")
     settings = view.settings
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
     name = sweep_control(options)
@@ -369,7 +369,7 @@ def current_value(settings: Settings, name: str) -> float:
 
 
 def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
-    st.subheader("Coverage: how often the interval contains the coefficient")
+    st.header("Coverage: how often the interval contains the coefficient")
     hints.expander("What coverage means", text.HOW_COVERAGE)
     rows = [
         (o.combination, view.records.feature_names, o.forecast.coverage) for o in view.drawn if o.forecast is not None

@@ -13,7 +13,7 @@ from ui.settings import Settings
 
 def page() -> None:
     """Draw the page: the demo stands on the simulated census with the session's own budget."""
-    st.header("How long will my confidence intervals be under differential privacy?")
+    st.title("How long will my confidence intervals be under differential privacy?")
     st.markdown(
         "Suppose you publish how age, education or working hours go with a high income, learnt from records of "
         "real people. **Differential privacy** adds noise so that nobody can tell what one person's record said. "

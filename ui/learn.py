@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -195,22 +196,24 @@ def slider_key(screen: Screen) -> str:
 
 
 def _control(screen: Screen) -> None:
-    control, key = screen.control, slider_key(screen)
-    st.session_state[key] = _value(screen)
-    st.select_slider(
+    control = screen.control
+    whole = all(value.is_integer() for value in control.values)
+    kind: Callable[[float], controls.Number] = int if whole else float
+    controls.paired(
+        f"learn_{screen.key}",
         control.label,
-        list(control.values),
-        format_func=control.show,
-        key=key,
-        on_change=_move,
-        args=(screen,),
+        kind(_value(screen)),
+        [kind(value) for value in control.values],
+        lambda typed: _move(screen, typed),
+        note=f"← {control.low_end} · {control.high_end} →",
+        help="The slider goes in steps; a typed number moves it to the nearest one.",
+        show=control.show,
     )
-    st.caption(f"← {control.low_end} · {control.high_end} →")
 
 
-def _move(screen: Screen) -> None:
+def _move(screen: Screen, to: float) -> None:
     st.session_state[_PROBLEM] = ""
-    _values()[screen.key] = float(st.session_state[slider_key(screen)])
+    _values()[screen.key] = screen.control.towards(to, _value(screen))
 
 
 def _picture(screen: Screen) -> None:

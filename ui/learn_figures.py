@@ -8,10 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui import live
-from ui.charts import GRID, QUIET
 from ui.learn_model import Control
 from ui.learn_numbers import Numbers
-from ui.palette import Combination
+from ui.palette import GRID, QUIET, Combination
 from ui.text import number
 
 PRIVATE = Combination("pure", "objective", "logistic").style.colour

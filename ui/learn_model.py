@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,8 +24,18 @@ class Control:
     high_end: str
 
     def __post_init__(self) -> None:
+        if self.values[0] <= 0:
+            raise ValueError(f"Expected values of “{self.label}” > 0.")
         if self.start not in self.values or list(self.values) != sorted(set(self.values)):
             raise ValueError(f"Expected start={self.start!r} among the rising values of “{self.label}”.")
+
+    def towards(self, typed: float, now: float) -> float:
+        """The position nearest to a typed number, by ratio; at least one step away, or a small change would be lost."""
+        nearest = min(self.values, key=lambda value: abs(math.log(value / typed)))
+        if nearest != now or typed == now:
+            return nearest
+        beyond = [value for value in self.values if (value > now) == (typed > now) and value != now]
+        return min(beyond, key=lambda value: abs(value - now), default=now)
 
     def read(self, text: str) -> float | None:
         """The position that a link names; None if there is no such position."""

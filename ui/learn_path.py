@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ui import learn_figures as figures
 from ui import learn_numbers as numbers
-from ui.learn_model import Choice, Control, Question, Screen
+from ui.learn_controls import budget, records
+from ui.learn_model import Choice, Question, Screen
 from ui.learn_numbers import Numbers
-from ui.learn_screens import FIRST, budget
+from ui.learn_screens import FIRST
 from ui.learn_screens_lengths import CURVE, MIDDLE
 from ui.text import number
 
@@ -67,14 +68,7 @@ SHARP = Screen(
         "promises, privacy and coverage, from the same release budget, without the slack.** The gain is largest "
         "where the table is large; where noise dominates, sharp is longer, because published intervals then miss."
     ),
-    control=Control(
-        label="Records n",
-        values=tuple(float(n) for n in numbers.RECORDS),
-        start=50_000.0,
-        show=lambda value: f"n = {value:,.0f}",
-        low_end="small table",
-        high_end="large table",
-    ),
+    control=records(numbers.RECORDS, 50_000.0),
     question=Question(
         ask="Shorter intervals at the same ε: who pays?",
         choices=(
@@ -125,14 +119,7 @@ PEEKING = Screen(
         "privacy. Then the budget is announced, as it must be. But the number came from the table, without any noise. "
         "Here it is, for each record that one person in the table may have."
     ),
-    control=Control(
-        label="Records n",
-        values=(100.0, 200.0, 500.0, 1000.0, 2000.0, 5000.0),
-        start=200.0,
-        show=lambda value: f"n = {value:,.0f}",
-        low_end="small table",
-        high_end="large table",
-    ),
+    control=records((100, 200, 500, 1000, 2000, 5000), 200.0),
     question=Question(
         ask="Is it enough that the release itself is private?",
         choices=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ui import learn_figures as figures
 from ui import learn_numbers as numbers
-from ui.controls import FINE
+from ui.learn_controls import budget, penalty, records
 from ui.learn_model import Choice, Control, Question, Screen
 from ui.learn_numbers import Numbers
 from ui.text import number, percent
@@ -14,21 +14,8 @@ _STUDIES = (
     f"simulated census, logistic regression on age and education, c = {numbers.REPLAY_C:g}"
 )
 _OUTPUT = "output perturbation, pure ε, half of it for the coefficients, published once"
-EPSILONS = (*sorted(float(f"{m}e{e}") for m in FINE for e in (-1, 0)), 10.0)
 LEVELS = (*(round(0.5 + 0.01 * step, 2) for step in range(50)), 0.995, 0.999)
 """Fine enough for a picture that follows the pointer smoothly."""
-
-
-def budget(start: float = 1.0, lowest: float = 0.1) -> Control:
-    """A total budget, with its ends named as everywhere."""
-    return Control(
-        label="Total budget ε",
-        values=tuple(value for value in EPSILONS if value >= lowest),
-        start=start,
-        show=lambda value: f"ε = {value:g}",
-        low_end="more private",
-        high_end="more accurate",
-    )
 
 
 def _promise(found: Numbers) -> str:
@@ -150,13 +137,8 @@ NEIGHBOURS = Screen(
         "**neighbours**. How far do the coefficients move? Noise has to cover that distance, for anybody who might "
         "stand in that row."
     ),
-    control=Control(
-        label="Records n",
-        values=(20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0),
-        start=200.0,
-        show=lambda value: f"n = {value:,.0f}",
-        low_end="few people, each matters",
-        high_end="many people, each matters less",
+    control=records(
+        (20, 50, 100, 200, 500, 1000, 2000), 200.0, "few people, each matters", "many people, each matters less"
     ),
     question=Question(
         ask="Can one very unusual person move the coefficients as far as they like?",
@@ -299,13 +281,8 @@ CLOUDS = Screen(
         "**Objective perturbation** tilts the problem at random first and then solves it exactly, so the data resist "
         "the noise where they are informative. Every dot is one release of the same study."
     ),
-    control=Control(
-        label="Penalty c",
-        values=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
-        start=0.005,
-        show=lambda value: f"c = {value:g}",
-        low_end="free coefficients",
-        high_end="tightly held coefficients",
+    control=penalty(
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1), 0.005, "free coefficients", "tightly held coefficients"
     ),
     question=Question(
         ask="The penalty c is made smaller. Which cloud grows faster?",

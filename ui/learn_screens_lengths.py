@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ui import learn_figures as figures
 from ui import learn_numbers as numbers
+from ui.learn_controls import penalty, records
 from ui.learn_model import Choice, Control, Question, Screen
 from ui.learn_numbers import Numbers
 from ui.text import number
@@ -18,14 +19,34 @@ CURVE = (
 _MEAN = "mean interval length"
 
 
-def _lengths(word: Callable[[float], str]) -> Callable[[Numbers], str]:
+_RECORDS = records(numbers.RECORDS, 20_000.0)
+_FEATURES = Control(
+    label="Features d",
+    values=tuple(float(d) for d in numbers.FEATURES),
+    start=6.0,
+    show=lambda value: f"d = {value:.0f}",
+    low_end="few features",
+    high_end="many features",
+)
+_PENALTY = penalty(numbers.PENALTIES, 0.001, "free, needs more noise", "held back, needs less noise")
+_WIDTH = Control(
+    label="Width h",
+    values=numbers.WIDTHS,
+    start=1.0,
+    show=lambda value: f"h = {value:g}",
+    low_end="sharp corner",
+    high_end="wide corner",
+)
+
+
+def _lengths(control: Control) -> Callable[[Numbers], str]:
     """The sentence of a picture of lengths."""
 
     def say(found: Numbers) -> str:
         private, plain = found.facts["private"], found.facts["non-private"]
         return (
-            f"At {word(found.value)} the private interval is {number(private)} long, {number(private / plain, 2)} "
-            f"times as long as without privacy ({number(plain)})."
+            f"At {control.show(found.value)} the private interval is {number(private)} long, "
+            f"{number(private / plain, 2)} times as long as without privacy ({number(plain)})."
         )
 
     return say
@@ -96,14 +117,7 @@ RECORDS = Screen(
         "**Privacy noise shrinks faster still: each person can hide in a larger crowd.** In a large table, privacy is "
         "nearly free; in a small one it can drown everything."
     ),
-    control=Control(
-        label="Records n",
-        values=tuple(float(n) for n in numbers.RECORDS),
-        start=20_000.0,
-        show=lambda value: f"n = {value:,.0f}",
-        low_end="small table",
-        high_end="large table",
-    ),
+    control=_RECORDS,
     question=Question(
         ask="n grows four times. What happens to the privacy noise in a coefficient?",
         choices=(
@@ -125,7 +139,7 @@ RECORDS = Screen(
     ),
     compute=numbers.records,
     figure=figures.lines("records n", _MEAN),
-    sentence=_lengths(lambda value: f"n = {value:,.0f}"),
+    sentence=_lengths(_RECORDS),
     assumptions=f"{CURVE}, c = {numbers.C:g}",
     mechanism=(
         "The variance of a coefficient is about A/n + B/n², the first from sampling and the second from noise. On a "
@@ -143,14 +157,7 @@ FEATURES = Screen(
         "and two matrices that grow with their square. **Look at the interval of the first coefficient, age, as "
         "others join it.**"
     ),
-    control=Control(
-        label="Features d",
-        values=tuple(float(d) for d in numbers.FEATURES),
-        start=6.0,
-        show=lambda value: f"d = {value:.0f}",
-        low_end="few features",
-        high_end="many features",
-    ),
+    control=_FEATURES,
     question=Question(
         ask="From 1 to 30 features: how does the interval of age change without privacy, and with it?",
         choices=(
@@ -169,7 +176,7 @@ FEATURES = Screen(
     ),
     compute=numbers.features,
     figure=figures.lines("features d", "interval length of age"),
-    sentence=_lengths(lambda value: f"d = {value:.0f}"),
+    sentence=_lengths(_FEATURES),
     assumptions=f"Forecast for the first d features, n = {numbers.CURVE_N:,}, c = {numbers.C:g}, pure ε = 1, sharp",
     mechanism=(
         "Records are scaled to length at most 1, so with more features each one takes up less of it. Spherical noise "
@@ -187,14 +194,7 @@ PENALTY = Screen(
         "noise is needed. **The price: what is estimated is itself pulled toward zero**, and the interval is around "
         "the pulled coefficient."
     ),
-    control=Control(
-        label="Penalty c",
-        values=numbers.PENALTIES,
-        start=0.001,
-        show=lambda value: f"c = {value:g}",
-        low_end="free, needs more noise",
-        high_end="held back, needs less noise",
-    ),
+    control=_PENALTY,
     question=Question(
         ask="A larger c gives a shorter interval. Is that a better interval?",
         choices=(
@@ -217,7 +217,7 @@ PENALTY = Screen(
     ),
     compute=numbers.penalty,
     figure=figures.lines("penalty c", _MEAN),
-    sentence=_lengths(lambda value: f"c = {value:g}"),
+    sentence=_lengths(_PENALTY),
     assumptions=f"{CURVE}, n = {numbers.CURVE_N:,}",
     mechanism=(
         "c|θ|² is added to the average loss, so every eigenvalue of H is at least 2c. Noise enters as H⁻¹b/n or with "
@@ -233,14 +233,7 @@ WIDTH = Screen(
         "A support vector machine's loss has a kink, and at a kink one person can flip the curvature. So the kink is "
         "**rounded over a width h**. A sharp corner makes the curvature hard to publish; a wide one blurs the model."
     ),
-    control=Control(
-        label="Width h",
-        values=numbers.WIDTHS,
-        start=1.0,
-        show=lambda value: f"h = {value:g}",
-        low_end="sharp corner",
-        high_end="wide corner",
-    ),
+    control=_WIDTH,
     question=Question(
         ask="What limits how sharp the corner can be?",
         choices=(
@@ -262,7 +255,7 @@ WIDTH = Screen(
     ),
     compute=numbers.width,
     figure=figures.lines("width h", _MEAN),
-    sentence=_lengths(lambda value: f"h = {value:g}"),
+    sentence=_lengths(_WIDTH),
     assumptions=f"{CURVE.replace('logistic regression', 'Huber SVM')}, n = {numbers.CURVE_N:,}, c = {numbers.C:g}",
     mechanism=(
         "The Huber loss is quadratic on |1 − z| ≤ h and has curvature 1/(2h) there, 0 elsewhere. That sets the "

@@ -245,18 +245,18 @@ def page() -> None:
         "half of them. Switch on **Large type** for a projector, and **Pictures before questions** if you would "
         "rather ask the class yourself. Every address can be shared: it holds the screen and the value."
     )
-    st.subheader("A lesson of 45 minutes")
+    st.header("A lesson of 45 minutes")
     rows = ["| minutes | what happens | screens |", "|---|---|---|"]
     for step in LESSON:
         places = " · ".join(f"[{_short_title(key)}]({screen_link(key)})" for key in step.screens)
         rows.append(f"| {step.minutes} | {step.words} | {places} |")
     st.markdown("\n".join(rows))
-    st.subheader("Exercises")
+    st.header("Exercises")
     for count, exercise in enumerate(EXERCISES, start=1):
         st.markdown(f"**{count}. {exercise.title}.** {exercise.task} [{exercise.where}]({exercise.address})")
         with st.expander(f"Solution {count}"):
             st.markdown(state.memo().get(("exercise", exercise.title), exercise.solve))
-    st.subheader("Settings by link")
+    st.header("Settings by link")
     st.markdown("\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS))
     st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
 

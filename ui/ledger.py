@@ -50,7 +50,7 @@ def page() -> None:
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:
-    st.subheader("Budgets")
+    st.header("Budgets")
     pools = [account for account in accounts if account.account_id == account.pool_id]
     for start in range(0, len(pools), 2):
         for account, column in zip(pools[start : start + 2], st.columns(2, gap="small"), strict=False):
@@ -76,7 +76,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
 
 
 def _history(accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:
-    st.subheader("History")
+    st.header("History")
     if not charges:
         st.markdown("Nothing was spent yet.")
         return
@@ -111,7 +111,7 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
 
 
 def _verification(ledger: Ledger) -> None:
-    st.subheader("Is it whole?")
+    st.header("Is it whole?")
     st.markdown(
         "Every entry is sealed together with the one before it. A check finds edited, removed, added and reordered "
         "entries. Give the `release.json` files of past releases too, and it also finds a cut end."
@@ -153,7 +153,7 @@ def _show_verdict(found: Verification) -> None:
 def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:
     if not accounts:
         return
-    st.subheader("Take it with you")
+    st.header("Take it with you")
     st.caption("Plain tables for an audit; cells that a spreadsheet could take for formulas are made harmless.")
     kinds = {
         "Charges (CSV)": ("charges", lambda: as_csv([charge_row(charge) for charge in charges])),

@@ -45,12 +45,12 @@ function scenery(svg, data, at) {
   for (const t of ticks(at.low, at.high, data.isLog)) {
     const value = data.isLog ? Math.pow(10, t) : t
     const x = at.x(value)
-    make(svg, "line", { x1: x, x2: x, y1: at.top, y2: at.bottom, stroke: "#8A8F98", "stroke-opacity": 0.25 })
+    make(svg, "line", { x1: x, x2: x, y1: at.top, y2: at.bottom, stroke: data.quiet, "stroke-opacity": 0.25 })
     make(svg, "text", { x, y: at.bottom + 16, "text-anchor": "middle" }, Number(value.toPrecision(6)))
   }
   for (const v of data.lines) {
     const x = at.x(v)
-    const dress = { stroke: "#8A8F98", "stroke-width": 1.5, "stroke-dasharray": "3 3" }
+    const dress = { stroke: data.quiet, "stroke-width": 1.5, "stroke-dasharray": "3 3" }
     make(svg, "line", { x1: x, x2: x, y1: at.top, y2: at.bottom, ...dress })
   }
   const limit = Math.floor((at.left - 14) / 6.6)

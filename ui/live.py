@@ -15,6 +15,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from ui.palette import QUIET
+
 _JS = Path(__file__).with_name("live.js").read_text(encoding="utf-8")
 _HTML = '<div class="live" aria-hidden="true">\n</div>'
 _CSS = """
@@ -88,6 +90,7 @@ class Film:
             "rows": list(self.rows),
             "labels": [list(label) for label in self.labels],
             "lines": list(self.lines),
+            "quiet": QUIET,
             "isLog": self.is_log,
         }
 

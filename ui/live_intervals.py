@@ -16,7 +16,8 @@ from dpci_core import forecast
 from dpci_core.errors import ConvergenceError
 from ui import compute, controls, live, state
 from ui.budget import from_shares
-from ui.charts import QUIET, IntervalRows
+from ui.charts import IntervalRows
+from ui.palette import QUIET
 from ui.settings import Settings
 from ui.text import number
 

@@ -87,6 +87,14 @@ _COLOURS = {
     ("zcdp", "objective"): ("#1CA55D", "#CD1538"),
     ("zcdp", "output"): ("#A63BE8", "#F935E9"),
 }
+BLUE, ORANGE, GREEN = (_COLOURS[key][0] for key in (("pure", "objective"), ("pure", "output"), ("zcdp", "objective")))
+"""For what is no combination: two or three things on one chart."""
+QUIET = "#8A8F98"
+"""Lines that only give orientation, and what is not private."""
+GRID = "rgba(138,143,152,0.25)"
+CLEAR = "rgba(0,0,0,0)"
+PAPER = "white"
+"""Around a filled marker on its own bar."""
 _MARKERS = {
     ("objective", "logistic"): "circle",
     ("objective", "huber_svm"): "square",

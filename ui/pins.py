@@ -11,7 +11,7 @@ from ui.compute import View
 
 def panel(view: View) -> None:
     """The pin button and the pinned settings beside each other."""
-    st.subheader("Compare")
+    st.header("Compare")
     pins = state.pins()
     full = len(pins) >= state.MAX_PINS
     st.button(
@@ -29,7 +29,9 @@ def panel(view: View) -> None:
         with column.container(border=True):
             st.markdown(f"**{pin.name}**")
             st.caption(pin.assumptions)
-            st.dataframe(pd.DataFrame(pin.rows), hide_index=True, key=f"pin_table_{index}")
+            st.dataframe(
+                pd.DataFrame(pin.rows), hide_index=True, key=f"pin_table_{index}", alt=f"Lengths of {pin.name}"
+            )
             st.button("Go back to it", key=f"pin_use_{index}", on_click=state.put, args=(pin.settings,))
             st.button("Remove", key=f"pin_drop_{index}", on_click=_drop, args=(index,))
 

@@ -96,7 +96,7 @@ def _wish(case: Case) -> None:
     """What the intervals should be able to do."""
     settings = case.settings
     with st.container(border=True):
-        st.subheader("What should the intervals be able to do?")
+        st.header("What should the intervals be able to do?")
         left, right = st.columns(2, gap="medium")
         with left:
             st.session_state["goal"] = settings.goal
@@ -318,7 +318,7 @@ def _records_card(case: Case, found: NeededRecords | None, why: str) -> None:
 
 
 def _look_closer(case: Case) -> None:
-    st.subheader("Look closer")
+    st.header("Look closer")
     st.session_state["look"] = case.settings.look
     st.segmented_control(
         "Look closer",

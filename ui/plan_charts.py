@@ -14,12 +14,13 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
 from dpci_core.planner import RegularizationCurve
-from ui.charts import GRID, QUIET, Meta, finish
+from ui.charts import Meta, finish
+from ui.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.planning import IsoMap, SplitMap
 
 Array = npt.NDArray[np.float64]
 
-_WISH, _HERE, _BEST = "#D76C00", "#1F77B8", "#1CA55D"
+_WISH, _HERE, _BEST = ORANGE, BLUE, GREEN
 _FINER = 8
 """Points drawn for one that is computed, interpolated where values are nearly straight: logarithms of lengths, normal
 quantiles of chances."""
@@ -82,7 +83,7 @@ def iso_chart(
             x=[mark.x],
             y=[mark.y],
             mode="markers",
-            marker={"symbol": mark.symbol, "size": 13, "color": mark.colour, "line": {"color": "white", "width": 1.5}},
+            marker={"symbol": mark.symbol, "size": 13, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
             name=mark.word,
             hovertemplate=f"{mark.word}<br>budget %{{x:.3g}}<br>n %{{y:,.0f}}<extra></extra>",
         )
@@ -210,7 +211,7 @@ def split_chart(
             b=[hessian],
             c=[covariance],
             mode="markers",
-            marker={"symbol": mark.symbol, "size": 15, "color": mark.colour, "line": {"color": "white", "width": 1.5}},
+            marker={"symbol": mark.symbol, "size": 15, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
             name=f"{mark.word}: {100 * model:.3g}/{100 * hessian:.3g}/{100 * covariance:.3g} %",
             hovertemplate=f"{mark.word}: {100 * mark.loss:.1f} % longer than the best<extra></extra>",
         )
@@ -219,7 +220,7 @@ def split_chart(
     fig.update_layout(
         ternary={
             "sum": 1,
-            "bgcolor": "rgba(0,0,0,0)",
+            "bgcolor": CLEAR,
             "aaxis": {"title": {"text": "coefficients"}, "min": least, **axis},
             "baxis": {"title": {"text": "curvature"}, **axis},
             "caxis": {"title": {"text": "gradient<br>covariance"}, **axis},
@@ -283,7 +284,7 @@ def c_chart(
             x=[mark.x],
             y=[mark.y],
             mode="markers",
-            marker={"symbol": mark.symbol, "size": 14, "color": mark.colour, "line": {"color": "white", "width": 1.5}},
+            marker={"symbol": mark.symbol, "size": 14, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
             name=mark.word,
             row=1,
             col=1,

@@ -18,7 +18,7 @@ MOST_BYTES = 1_000_000
 
 def panel(case: Case) -> None:
     """Keep, share or open a plan."""
-    st.subheader("Keep this plan")
+    st.header("Keep this plan")
     st.markdown(
         "A plan holds what you declared and decided, never a record: it may be shared like any text. The address of "
         "this page restores it too."

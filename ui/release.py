@@ -109,7 +109,7 @@ def _steps(ledger: Ledger) -> None:
 
 
 def _plan_step() -> Plan | None:
-    st.subheader("1 · What is released")
+    st.header("1 · What is released")
     settings = state.settings()
     if settings.dataset != DECLARED:
         st.markdown(release_text.NEEDS_DECLARATION)
@@ -130,7 +130,8 @@ def _plan_step() -> Plan | None:
         st.markdown(release_text.plan_words(plan))
         st.page_link("../pages/plan.py", label="Change the plan →")
     with st.expander("Every column, as declared"):
-        st.dataframe(declare.to_grid(declare_of(plan)).iloc[:, :5], hide_index=True, key="release_columns")
+        grid = declare.to_grid(declare_of(plan)).iloc[:, :5]
+        st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
     return plan
 
 
@@ -144,7 +145,7 @@ def declare_of(plan: Plan) -> Any:
 
 def _price_step(plan: Plan) -> tuple[bool, Price] | None:
     """Whether a result that is not peer-reviewed was allowed, and the price; None where the plan cannot run."""
-    st.subheader("2 · What it costs, and from which budget")
+    st.header("2 · What it costs, and from which budget")
     allowed = False
     if plan.design.status:
         st.warning(plan.design.status)
@@ -171,7 +172,7 @@ def _charges(ledger: Ledger, account: Account, plan: Plan) -> tuple[Charge, ...]
 
 def _released_before(account: Account, plan: Plan, last: Charge) -> None:
     """The newest charge of this plan: its result, or what became of it."""
-    st.subheader("3 · The release")
+    st.header("3 · The release")
     st.info(release_text.before_words(last))
     made: Release | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
@@ -203,7 +204,7 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
 
 
 def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
-    st.subheader("3 · The private table")
+    st.header("3 · The private table")
     st.markdown(release_text.FILE)
     upload = st.file_uploader(
         "The private table (CSV or Parquet)", type=["csv", "tsv", "txt", "parquet"], key="release_file"
@@ -237,7 +238,7 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
 
 
 def _release_step(ledger: Ledger, wish: Wish, file: MemoryFile | None, header: Header | None) -> None:
-    st.subheader("4 · Release, once")
+    st.header("4 · Release, once")
     account, plan = wish.account, wish.plan
     spent = price(account.cap, wish.price.cost)
     with st.container(border=True):

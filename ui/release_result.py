@@ -13,11 +13,11 @@ import streamlit as st
 from dpci_core.release import Release
 from dpci_core.schema import MappingNote
 from ui import explore
-from ui.charts import GRID, QUIET, short_name
+from ui.charts import short_name
 from ui.ledger_text import moment
+from ui.palette import BLUE, CLEAR, GRID, PAPER, QUIET
 from ui.text import number, plain
 
-_COLOUR = "#1F77B8"
 MIME = {
     ".json": "application/json",
     ".csv": "text/csv",
@@ -58,7 +58,7 @@ def release_chart(made: Release) -> go.Figure:
     """Released intervals, with the planned length as a thin line under each."""
     fig = go.Figure()
     rows = list(reversed(made.coefficients))
-    for word, width, colour, shift in (("released interval", 10, _COLOUR, 0.0), ("planned length", 2, QUIET, -0.32)):
+    for word, width, colour, shift in (("released interval", 10, BLUE, 0.0), ("planned length", 2, QUIET, -0.32)):
         xs: list[float | None] = []
         ys: list[float | None] = []
         for place, c in enumerate(rows):
@@ -73,7 +73,7 @@ def release_chart(made: Release) -> go.Figure:
         x=[c.scaled.estimate for c in rows],
         y=list(range(len(rows))),
         mode="markers",
-        marker={"symbol": "circle", "size": 9, "color": _COLOUR, "line": {"color": "white", "width": 1.5}},
+        marker={"symbol": "circle", "size": 9, "color": BLUE, "line": {"color": PAPER, "width": 1.5}},
         name="estimate",
         hovertext=[
             f"{c.name}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})" for c in rows
@@ -93,8 +93,8 @@ def release_chart(made: Release) -> go.Figure:
     fig.update_layout(
         height=110 + 36 * len(rows),
         margin={"l": 8, "r": 8, "t": 40, "b": 48},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
+        paper_bgcolor=CLEAR,
+        plot_bgcolor=CLEAR,
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
         meta={"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"},
     )

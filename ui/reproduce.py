@@ -170,7 +170,7 @@ def _job() -> jobs.CellsJob | None:
 
 
 def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
-    st.subheader("Compute again")
+    st.header("Compute again")
     job = _job()
     active = job is not None and job.is_active
     if not _has_data(cells[0].dataset):

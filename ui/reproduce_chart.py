@@ -8,8 +8,8 @@ from itertools import groupby
 import plotly.graph_objects as go
 
 from dpci_core.reproduce import Cell, Reproduced
-from ui.charts import GRID, QUIET, Meta, finish
-from ui.palette import Combination
+from ui.charts import Meta, finish
+from ui.palette import GRID, QUIET, Combination
 
 DATASET_WORDS = {
     "kddcup99": "KDD Cup 99",

@@ -92,7 +92,7 @@ def _choice(tables: dict[str, DataTable]) -> str:
 
 
 def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
-    st.subheader("How long, and how long they would have to be")
+    st.header("How long, and how long they would have to be")
     hints.expander("How to read this chart", sharp_text.HOW_TO_READ)
     here = [row for found in groups.values() for row in found.values()]
     figure = sharp_chart.lengths_chart(
@@ -143,7 +143,7 @@ def _download(file: str, table: pd.DataFrame, key: str) -> None:
 
 
 def _targets(groups: Groups, table: DataTable) -> None:
-    st.subheader("Which targets are met")
+    st.header("Which targets are met")
     checks = {label: sharp_targets.all_checks(groups, label) for label in _SPLITS}
     there = {label: found for label, found in checks.items() if found}
     counts = sharp_targets.verdict({_SPLITS[label]: found for label, found in checks.items()})
@@ -185,7 +185,7 @@ def _targets(groups: Groups, table: DataTable) -> None:
 
 
 def _improvements(rows: Iterable[Compared]) -> None:
-    st.subheader("What each improvement buys, alone")
+    st.header("What each improvement buys, alone")
     table = SETS[LADDER_SET]
     groups = sharp_rows.groups_of(rows, table)
     found = {label: sharp_rows.changes(groups, label) for label in ALONE}
@@ -229,7 +229,7 @@ def _improvement(part: sharp_text.Improvement, found: list[Change], span: tuple[
 
 
 def _words(part: sharp_text.Improvement) -> None:
-    st.markdown(f"#### {part.name}")
+    st.markdown(f"### {part.name}")
     st.markdown(part.consequence)
 
 
@@ -306,7 +306,7 @@ def corner_sentence(curves: Corner) -> str:
 
 
 def _unpenalised() -> None:
-    st.subheader("The coefficient people mean")
+    st.header("The coefficient people mean")
     st.markdown(sharp_text.UNPENALISED)
     with st.expander("How it works, and when the step falls short"):
         st.markdown(sharp_text.UNPENALISED_MECHANISM)
@@ -318,9 +318,11 @@ def _unpenalised() -> None:
 
 
 def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
-    st.subheader("New result, not peer-reviewed")
+    st.header("New result, not peer-reviewed")
     st.markdown(sharp_text.NEW_RESULT)
     if table is not None and (words := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))):
         st.markdown(f"{sharp_rows.table_words(table)}. {words}")
-    with st.expander("The proof"):
-        st.markdown(sharp_text.for_streamlit(PROOF.read_text(encoding="utf-8")))
+    # Its formulas are most of the page's weight, so they are only made for who asks.
+    proof = st.expander("The proof", key="sharp_proof", on_change="rerun")
+    if proof.open:
+        proof.markdown(sharp_text.for_streamlit(PROOF.read_text(encoding="utf-8")))

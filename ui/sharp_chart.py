@@ -9,14 +9,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpci_core.compare import Compared
-from ui.charts import GRID, QUIET, Meta, finish
-from ui.palette import Combination
+from ui.charts import Meta, finish
+from ui.palette import BLUE, GREEN, GRID, ORANGE, QUIET, Combination
 from ui.sharp_rows import CALIBRATION_WORDS, SHOWN, Change, Groups, signed_percent
 
 _LOOK = {
     "published": ("square-open", QUIET),
-    "sharp": ("circle", "#1F77B8"),
-    "best_split": ("diamond", "#D76C00"),
+    "sharp": ("circle", BLUE),
+    "best_split": ("diamond", ORANGE),
 }
 """Mark and colour of a calibration."""
 _ROW, _GAP = 17, 13
@@ -200,7 +200,7 @@ def span_of(parts: Sequence[Sequence[Change]]) -> tuple[float, float]:
 
 
 _DASHES = ("solid", "dash", "dot")
-_CORNER_LOOK = (("circle", "#1F77B8"), ("square", "#D76C00"), ("diamond", "#1CA55D"))
+_CORNER_LOOK = (("circle", BLUE), ("square", ORANGE), ("diamond", GREEN))
 
 
 def corner_chart(

@@ -147,4 +147,4 @@ def for_streamlit(document: str) -> str:
     document = re.sub(r"^```math\n(.*?)^```$", r"$$\n\1$$", document, flags=re.DOTALL | re.MULTILINE)
     document = re.sub(r"\$`(.+?)`\$", r"$\1$", document)
     document = re.sub(r"\\tag\{(\d+)\}", r"\\qquad (\1)", document)  # a tag is printed over a formula that is too wide
-    return re.sub(r"^(#{1,3}) ", r"###\1 ", document, flags=re.MULTILINE)
+    return re.sub(r"^(#{1,3}) ", r"##\1 ", document, flags=re.MULTILINE)

@@ -16,13 +16,12 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
-from ui import access, explore, hints, home, learn, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401
+from ui import access, explore, hints, home, learn, ledger, plan, release, reproduce, sharp, style, validate  # noqa: E402, F401
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
 st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide", initial_sidebar_state=380)
-# Streamlit leaves six rem above the first line; the charts need the room.
-st.html("<style>.stMainBlockContainer {padding-top: 4rem; padding-bottom: 3rem}</style>")
+st.html(style.sheet())
 access.require_login()
 st.navigation(
     [

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from ui.charts import GRID, QUIET, Meta, finish, short_name
-from ui.palette import Combination
+from ui.charts import Meta, finish, short_name
+from ui.palette import GRID, QUIET, Combination
 
 Array = npt.NDArray[np.float64]
 

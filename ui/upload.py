@@ -118,7 +118,13 @@ def _edited(proposed: Schema) -> Schema:
         table = pd.DataFrame(
             {"column": [c.name for c in numeric], "low": [c.low for c in numeric], "high": [c.high for c in numeric]}
         )
-        edited = st.data_editor(table, disabled=["column"], hide_index=True, key=f"upload_bounds_{hash(proposed)}")
+        edited = st.data_editor(
+            table,
+            disabled=["column"],
+            hide_index=True,
+            key=f"upload_bounds_{hash(proposed)}",
+            alt="Lowest and highest value of each column; can be changed",
+        )
         categorical = [c for c in proposed.features if isinstance(c, CategoricalColumn)]
         if categorical:
             st.caption("Levels: " + "; ".join(f"{c.name} ({len(c.levels)})" for c in categorical))

@@ -198,7 +198,7 @@ def _results(view: compute.View) -> None:
         else:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
-    st.subheader("Result")
+    st.header("Result")
     is_same = _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
     if not is_same or not set(found.combinations) <= set(_designs(view)):
         st.warning(f"**These results are of other settings**: {found.assumptions}.")
@@ -253,7 +253,7 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
 
 
 def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: charts.Meta) -> None:
-    st.subheader("The simulation on the forecast's curves")
+    st.header("The simulation on the forecast's curves")
     settings = view.settings
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
     name = explore.sweep_control(options)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.release import schema_hash
@@ -20,6 +20,8 @@ from tests.test_page_release import LINK, SCHEMA
 
 PAGES: dict[str, tuple[str, str | None]] = {
     "start": ("/", "chart_home_intervals"),
+    "learn": ("/learn?screen=odds", "chart_learn_odds"),
+    "learn-teachers": ("/learn?screen=teachers", None),
     "explore": ("/explore", "chart_coverage"),
     "validate": ("/validate?d=5&n=5000", "chart_simulation"),
     "plan": ("/plan", "chart_plan_map"),
@@ -31,7 +33,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
 }
 
 
-def _server(desk: Path) -> AbstractContextManager[str]:
+def desk_server(desk: Path) -> AbstractContextManager[str]:
     """A dashboard with one data set and one charge in its ledger."""
     ledger = Ledger(desk / "ledger.sqlite")
     what = {"schema_hash": schema_hash(SCHEMA), "person": "Ada"}
@@ -42,6 +44,22 @@ def _server(desk: Path) -> AbstractContextManager[str]:
     return running_server(DPCI_LEDGER=str(ledger.path), DPCI_RELEASES=str(desk / "releases"))
 
 
+ANSWERS = {"validate": "Start the simulation", "learn": "Show it without answering"}
+"""The button that brings the chart of a page."""
+
+
+def arrive(page: Page, address: str, name: str, place: tuple[str, str | None]) -> None:
+    """Open a page by its path and wait until it is drawn, up to the chart with the key."""
+    where, key = place
+    page.goto(address + where)
+    if name in ANSWERS:
+        page.get_by_role("button", name=ANSWERS[name]).click()
+    if key is None:
+        wait_idle(page)
+    else:
+        wait_chart(page, key)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "screenshots")
@@ -50,19 +68,13 @@ def main() -> None:
     path = find_browser()
     if path is None:
         raise SystemExit("No Chromium found: set DPCI_BROWSER or put chromium on PATH.")
-    with TemporaryDirectory() as desk, _server(Path(desk)) as address, sync_playwright() as play:
+    with TemporaryDirectory() as desk, desk_server(Path(desk)) as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
-        for name, (where, key) in PAGES.items():
+        for name, place in PAGES.items():
             for theme in ("light", "dark"):
                 for width, height in ((1280, 1000), (390, 844)):
                     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
-                    page.goto(address + where)
-                    if name == "validate":
-                        page.get_by_role("button", name="Start the simulation").click()
-                    if key is None:
-                        wait_idle(page)
-                    else:
-                        wait_chart(page, key)
+                    arrive(page, address, name, place)
                     page.wait_for_timeout(800)
                     file = out / f"{name}-{theme}-{width}.png"
                     page.screenshot(path=file)
