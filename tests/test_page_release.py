@@ -140,6 +140,7 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert table["planned length"].tolist() == [c.planned_original for c in made.coefficients]
     assert "This plan was released" in words(app)
     assert button(app, "release_now") is None
+    assert "smoker = yes instead of no, all else equal: the log" in words(app)
     labels = {b.proto.label for b in app.get("download_button")}
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
 

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpci_core.release import Release
+from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.schema import MappingNote
 from ui import explore
 from ui.charts import GRID, QUIET, short_name
@@ -37,6 +37,7 @@ def show(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) -> 
     )
     sentence = takeaway(made)
     explore.show("release", release_chart(made), sentence, release_table(made))
+    _effects(made)
     _files(folder)
     if fresh is not None:
         _mapped(fresh[1])
@@ -121,6 +122,13 @@ def release_table(made: Release) -> pd.DataFrame:
             for c in made.coefficients
         ]
     )
+
+
+def _effects(made: Release) -> None:
+    """Every coefficient in words."""
+    with st.expander("What each number says", key="release_effects"):
+        st.markdown(plain(reading_sentence(made)))
+        st.markdown("\n".join(f"- {plain(' '.join(sentence.split()))}" for sentence in effect_sentences(made)))
 
 
 def _files(folder: Path) -> None:
