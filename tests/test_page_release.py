@@ -13,12 +13,13 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.ledger import Cap, Ledger
-from dpci_core.release import load_release, schema_hash
+from dpci_core.release import effect_sentences, load_release, schema_hash
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
 from tests.test_pages import check, start
 from ui import release_result
 from ui.compute import DECLARED, packed_table
 from ui.release import folder_of
+from ui.text import plain
 
 SCHEMA = Schema((NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes")
 TABLE = DeclaredTable(schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient")
@@ -140,7 +141,7 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert table["planned length"].tolist() == [c.planned_original for c in made.coefficients]
     assert "This plan was released" in words(app)
     assert button(app, "release_now") is None
-    assert "smoker = yes instead of no, all else equal: the log" in words(app)
+    assert all(plain(sentence) in words(app) for sentence in effect_sentences(made))
     labels = {b.proto.label for b in app.get("download_button")}
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
 
@@ -205,9 +206,18 @@ def test_a_header_that_does_not_fit_is_refused_before_anything_is_booked():
     assert Ledger().history() == ()
 
 
-def test_a_file_without_rows_fails_spent_and_says_so():
+def test_a_file_without_rows_is_refused_before_the_click():
     app = with_budget(begin())
     with_file(app, b"age,smoker,ill\n")
+    assert any("no rows" in e.value for e in app.error)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    assert button(app, "release_now").disabled
+    assert Ledger().history() == ()
+
+
+def test_a_file_of_blank_lines_fails_spent_and_says_so():
+    app = with_budget(begin())
+    with_file(app, b"age,smoker,ill\n\n\n")
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     assert not app.exception
@@ -215,6 +225,27 @@ def test_a_file_without_rows_fails_spent_and_says_so():
     assert charge.state == "failed"
     assert any("no rows" in e.value for e in app.error)
     assert "failed, and its price is spent" in words(app)
+
+
+def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan():
+    app = with_budget(begin())
+    out = io.BytesIO()
+    rows(2_000).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "2,000 rows by its own header; the plan is for 3,000" in words(app)
+    out = io.BytesIO()
+    rows(3_000).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "by its own header" not in words(app)
+
+
+def test_a_budget_for_another_unit_is_refused_before_the_file():
+    Ledger().create_dataset("Visits", schema_hash=schema_hash(SCHEMA), cap=Cap.pure(3), unit="one visit", person="Ada")
+    plan = start_allowing_errors("release")
+    assert not plan.exception
+    assert any("'one visit'" in e.value and "Nothing was booked" in e.value for e in plan.error)
+    assert button(plan, "release_now") is None
+    assert plan.get("file_uploader") == []
 
 
 def test_a_charge_without_a_result_is_told_and_never_drawn_for():

@@ -36,6 +36,7 @@ from dpci_core.release import (
     ReleaseRefusedError,
     ReleaseUnfinishedError,
     price_of,
+    read_header,
     run,
     schema_hash,
 )
@@ -203,6 +204,37 @@ def test_no_row_is_read_before_the_charge_is_on_disk(desk: Desk, monkeypatch: py
     with pytest.raises(ReleaseFailedError, match="no rows"):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
+
+
+def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk) -> None:
+    """A Parquet file states it beside its names; a CSV file that ends with its header has none."""
+    frame, file = pd.read_csv(desk.file), desk.folder / "t.parquet"
+    frame.iloc[:0].to_parquet(file)
+    with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+        desk.release(file=file)
+    empty = desk.folder / "empty.csv"
+    empty.write_text("age,city,sick,name\n")
+    with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+        desk.release(file=empty)
+    frame.iloc[:1].to_parquet(file)
+    gaussian = make_plan(RHO, mechanism="objective", calibration="sharp", regularization=1e-4, n=20_000)
+    with pytest.raises(InfeasibleDesignError):
+        desk.release(plan=gaussian, file=file, allow_unreviewed=True)
+    assert desk.ledger.history() == ()
+    frame.to_parquet(file)
+    assert desk.release(file=file).n_records == 200
+
+
+def test_only_names_types_and_the_number_of_rows_are_known_before_booking(desk: Desk) -> None:
+    """So files that differ in a record are refused alike, whatever the statistics beside the names hold."""
+    frame = pd.read_csv(desk.file)
+    found = []
+    for age in (0.0, 1e300):
+        file = desk.folder / f"{age}.parquet"
+        frame.assign(age=[age, *frame["age"][1:]]).to_parquet(file)
+        found.append(replace(read_header(file), file=desk.file))
+    assert found[0] == found[1]
+    assert found[0].n_records == 200
 
 
 def test_the_same_request_again_gives_the_recorded_release(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

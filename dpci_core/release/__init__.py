@@ -10,6 +10,8 @@ from dpci_core.release.run import (
     ReleaseLostError,
     ReleaseRefusedError,
     ReleaseUnfinishedError,
+    check_account,
+    check_table,
     price_of,
     release,
 )
@@ -37,7 +39,9 @@ __all__ = [
     "TableFile",
     "TextEncoding",
     "assumptions_of",
+    "check_account",
     "check_feasible",
+    "check_table",
     "draw_release",
     "effect_sentences",
     "intervals_csv",
