@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import zipfile
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,11 +14,11 @@ import pandas as pd
 import pytest
 
 from dpci_core import DeclaredTable, Guesses
-from dpci_core.ledger import Cap, Ledger
+from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.release import effect_sentences, load_release, schema_hash
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
 from tests.test_pages import check, start
-from ui import release_result
+from ui import release_budget, release_result
 from ui.compute import DECLARED, packed_table
 from ui.release import folder_of
 from ui.text import plain
@@ -321,24 +323,38 @@ def test_the_result_can_be_taken_along(desk):
         assert {"release.json", "report.html", "intervals.csv", "plan.yaml"} <= set(archive.namelist())
 
 
-def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, caplog, monkeypatch, tmp_path):
+@pytest.fixture
+def watched_ledger(desk):
+    """A second reader of the ledger keeps SQLite's own files, -wal and -shm, from being tidied away."""
+    Ledger().create_dataset("Others", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
+    with closing(sqlite3.connect(desk / "ledger.sqlite")) as reader:
+        reader.execute("SELECT count(*) FROM entries").fetchone()
+        yield reader
+
+
+def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledger, caplog):
     frame = rows()
     frame.loc[17, "smoker"] = PLANTED
     frame["name"] = PLANTED
-    app = with_budget(begin())
-    with_file(app, csv_bytes(frame))
+    app = begin()
+    app.radio(key="budget_people").set_value(release_budget.OTHERS)
+    with_file(with_budget(app), csv_bytes(frame))
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     check(app)
     places = [p for p in desk.rglob("*") if p.is_file()]
-    assert len(places) >= 6
+    assert {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "report.html"} <= {p.name for p in places}
     for place in places:
-        assert PLANTED.encode() not in place.read_bytes()
+        assert PLANTED.encode() not in place.read_bytes(), place
+    found = Ledger()
+    tables = [list(map(charge_row, found.history())), list(map(account_row, found.accounts()))]
+    assert PLANTED not in "".join(map(as_csv, [*tables, list(map(entry_row, found.entries()))]))
     assert PLANTED not in caplog.text
     assert PLANTED not in words(app)
     assert PLANTED not in str(dict(app.query_params))
-    other = begin()
-    assert PLANTED not in words(other)
+    for page in ("release", "ledger", "plan"):
+        other = start(page, **LINK)
+        assert PLANTED not in words(other) + "".join(d.value.to_csv() for d in other.dataframe)
     from ui.compute import PUBLIC
 
     assert all(PLANTED not in repr(key) for store in (PUBLIC._records, PUBLIC._moments) for key in store._values)
@@ -381,8 +397,6 @@ def test_the_ledger_shows_budget_history_and_verdict():
 
 
 def test_a_changed_ledger_is_called_so(desk):
-    import sqlite3
-
     Ledger().create_dataset("A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
     with sqlite3.connect(desk / "ledger.sqlite") as connection:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
