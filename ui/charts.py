@@ -62,12 +62,9 @@ def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
     }
 
 
-def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
-    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
-    badge, colour = SOURCE_MARKS[source]
-    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
-    bottom, top = 84 + 15 * len(lines), 24 + 20 * legend_rows
-    fig.update_layout(
+def dress(fig: go.Figure, *, meta: Meta, height: int, top: int, bottom: int) -> go.Figure:
+    """Transparent, its legend on top; `height` is that of the plot between the margins."""
+    return fig.update_layout(
         meta=meta,
         height=height + bottom + top,
         margin={"l": 8, "r": 8, "t": top, "b": bottom},
@@ -77,6 +74,13 @@ def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int
         hoverlabel={"namelength": -1},
         barmode="overlay",
     )
+
+
+def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
+    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
+    badge, colour = SOURCE_MARKS[source]
+    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
+    dress(fig, meta=meta, height=height, top=24 + 20 * legend_rows, bottom=84 + 15 * len(lines))
     fig.add_annotation(
         text="<br>".join(lines),
         xref="paper",

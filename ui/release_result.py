@@ -13,7 +13,7 @@ import streamlit as st
 from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.schema import MappingNote
 from ui import explore
-from ui.charts import GRID, QUIET, short_name
+from ui.charts import GRID, QUIET, dress, short_name
 from ui.ledger_text import moment, plain
 from ui.text import number
 
@@ -91,15 +91,8 @@ def release_chart(made: Release) -> go.Figure:
     )
     fig.update_xaxes(title={"text": "scaled coefficient"}, gridcolor=GRID, zeroline=False)
     guarantee = made.guarantee
-    fig.update_layout(
-        height=110 + 36 * len(rows),
-        margin={"l": 8, "r": 8, "t": 40, "b": 48},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        meta={"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"},
-    )
-    return fig
+    meta: dict[str, object] = {"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"}
+    return dress(fig, meta=meta, height=22 + 36 * len(rows), top=40, bottom=48)
 
 
 def release_table(made: Release) -> pd.DataFrame:
