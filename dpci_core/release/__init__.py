@@ -3,7 +3,8 @@
 from dpci_core.release.content import Price, assumptions_of, schema_hash
 from dpci_core.release.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.release.effects import effect_sentences, reading_sentence
-from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release, load_release
+from dpci_core.release.reading import load_release
+from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.release.run import (
     ReleaseFailedError,
