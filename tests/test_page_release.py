@@ -6,6 +6,7 @@ import io
 import sqlite3
 import zipfile
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from dpci_core import DeclaredTable, Guesses
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.release import effect_sentences, load_release, schema_hash
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
+from tests.release_desk import SCHEMA as SICK
+from tests.release_desk import Desk, make_plan, write_table
 from tests.test_pages import check, start
 from ui import release_budget, release_result
 from ui.compute import DECLARED, packed_table
@@ -321,6 +324,15 @@ def test_the_result_can_be_taken_along(desk):
     folder = folder_of(Ledger().history()[0].request_id)
     with zipfile.ZipFile(io.BytesIO(release_result.zipped(folder))) as archive:
         assert {"release.json", "report.html", "intervals.csv", "plan.yaml"} <= set(archive.namelist())
+
+
+def test_a_name_that_looks_like_a_tag_is_text_in_the_chart(tmp_path):
+    name = '<a href="https://x">age'
+    desk = Desk.at(tmp_path, plan=make_plan(schema=replace(SICK, features=(NumericColumn(name, 0, 100),))))
+    write_table(desk.file, header='"<a href=""https://x"">age",city,sick,name')
+    figure = release_result.release_chart(desk.release())
+    assert "<a" not in figure.to_json().replace("\\u003c", "<")
+    assert figure.layout.yaxis.ticktext[1].startswith("&lt;a href=")
 
 
 @pytest.fixture

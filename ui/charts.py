@@ -194,7 +194,7 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
     hover = [
-        f"<b>{n}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
+        f"<b>{literal(n)}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
         f"<br>non-private length {p:.3g}<br>ratio {r:.2f}×"
         for n, c, v, p, r in zip(item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True)
     ]
@@ -229,8 +229,14 @@ def _outline(marker: str) -> dict[str, object]:
     return {"width": 2} if "-open" in marker else {"color": "white", "width": 1}
 
 
+def literal(name: str) -> str:
+    """A name as a chart shows it letter by letter: column names and levels may look like tags."""
+    return html.escape(name, quote=False)
+
+
 def short_name(name: str, width: int = 22) -> str:
-    return name if len(name) <= width else name[: width - 1] + "…"
+    """The beginning of a name, for the ends of an axis."""
+    return literal(name if len(name) <= width else name[: width - 1] + "…")
 
 
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
@@ -424,7 +430,8 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
             marker={"color": style.colour, "symbol": style.marker, "size": 9},
             name=combination.short,
             hovertext=[
-                f"<b>{n}</b><br>{combination.label}<br>{100 * v:.1f} %" for n, v in zip(names, coverage, strict=True)
+                f"<b>{literal(n)}</b><br>{combination.label}<br>{100 * v:.1f} %"
+                for n, v in zip(names, coverage, strict=True)
             ],
             hoverinfo="text",
         )

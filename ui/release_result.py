@@ -13,7 +13,7 @@ import streamlit as st
 from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.schema import MappingNote
 from ui import explore
-from ui.charts import GRID, QUIET, dress, short_name
+from ui.charts import GRID, QUIET, dress, literal, short_name
 from ui.ledger_text import moment, plain
 from ui.text import number
 
@@ -77,7 +77,8 @@ def release_chart(made: Release) -> go.Figure:
         marker={"symbol": "circle", "size": 9, "color": _COLOUR, "line": {"color": "white", "width": 1.5}},
         name="estimate",
         hovertext=[
-            f"{c.name}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})" for c in rows
+            f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})"
+            for c in rows
         ],
         hoverinfo="text",
     )
