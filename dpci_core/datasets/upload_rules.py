@@ -67,9 +67,18 @@ def check_size(n_rows: int, n_columns: int, n_bytes: int = 0) -> None:
         raise DataRejectedError(f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB.")
 
 
+def most_features(n_rows: int) -> int:
+    """Return how many encoded features a table of so many rows may have; the constant takes one more number a row.
+
+    >>> most_features(5_000_000), most_features(100_000)
+    (7, 399)
+    """
+    return MAX_RECORD_CELLS // max(1, n_rows) - 1
+
+
 def check_records(n_rows: int, n_features: int) -> None:
     """Raise DataRejectedError if the records of a table with so many encoded features would take too much memory."""
-    most = MAX_RECORD_CELLS // max(1, n_rows) - 1
+    most = most_features(n_rows)
     if n_features > most:
         raise DataRejectedError(
             f"Expected at most {most:,} features with {n_rows:,} rows, got {n_features:,}. Choose fewer features, or a "
