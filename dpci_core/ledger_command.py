@@ -151,10 +151,11 @@ def _charge_in_words(charge: Charge) -> str:
 def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
     found = ledger.verify([RecordedHead.from_record(path) for path in options.against])
     if options.json:
-        content = {"is_good": found.is_good, "problems": found.problems, "remarks": found.remarks}
-        print(json.dumps(content | {"n_entries": found.n_entries, "records": len(options.against)}, indent=1))
+        content = {"is_good": found.is_good, "problems": found.problems, "record_problems": found.record_problems}
+        content |= {"remarks": found.remarks, "n_entries": found.n_entries, "records": len(options.against)}
+        print(json.dumps(content, indent=1))
     else:
-        print("\n".join([*found.problems, *found.remarks, found.sentence]))
+        print("\n".join([*found.problems, *found.record_problems, *found.remarks, found.sentence]))
     return int(not found.is_good)
 
 

@@ -16,7 +16,17 @@ import pandas as pd
 
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
-from dpci_core.release import Price, Release, load_release, price_of, read_cells, read_header, release
+from dpci_core.release import (
+    Price,
+    Release,
+    check_account,
+    check_table,
+    load_release,
+    price_of,
+    read_cells,
+    read_header,
+    release,
+)
 from dpci_core.schema import RecordMapper
 
 _RECORDS_NEEDED = (
@@ -91,7 +101,9 @@ def _check(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> int:
     """What would be spent for what; with --file the header is held against the schema."""
     price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
     if options.file is not None:
-        read_header(options.file, encoding=options.encoding).check_has(RecordMapper(plan.schema, plan.features).needed)
+        check_table(plan, options.file, encoding=options.encoding)
+    if options.dataset is not None:
+        check_account(ledger, options.dataset, plan)
     if options.json:
         print(json.dumps(_price_record(plan, price), indent=1))
         return 0

@@ -184,6 +184,7 @@ def parquets() -> dict[str, Case]:
         [None, pa.py_buffer(struct.pack("<3i", 0, 4, 8)), pa.py_buffer(b"\xff\xfe\xfd\xfc\xff\xfe\xfd\xfc")],
     )
     zeros = parquet(pa.table({"a": pa.array(np.zeros(60_000_000, dtype=np.int8))}))
+    wide = parquet(pa.table({f"c{i}": pa.array(np.zeros(30_000, dtype=np.int8)) for i in range(1_700)}))
     long = parquet(pa.table({"a": ["z" * 30_000_000 + SECRET]}), use_dictionary=False, compression="zstd")
     times = pa.table({"a": pa.array([1, 2], pa.time64("us")), "d": pa.array([1, 2], pa.date32()), "t": ["y", "n"]})
     far = pa.table({"a": pa.array([2**62, -(2**62)], pa.timestamp("ms")), "t": ["y", "n"]})
@@ -196,9 +197,10 @@ def parquets() -> dict[str, Case]:
         "parquet, footer of 4 GB": Case(data=good[:-8] + b"\xff\xff\xff\xffPAR1", name=case, words=damaged),
         "parquet, more rows promised": Case(data=with_lie(good, n, 2**13 - 1), name=case, words=None),
         "parquet, few rows promised": Case(
-            data=with_lie(zeros, 60_000_000, 5), name=case, words="more than 50,000,000 cells"
+            data=with_lie(zeros, 60_000_000, 5), name=case, words="more than 5,000,000 rows"
         ),
-        "parquet, cells": Case(data=zeros, name=case, words="more than 50,000,000 cells"),
+        "parquet, rows": Case(data=zeros, name=case, words="more than 5,000,000 rows"),
+        "parquet, cells": Case(data=wide, name=case, words="more than 50,000,000 cells"),
         "parquet, structs": Case(data=parquet(mixed), name=case, words="Column 2 holds values that are not plain"),
         "parquet, deep lists": Case(
             data=parquet(pa.table({"a": pa.array([None], deep)})), name=case, words="Column 1 holds values that are not"
@@ -220,6 +222,9 @@ class Reader:
     """The process that reads the cases, as the tests see it."""
 
     def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.hostile"],
             stdin=subprocess.PIPE,
@@ -227,20 +232,23 @@ class Reader:
             cwd=Path(__file__).resolve().parents[1],
         )
 
-    def read(self, data: bytes, name: str) -> dict[str, object]:
-        """How one file ended; raises RuntimeError after a hang or a crash."""
+    def read(self, data: bytes, name: str, *, is_fitted: bool = False) -> dict[str, object]:
+        """How one file ended, its records fitted too if wanted; raises RuntimeError after a hang or a crash."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        timer = threading.Timer(MOST_SECONDS, self._process.kill)
+        timer = threading.Timer(MOST_SECONDS * (5 if is_fitted else 1), self._process.kill)
         timer.start()
         try:
-            pickle.dump((data, name), self._process.stdin)
+            pickle.dump((data, name, is_fitted), self._process.stdin)
             self._process.stdin.flush()
             answer = self._process.stdout.readline()
         finally:
             timer.cancel()
         if not answer:
-            raise RuntimeError(f"The reading process hung or died ({self._process.wait()}).")
+            code = self._process.wait()
+            self.close()
+            self._start()  # for the next case
+            raise RuntimeError(f"The reading process hung or died ({code}).")
         return json.loads(answer)
 
     def close(self) -> None:
@@ -251,9 +259,11 @@ class Reader:
             pipe.close()
 
 
-def ending(data: bytes, name: str) -> dict[str, object]:
-    """A table of so many rows, a sentence, or a failure; an accepted table is taken as far as records."""
+def ending(data: bytes, name: str, *, is_fitted: bool = False) -> dict[str, object]:
+    """A table of so many rows, a sentence, or a failure; an accepted table is taken as far as records, or their fit."""
+    from dpci_core import Logistic, fit_moments
     from dpci_core.datasets import read_upload
+    from dpci_core.datasets.upload_rules import check_records
     from dpci_core.errors import DataRejectedError
     from dpci_core.schema import as_text, encode, propose_schema
 
@@ -262,33 +272,44 @@ def ending(data: bytes, name: str) -> dict[str, object]:
     except DataRejectedError as error:
         hidden = error.__suppress_context__ or error.__context__ is None
         return {"kind": "sentence" if hidden else "failure", "text": str(error), "row": error.row}
-    reading = peak_gigabytes()  # what the planner computes from an accepted table comes on top
+    peaks = {"reading": peak_gigabytes()}
     try:
         target = frame.columns[-1]
         levels = sorted({as_text(value) for value in frame[target].dropna().unique()[:50]})
         schema = propose_schema(frame, target, levels[0] if levels else "")
-        records = encode(
-            frame, schema, source="declared public", title="t", features=min(50, len(schema.feature_names))
-        )
-        assert np.linalg.norm(records.X, axis=1).max(initial=0.0) <= 1.0
+        features = min(50, len(schema.feature_names))
+        check_records(len(frame), features)
+        records = encode(frame, schema, source="declared public", title="t", features=features)
+        peaks["encoding"] = own_peak_gigabytes()
+        if is_fitted:
+            fit_moments(records.X, records.y, loss=Logistic(), regularization=0.01)
+            peaks["fitting"] = own_peak_gigabytes()
+        else:
+            assert np.linalg.norm(records.X, axis=1).max(initial=0.0) <= 1.0
     except ValueError as error:  # DataRejectedError is one; the page shows both as sentences
         later = str(error)
         for column in frame.columns:  # these may be named
             later = later.replace(repr(column), "NAME")
-        return {"kind": "table", "text": "", "rows": len(frame), "later": later, "gigabytes": reading}
-    return {"kind": "table", "text": "", "rows": len(frame), "later": "", "gigabytes": reading}
+    else:
+        later = ""
+    return {"kind": "table", "text": "", "rows": len(frame), "later": later, "gigabytes": max(peaks.values()), **peaks}
 
 
 def peak_gigabytes() -> float:
-    """The most memory this process took since the last question, or any process it started ever took."""
+    """The most memory this process took since the last question, and the most that one it started ever took."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / GIGABYTE
+    return own_peak_gigabytes() + children
+
+
+def own_peak_gigabytes() -> float:
+    """The most memory this process took since the last question."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     status = Path("/proc/self/status")
     if status.exists():
         own = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         with contextlib.suppress(OSError):  # without it the peak is that of all cases so far, which is no less
             Path("/proc/self/clear_refs").write_text("5")
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return (own + children) * 1024 / GIGABYTE
+    return own * 1024 / GIGABYTE
 
 
 def main() -> None:
@@ -298,12 +319,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (8 * GIGABYTE, 8 * GIGABYTE))  # spares the machine; 2 GB are measured
     while True:
         try:
-            data, name = pickle.load(sys.stdin.buffer)
+            data, name, is_fitted = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         peak_gigabytes()
         try:
-            found = ending(data, name)
+            found = ending(data, name, is_fitted=is_fitted)
         except Exception as error:
             found = {"kind": "failure", "text": f"{type(error).__name__}: {error}"}
         print(json.dumps({"gigabytes": peak_gigabytes(), **found}), flush=True)

@@ -89,6 +89,9 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload_rules, "MAX_UPLOAD_CELLS", 8)
     assert read_upload(b"a,b\n" + b"1,2\n" * 4, "t.csv").shape == (4, 2)
     assert "more than 8 cells" in rejected(b"a,b\n" + b"1,2\n" * 5)
+    monkeypatch.setattr(upload_rules, "MAX_UPLOAD_ROWS", 3)
+    assert read_upload(b"a,b\n" + b"1,2\n" * 3, "t.csv").shape == (3, 2)
+    assert "more than 3 rows" in rejected(b"a,b\n" + b"1,2\n" * 4)
     monkeypatch.setattr(upload_rules, "MAX_UPLOAD_BYTES", 1024**2)
     assert "2 MB, more than 1" in rejected(b"x" * 2 * 1024**2)
 
@@ -136,6 +139,13 @@ def test_bad_parquet(data: bytes, words: str) -> None:
     assert words in rejected(data, "t.parquet")
 
 
+def test_records_that_would_take_too_much_memory_are_refused_before_they_are_made() -> None:
+    upload_rules.check_records(4_000_000, 9)  # ten coefficients
+    upload_rules.check_records(0, 9)
+    with pytest.raises(DataRejectedError, match="at most 9 features with 4,000,000 rows, got 10"):
+        upload_rules.check_records(4_000_000, 10)
+
+
 def test_parquet_by_name_only() -> None:
     assert "does not start like" in rejected(b"a,b\n1,2\n", "t.PARQUET")
 
@@ -143,7 +153,7 @@ def test_parquet_by_name_only() -> None:
 def test_parquet_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     many = as_parquet(pa.table({"a": pa.array(np.zeros(60_000_000, dtype=np.int8))}))
     assert len(many) < 300_000  # a small file ...
-    assert "more than 50,000,000 cells" in rejected(many, "t.parquet")
+    assert "more than 5,000,000 rows" in rejected(many, "t.parquet")
     monkeypatch.setattr(upload_rules, "MAX_UNPACKED_BYTES", 1024**2)
     long = as_parquet(pa.table({"a": ["SECRET" * 50_000 + str(i) for i in range(20)]}))
     assert "unpacks to more than 1 MB" in rejected(long, "t.parquet")

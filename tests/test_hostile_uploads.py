@@ -6,7 +6,7 @@ import io
 import json
 import random
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -185,21 +185,48 @@ def test_a_file_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch)
         (b"x,y\n", 24_900_000),
         (b'"\n\n",', 33_000_000),
         (b",", 200_000_000),
-        (b"1," + "😀".encode() * 9 + b"\n", 5_200_000),
+        (b"1," + "😀".encode() * 9 + b"\n", 4_900_000),
+        (b"1,2\n3,4\n", 2_450_000),
     ],
-    ids=["numbers", "letters", "a record over lines", "commas", "emoji"],
+    ids=["numbers", "letters", "a record over lines", "commas", "emoji", "as many rows as may be"],
 )
-def test_the_largest_files_stay_below_two_gigabytes(reader: Reader, body: bytes, times: int) -> None:
-    data = b"a,b\n" + body * times
-    check(reader.read(data, "t.csv"))
+def test_the_largest_files_stay_below_two_gigabytes(
+    reader: Reader, body: bytes, times: int, record_property: Callable[[str, object], None]
+) -> None:
+    found = reader.read(b"a,b\n" + body * times, "t.csv", is_fitted=True)
+    record_property("gigabytes", {k: round(v, 2) for k, v in found.items() if isinstance(v, float)})
+    check(found)
 
 
 @pytest.mark.soak
-def test_the_largest_parquet_stays_below_two_gigabytes(reader: Reader) -> None:
-    numbers = pa.table({f"c{i}": np.random.default_rng(i).integers(0, 9, 24_000_000) for i in range(2)})
-    texts = pa.table({"a": [f"{i:064d}" for i in range(7_000_000)]})
-    for table in (numbers, texts):
-        check(reader.read(parquet(table, compression="zstd"), "t.parquet"))
+def test_a_csv_of_as_many_cells_as_may_be(reader: Reader, record_property: Callable[[str, object], None]) -> None:
+    rows = "".join(",".join(f"{(7 * i + j) % 97}" for j in range(10)) + "\n" for i in range(970)).encode()
+    found = reader.read(b"a,b,c,d,e,f,g,h,i,j\n" + rows * 4_000, "t.csv", is_fitted=True)
+    record_property("gigabytes", {k: round(v, 2) for k, v in found.items() if isinstance(v, float)})
+    check(found)
+    assert found["kind"] == "table"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000) for i in range(2)},
+        {f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000) for i in range(8)},
+        {f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000) for i in range(10)},
+        {"a": lambda: [f"{i:090d}" for i in range(4_990_000)]},
+        {name: lambda: [f"{i:0400d}" for i in range(610_000)] for name in "ab"},
+        {name: lambda: [f"{i % 7}" for i in range(4_990_000)] for name in "abcdefghij"},
+    ],
+    ids=["two numbers", "eight numbers", "ten numbers", "texts", "long texts", "levels"],
+)
+def test_the_largest_parquet_stays_below_two_gigabytes(
+    reader: Reader, columns: dict[str, Callable[[], object]], record_property: Callable[[str, object], None]
+) -> None:
+    data = parquet(pa.table({name: make() for name, make in columns.items()}), compression="zstd")
+    found = reader.read(data, "t.parquet", is_fitted=True)
+    record_property("gigabytes", {k: round(v, 2) for k, v in found.items() if isinstance(v, float)})
+    check(found)
 
 
 def test_levels_never_stand_in_a_refused_schema() -> None:

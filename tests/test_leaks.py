@@ -100,9 +100,11 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
         logger.addHandler(handler)
     folder = tmp_path_factory.mktemp("tmp")
     patch = pytest.MonkeyPatch()
+    patch.setenv("DPCI_LEDGER", str(folder / "ledger.sqlite"))
     patch.setattr(tempfile, "tempdir", str(folder))
     before = {path for path in ROOT.rglob("*") if ".git" not in path.parts}
     mine, other = session(), session()
+    others = ""
     mine.selectbox(key="dataset").set_value("upload").run()
     mine.radio(key="upload_kind").set_value("declared synthetic").run()
     mine.file_uploader(key="upload_file").upload("LovelaceFile.csv", CSV.encode(), "text/csv").run()
@@ -120,11 +122,16 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
     wait(lambda: not job.is_active)
     assert job.state in ("done", "cancelled"), job.problem
     mine.run()
-    for page in ("explore", "validate"):
+    planned = shown(go_to(mine, "plan"))
+    declared = [shown(go_to(mine, page)) for page in ("ledger", "release")]
+    for page in ("explore", "validate", "plan", "ledger", "release"):
         go_to(other, page)
+        others += shown(other)
     yield {
         "mine": mine,
-        "other": other,
+        "others": others,
+        "planned": planned,
+        "declared": declared,
         "explored": explored,
         "job": job,
         "logged": "\n".join(logged),
@@ -166,7 +173,14 @@ def test_a_simulation_that_ended_has_let_go_of_the_table(used):
 
 
 def test_the_other_session_sees_nothing(used):
-    assert not [mark for mark in (*PLANTED, "LovelaceFile") if mark in shown(used["other"])]
+    assert "The ledger is empty" in used["others"]
+    assert "you **describe**" in used["others"]
+    assert not [mark for mark in (*PLANTED, "LovelaceFile") if mark in used["others"]]
+
+
+def test_the_pages_of_declared_tables_know_nothing_of_an_upload(used):
+    assert NAME in used["planned"]
+    assert not [mark for mark in (*PLANTED, "LovelaceFile") for page in used["declared"] if mark in page]
 
 
 def test_the_link_holds_nothing(used):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import shlex
@@ -43,6 +44,15 @@ def book(request: str, purpose: str = "model") -> str:
     return ledger.finish(charge.charge_id, result_hash="r").head
 
 
+def write_released(record: Path, dataset: str, schema: str) -> None:
+    """A record that was written after its booking, as a release does, and is the result of its charge."""
+    cost = Cost(definition="zcdp", amount="0.001")
+    what = {"purpose": "model", "plan_hash": "p", "person": "Ada", "request_id": "released"}
+    charge = Ledger().book(dataset, schema_hash=schema, cost=cost, **what)
+    record.write_text(json.dumps({"ledger": {"head": charge.head}}))
+    Ledger().finish(charge.charge_id, result_hash=hashlib.sha256(record.read_bytes()).hexdigest())
+
+
 def test_an_absent_ledger_shows_verifies_and_exports_nothing(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     assert run(capsys, "show") == (0, f"The ledger {place / 'ledger.sqlite'} is empty.\n", "")
     assert run(capsys, "verify") == (0, "The ledger has no entries.\n", "")
@@ -53,14 +63,14 @@ def test_an_absent_ledger_shows_verifies_and_exports_nothing(capsys: pytest.Capt
 def test_from_the_cap_to_the_proof(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     code, out, _ = run(capsys, *CREATE, "--rho", "0.3")
     assert (code, out) == (0, f"Census: rho 0.3 left of rho 0.3; {UNIT}; schema s\n")
-    record = place / "release.json"
-    record.write_text(json.dumps({"ledger": {"head": book("first")}}))
+    book("first")
     code, out, _ = run(capsys, "show", "census")
     assert code == 0
     assert "rho 0.2 left of rho 0.3" in out
     assert "done   rho 0.1  Census: model (Ada)" in out
+    write_released(record := place / "release.json", "Census", "s")
     code, out, _ = run(capsys, "verify", "--against", str(record))
-    assert (code, "All 3 entries" in out, "1 given record" in out) == (0, True, True)
+    assert (code, "All 5 entries" in out, "1 given record" in out) == (0, True, True)
     code, out, _ = run(capsys, "verify")
     assert (code, "Entries cut off its end would not show" in out) == (0, True)
 
@@ -197,7 +207,7 @@ def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: 
     for w in words[:2]:
         assert run(capsys, *w)[0] == 0
     record = place / "release.json"
-    record.write_text(json.dumps({"ledger": {"head": Ledger().head()}}))
+    write_released(record, "Patients 2026", "HASH")
     assert run(capsys, *words[2][:-1], str(record))[0] == 0
     assert run(capsys, *words[3][:-1], str(place / "charges.csv"))[0] == 0
 

@@ -98,7 +98,7 @@ def tampered(ledger: Ledger, *statements: str) -> Verification:
 
 
 def test_the_untouched_ledger_is_good_and_has_every_column(ledger: Ledger) -> None:
-    assert tampered(ledger) == Verification(is_good=True, problems=(), n_entries=7)
+    assert tampered(ledger) == Verification(problems=(), n_entries=7)
     assert not [name for name in COLUMNS if all(getattr(entry, name) is None for entry in ledger.entries())]
 
 
@@ -146,7 +146,7 @@ def test_the_seal_is_hmac_sha256_of_plain_json(original: Ledger) -> None:
 
 
 @given(st.lists(st.text(max_size=4), min_size=3, max_size=3), st.lists(st.text(max_size=4), min_size=3, max_size=3))
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200, deadline=None)
 def test_no_two_entries_are_sealed_over_the_same_bytes(first: list[str], second: list[str]) -> None:
     def sealed(texts: list[str]) -> bytes:
         purpose, reason, previous = texts

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 import zipfile
+from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,13 +15,16 @@ import pandas as pd
 import pytest
 
 from dpci_core import DeclaredTable, Guesses
-from dpci_core.ledger import Cap, Ledger
-from dpci_core.release import load_release, schema_hash
+from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
+from dpci_core.release import effect_sentences, load_release, schema_hash
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
+from tests.release_desk import SCHEMA as SICK
+from tests.release_desk import Desk, make_plan, write_table
 from tests.test_pages import check, start
-from ui import release_result
+from ui import release_budget, release_result
 from ui.compute import DECLARED, packed_table
 from ui.release import folder_of
+from ui.text import plain
 
 SCHEMA = Schema((NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes")
 TABLE = DeclaredTable(schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient")
@@ -140,6 +146,7 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert table["planned length"].tolist() == [c.planned_original for c in made.coefficients]
     assert "This plan was released" in words(app)
     assert button(app, "release_now") is None
+    assert all(plain(sentence) in words(app) for sentence in effect_sentences(made))
     labels = {b.proto.label for b in app.get("download_button")}
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
 
@@ -204,9 +211,18 @@ def test_a_header_that_does_not_fit_is_refused_before_anything_is_booked():
     assert Ledger().history() == ()
 
 
-def test_a_file_without_rows_fails_spent_and_says_so():
+def test_a_file_without_rows_is_refused_before_the_click():
     app = with_budget(begin())
     with_file(app, b"age,smoker,ill\n")
+    assert any("no rows" in e.value for e in app.error)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    assert button(app, "release_now").disabled
+    assert Ledger().history() == ()
+
+
+def test_a_file_of_blank_lines_fails_spent_and_says_so():
+    app = with_budget(begin())
+    with_file(app, b"age,smoker,ill\n\n\n")
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     assert not app.exception
@@ -214,6 +230,27 @@ def test_a_file_without_rows_fails_spent_and_says_so():
     assert charge.state == "failed"
     assert any("no rows" in e.value for e in app.error)
     assert "failed, and its price is spent" in words(app)
+
+
+def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan():
+    app = with_budget(begin())
+    out = io.BytesIO()
+    rows(2_000).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "2,000 rows by its own header; the plan is for 3,000" in words(app)
+    out = io.BytesIO()
+    rows(3_000).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "by its own header" not in words(app)
+
+
+def test_a_budget_for_another_unit_is_refused_before_the_file():
+    Ledger().create_dataset("Visits", schema_hash=schema_hash(SCHEMA), cap=Cap.pure(3), unit="one visit", person="Ada")
+    plan = start_allowing_errors("release")
+    assert not plan.exception
+    assert any("'one visit'" in e.value and "Nothing was booked" in e.value for e in plan.error)
+    assert button(plan, "release_now") is None
+    assert plan.get("file_uploader") == []
 
 
 def test_a_charge_without_a_result_is_told_and_never_drawn_for():
@@ -289,24 +326,47 @@ def test_the_result_can_be_taken_along(desk):
         assert {"release.json", "report.html", "intervals.csv", "plan.yaml"} <= set(archive.namelist())
 
 
-def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, caplog, monkeypatch, tmp_path):
+def test_a_name_that_looks_like_a_tag_is_text_in_the_chart(tmp_path):
+    name = '<a href="https://x">age'
+    desk = Desk.at(tmp_path, plan=make_plan(schema=replace(SICK, features=(NumericColumn(name, 0, 100),))))
+    write_table(desk.file, header='"<a href=""https://x"">age",city,sick,name')
+    figure = release_result.release_chart(desk.release())
+    assert "<a" not in figure.to_json().replace("\\u003c", "<")
+    assert figure.layout.yaxis.ticktext[1].startswith("&lt;a href=")
+
+
+@pytest.fixture
+def watched_ledger(desk):
+    """A second reader of the ledger keeps SQLite's own files, -wal and -shm, from being tidied away."""
+    Ledger().create_dataset("Others", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
+    with closing(sqlite3.connect(desk / "ledger.sqlite")) as reader:
+        reader.execute("SELECT count(*) FROM entries").fetchone()
+        yield reader
+
+
+def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledger, caplog):
     frame = rows()
     frame.loc[17, "smoker"] = PLANTED
     frame["name"] = PLANTED
-    app = with_budget(begin())
-    with_file(app, csv_bytes(frame))
+    app = begin()
+    app.radio(key="budget_people").set_value(release_budget.OTHERS)
+    with_file(with_budget(app), csv_bytes(frame))
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     check(app)
     places = [p for p in desk.rglob("*") if p.is_file()]
-    assert len(places) >= 6
+    assert {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "report.html"} <= {p.name for p in places}
     for place in places:
-        assert PLANTED.encode() not in place.read_bytes()
+        assert PLANTED.encode() not in place.read_bytes(), place
+    found = Ledger()
+    tables = [list(map(charge_row, found.history())), list(map(account_row, found.accounts()))]
+    assert PLANTED not in "".join(map(as_csv, [*tables, list(map(entry_row, found.entries()))]))
     assert PLANTED not in caplog.text
     assert PLANTED not in words(app)
     assert PLANTED not in str(dict(app.query_params))
-    other = begin()
-    assert PLANTED not in words(other)
+    for page in ("release", "ledger", "plan"):
+        other = start(page, **LINK)
+        assert PLANTED not in words(other) + "".join(d.value.to_csv() for d in other.dataframe)
     from ui.compute import PUBLIC
 
     assert all(PLANTED not in repr(key) for store in (PUBLIC._records, PUBLIC._moments) for key in store._values)
@@ -349,8 +409,6 @@ def test_the_ledger_shows_budget_history_and_verdict():
 
 
 def test_a_changed_ledger_is_called_so(desk):
-    import sqlite3
-
     Ledger().create_dataset("A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
     with sqlite3.connect(desk / "ledger.sqlite") as connection:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpci_core.datasets import upload_rules
+from dpci_core.errors import DataRejectedError
 from dpci_core.privacy import zcdp_to_epsilon
+from ui.compute import Source, Store
 from ui.settings import Settings, from_query
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -390,6 +393,20 @@ def test_a_file_whose_numbers_overflow_ends_in_a_sentence():
     check(app)
     assert now(app).dataset == "upload"
     assert len(app.session_state["upload"].schema.features) == 1
+
+
+def test_a_table_with_too_many_features_for_its_rows_starts_with_fewer_and_says_how_many(monkeypatch):
+    monkeypatch.setattr(upload_rules, "MAX_RECORD_CELLS", 800)
+    app = start()
+    upload(
+        app, ("a,b,c,d,e,t\n" + "\n".join(",".join(map(str, (i % 7,) * 5)) + f",{i % 2}" for i in range(200))).encode()
+    )
+    app.selectbox(key="upload_target").set_value("t").run()
+    app.selectbox(key="upload_positive_t").set_value("1").run()
+    check(app)
+    assert now(app).d == 3
+    with pytest.raises(DataRejectedError, match="at most 3 features with 200 rows, got 4"):
+        Source(Store(), app.session_state["upload"]).load(now(app), features=4)
 
 
 def test_a_private_file_is_not_opened():

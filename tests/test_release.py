@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import errno
 import io
 import json
+import math
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +27,7 @@ import dpci_core
 from dpci_core import HuberSVM, InfeasibleDesignError, load_release
 from dpci_core.__main__ import main
 from dpci_core.errors import BudgetExceededError, DataRejectedError, LedgerError
-from dpci_core.ledger import Cap, Ledger, SchemaChangedError, UnknownDatasetError
+from dpci_core.ledger import Cap, Ledger, RecordedHead, SchemaChangedError, UnknownDatasetError
 from dpci_core.plan import read_plan, write_plan
 from dpci_core.release import (
     RecordError,
@@ -32,6 +36,7 @@ from dpci_core.release import (
     ReleaseRefusedError,
     ReleaseUnfinishedError,
     price_of,
+    read_header,
     run,
     schema_hash,
 )
@@ -87,6 +92,80 @@ def test_the_ledger_holds_records_against_itself(desk: Desk) -> None:
     assert main(command) == 0
 
 
+def leaves(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """The path of every text, number and switch of a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if inner is None:
+        yield path
+        return
+    for key, item in inner:
+        yield from leaves(item, (*path, key))
+
+
+def edited(plain: dict, path: tuple[object, ...]) -> bytes:
+    """The JSON with one value changed as little as can be."""
+    changed = copy.deepcopy(plain)
+    place: Any = changed
+    for key in path[:-1]:
+        place = place[key]
+    old = place[path[-1]]
+    if isinstance(old, bool) or old is None:
+        place[path[-1]] = not old
+    elif isinstance(old, float):
+        place[path[-1]] = math.nextafter(old, math.inf)
+    else:
+        place[path[-1]] = old + 1 if isinstance(old, int) else f"{old} "
+    return (json.dumps(changed, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def test_an_edited_record_is_found_whatever_was_edited(desk: Desk) -> None:
+    desk.release()
+    content = (desk.folder / "out" / "release.json").read_bytes()
+    plain = json.loads(content)
+    paths = [path for path in leaves(plain) if path != ("ledger", "head")]
+    assert {("coefficients", 0, "scaled", "low"), ("guarantee", "epsilon"), ("n_records", "actual")} <= set(paths)
+    copies = [edited(plain, path) for path in paths]
+    copies += [content[:-1], json.dumps(plain).encode(), json.dumps({"ledger": plain["ledger"]}).encode()]
+    assert content not in copies
+    found = desk.ledger.verify([RecordedHead.from_content(c, source=f"copy {i}") for i, c in enumerate(copies)])
+    assert (found.problems, found.is_good) == ((), False)
+    assert [problem.split(" is not what")[0] for problem in found.record_problems] == [
+        f"copy {i}" for i in range(len(copies))
+    ]
+    assert f"{len(copies)} of {len(copies)} given record(s) are NOT what was released" in found.sentence
+    assert desk.ledger.verify([RecordedHead.from_content(content, source="itself")]).is_good
+    swapped = content.replace(plain["ledger"]["head"].encode(), desk.ledger.head().encode())
+    assert not desk.ledger.verify([RecordedHead.from_content(swapped, source="swapped")]).is_good
+
+
+def test_a_record_whose_charge_has_no_result_yet_is_not_vouched_for(desk: Desk, monkeypatch) -> None:
+    def stop(self: Ledger, charge_id: int, *, result_hash: str) -> None:
+        raise LedgerError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "finish", stop)
+        with pytest.raises(ReleaseUnfinishedError):
+            desk.release()
+    record = RecordedHead.from_record(desk.folder / "out" / "release.json")
+    found = desk.ledger.verify([record])
+    assert not found.is_good
+    assert "make the same request again" in found.record_problems[0]
+    desk.release()
+    assert desk.ledger.verify([record]).is_good
+
+
+def test_the_command_finds_an_edited_record(desk: Desk, capsys) -> None:
+    desk.release()
+    record = desk.folder / "out" / "release.json"
+    command = ["ledger", "verify", "--ledger", str(desk.ledger.path), "--against", str(record)]
+    record.write_text(record.read_text().replace('"actual": 200', '"actual": 201'))
+    assert main(command) == 1
+    assert "is not what was released" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["is_good"], said["problems"], len(said["record_problems"])) == (False, [], 1)
+
+
 def test_intervals_in_original_units_are_those_of_the_map(desk: Desk) -> None:
     made = desk.release()
     L = RecordMapper(SCHEMA).to_original
@@ -125,6 +204,37 @@ def test_no_row_is_read_before_the_charge_is_on_disk(desk: Desk, monkeypatch: py
     with pytest.raises(ReleaseFailedError, match="no rows"):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
+
+
+def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk) -> None:
+    """A Parquet file states it beside its names; a CSV file that ends with its header has none."""
+    frame, file = pd.read_csv(desk.file), desk.folder / "t.parquet"
+    frame.iloc[:0].to_parquet(file)
+    with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+        desk.release(file=file)
+    empty = desk.folder / "empty.csv"
+    empty.write_text("age,city,sick,name\n")
+    with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+        desk.release(file=empty)
+    frame.iloc[:1].to_parquet(file)
+    gaussian = make_plan(RHO, mechanism="objective", calibration="sharp", regularization=1e-4, n=20_000)
+    with pytest.raises(InfeasibleDesignError):
+        desk.release(plan=gaussian, file=file, allow_unreviewed=True)
+    assert desk.ledger.history() == ()
+    frame.to_parquet(file)
+    assert desk.release(file=file).n_records == 200
+
+
+def test_only_names_types_and_the_number_of_rows_are_known_before_booking(desk: Desk) -> None:
+    """So files that differ in a record are refused alike, whatever the statistics beside the names hold."""
+    frame = pd.read_csv(desk.file)
+    found = []
+    for age in (0.0, 1e300):
+        file = desk.folder / f"{age}.parquet"
+        frame.assign(age=[age, *frame["age"][1:]]).to_parquet(file)
+        found.append(replace(read_header(file), file=desk.file))
+    assert found[0] == found[1]
+    assert found[0].n_records == 200
 
 
 def test_the_same_request_again_gives_the_recorded_release(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

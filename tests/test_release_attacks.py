@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -102,9 +101,11 @@ def test_the_audit_catches_a_doubled_rate(mechanism: str, monkeypatch: pytest.Mo
 @pytest.mark.soak
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 @pytest.mark.parametrize("budget", [PURE_MODEL, RHO_MODEL], ids=["pure", "zcdp"])
-def test_a_long_audit_of_whole_releases(mechanism: str, budget: PureDP | ZCDP) -> None:
+def test_a_long_audit_of_whole_releases(
+    mechanism: str, budget: PureDP | ZCDP, record_property: Callable[[str, object], None]
+) -> None:
     found = audited_epsilon(*samples(whole_release, audit_design(mechanism, budget), 20_000))
-    print(f"{mechanism}, {type(budget).__name__}: at least {found:.3f}")
+    record_property("log ratio, at least", round(found, 3))
     if budget is PURE_MODEL:
         assert found <= 2.0
     else:  # an event of a zCDP release: log ratio beyond rho + 2 sqrt(rho log(1/delta)) has probability delta at most
@@ -201,15 +202,6 @@ def test_no_error_carries_a_planted_value(tmp_path, monkeypatch, capfd, caplog, 
 # --- processes -----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def memory() -> Iterator[Path]:
-    """A folder in memory where there is one: a killed process needs no disk, and flushing takes most of the time."""
-    shared = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(dir=shared if os.access(shared, os.W_OK) else None))
-    yield folder
-    shutil.rmtree(folder)
-
-
 def lab(what: str, folder: Path, rounds: int) -> dict:
     run_ = subprocess.run(
         [sys.executable, "-m", "tests.release_lab", what, str(folder), str(rounds)],
@@ -239,9 +231,9 @@ def test_killed_anywhere_a_release_is_drawn_at_most_once_and_never_free(memory: 
 
 @posix
 @pytest.mark.soak
-def test_killed_a_thousand_times(memory: Path) -> None:
+def test_killed_a_thousand_times(memory: Path, record_property: Callable[[str, object], None]) -> None:
     found = lab("kill", memory, 1000)
-    print(json.dumps(found))
+    record_property("found", found)
     check_kills(found, 1000)
 
 

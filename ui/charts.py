@@ -60,12 +60,9 @@ def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
     }
 
 
-def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
-    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
-    badge, colour = SOURCE_MARKS[source]
-    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
-    bottom, top = 84 + 15 * len(lines), 24 + 20 * legend_rows
-    fig.update_layout(
+def dress(fig: go.Figure, *, meta: Meta, height: int, top: int, bottom: int) -> go.Figure:
+    """Transparent, its legend on top; `height` is that of the plot between the margins."""
+    return fig.update_layout(
         meta=meta,
         height=height + bottom + top,
         margin={"l": 8, "r": 8, "t": top, "b": bottom},
@@ -75,6 +72,13 @@ def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int
         hoverlabel={"namelength": -1},
         barmode="overlay",
     )
+
+
+def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
+    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
+    badge, colour = SOURCE_MARKS[source]
+    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
+    dress(fig, meta=meta, height=height, top=24 + 20 * legend_rows, bottom=84 + 15 * len(lines))
     fig.add_annotation(
         text="<br>".join(lines),
         xref="paper",
@@ -205,7 +209,7 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
     hover = [
-        f"<b>{n}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
+        f"<b>{literal(n)}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
         f"<br>non-private length {p:.3g}<br>ratio {r:.2f}×"
         for n, c, v, p, r in zip(item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True)
     ]
@@ -240,8 +244,14 @@ def _outline(marker: str) -> dict[str, object]:
     return {"width": 2} if "-open" in marker else {"color": PAPER, "width": 1}
 
 
+def literal(name: str) -> str:
+    """A name as a chart shows it letter by letter: column names and levels may look like tags."""
+    return html.escape(name, quote=False)
+
+
 def short_name(name: str, width: int = 22) -> str:
-    return name if len(name) <= width else name[: width - 1] + "…"
+    """The beginning of a name, for the ends of an axis."""
+    return literal(name if len(name) <= width else name[: width - 1] + "…")
 
 
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
@@ -435,7 +445,8 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
             marker={"color": style.colour, "symbol": style.marker, "size": 9},
             name=combination.short,
             hovertext=[
-                f"<b>{n}</b><br>{combination.label}<br>{100 * v:.1f} %" for n, v in zip(names, coverage, strict=True)
+                f"<b>{literal(n)}</b><br>{combination.label}<br>{100 * v:.1f} %"
+                for n, v in zip(names, coverage, strict=True)
             ],
             hoverinfo="text",
         )

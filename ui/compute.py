@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
+from dpci_core.datasets.upload_rules import check_records
 from dpci_core.errors import ConvergenceError
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
@@ -39,6 +40,8 @@ SUBSAMPLE = 10_000
 """Rows on which sweeps over c, h and d are fitted."""
 _MEGABYTE = 2.0**20
 RECORDS_LIMIT = 1500 * _MEGABYTE
+SESSION_LIMIT = 300 * _MEGABYTE
+"""Of the records of an upload: one session holds its table, and little more than the records in use."""
 SWEEP_DRAWS = {False: 16, True: 8}
 """Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20); within 2 % of the full forecast."""
 
@@ -79,8 +82,8 @@ class Upload:
 class Store:
     """Records, fits and their last solutions, by what makes them; one for all sessions or one inside a session."""
 
-    def __init__(self) -> None:
-        self._records = LRU(RECORDS_LIMIT, lambda r: float(cast(Records, r).X.nbytes))
+    def __init__(self, limit: float = RECORDS_LIMIT) -> None:
+        self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
         self._moments = LRU(400)
         self._starts: dict[tuple[str, str], Array] = {}
 
@@ -117,6 +120,7 @@ class Source:
         if self.upload is not None:
             upload = self.upload
             frame = upload.frame.head(SUBSAMPLE) if sample else upload.frame
+            check_records(len(frame), len(upload.schema.select(features)))
             return self.store.records(
                 ("upload", features, sample, upload.schema),
                 lambda: encode(frame, upload.schema, features=features, title=upload.title, source=upload.source),

@@ -114,7 +114,8 @@ def _verification(ledger: Ledger) -> None:
     st.header("Is it whole?")
     st.markdown(
         "Every entry is sealed together with the one before it. A check finds edited, removed, added and reordered "
-        "entries. Give the `release.json` files of past releases too, and it also finds a cut end."
+        "entries. Give the `release.json` files of past releases too, and it also finds a cut end, and whether one of "
+        "these files was edited."
     )
     files = st.file_uploader(
         "Records of past releases (release.json), any number",
@@ -144,7 +145,7 @@ def _check(ledger: Ledger, files: list[object]) -> None:
 
 def _show_verdict(found: Verification) -> None:
     (st.success if found.is_good else st.error)(found.sentence)
-    for problem in found.problems:
+    for problem in (*found.problems, *found.record_problems):
         st.markdown(f"- {plain(problem)}")
     for remark in found.remarks:
         st.caption(plain(remark))

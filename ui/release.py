@@ -11,9 +11,19 @@ import platformdirs
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.errors import DataRejectedError
+from dpci_core.errors import DataRejectedError, InfeasibleDesignError
 from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, as_text, price
-from dpci_core.release import MemoryFile, Price, Release, load_release, price_of, read_header, release
+from dpci_core.release import (
+    MemoryFile,
+    Price,
+    Release,
+    ReleaseRefusedError,
+    check_account,
+    check_table,
+    load_release,
+    price_of,
+    release,
+)
 from dpci_core.release.table import Header
 from dpci_core.schema import RecordMapper
 from ui import (
@@ -93,6 +103,11 @@ def _steps(ledger: Ledger) -> None:
     allowed, priced = found
     account = release_budget.step(ledger, plan, priced)
     if account is None:
+        return
+    try:
+        check_account(ledger, account.dataset, plan)
+    except ReleaseRefusedError as problem:
+        st.error(str(problem))
         return
     charges = _charges(ledger, account, plan)
     again = st.session_state.get(_AGAIN) == (account.account_id, plan.digest, len(charges))
@@ -220,17 +235,18 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
         return None, None
     file = MemoryFile(upload.name, upload.getvalue())
     try:
-        header = read_header(file, encoding=cast(Any, encoding))
-        needed = RecordMapper(plan.schema, plan.features).needed
-        header.check_has(needed)
-    except DataRejectedError as problem:
+        header = check_table(plan, file, encoding=cast(Any, encoding))
+    except (DataRejectedError, InfeasibleDesignError) as problem:
         st.error(str(problem))
         return file, None
+    needed = RecordMapper(plan.schema, plan.features).needed
     others = len(header.columns) - len(needed)
     st.success(
         f"Only its header was read: all {len(needed)} columns of the plan are there"
         + (f", and {others} that stay unread." if others else ".")
     )
+    if header.n_records not in (None, plan.n_records):
+        st.warning(release_text.other_rows(header.n_records, plan.n_records))
     return file, header
 
 

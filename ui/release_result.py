@@ -10,12 +10,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpci_core.release import Release
+from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.schema import MappingNote
 from ui import explore
-from ui.charts import short_name
+from ui.charts import dress, literal, short_name
 from ui.ledger_text import moment
-from ui.palette import BLUE, CLEAR, GRID, PAPER, QUIET
+from ui.palette import BLUE, GRID, PAPER, QUIET
 from ui.text import number, plain
 
 MIME = {
@@ -37,6 +37,7 @@ def show(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) -> 
     )
     sentence = takeaway(made)
     explore.show("release", release_chart(made), sentence, release_table(made))
+    _effects(made)
     _files(folder)
     if fresh is not None:
         _mapped(fresh[1])
@@ -76,7 +77,8 @@ def release_chart(made: Release) -> go.Figure:
         marker={"symbol": "circle", "size": 9, "color": BLUE, "line": {"color": PAPER, "width": 1.5}},
         name="estimate",
         hovertext=[
-            f"{c.name}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})" for c in rows
+            f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})"
+            for c in rows
         ],
         hoverinfo="text",
     )
@@ -90,15 +92,8 @@ def release_chart(made: Release) -> go.Figure:
     )
     fig.update_xaxes(title={"text": "scaled coefficient"}, gridcolor=GRID, zeroline=False)
     guarantee = made.guarantee
-    fig.update_layout(
-        height=110 + 36 * len(rows),
-        margin={"l": 8, "r": 8, "t": 40, "b": 48},
-        paper_bgcolor=CLEAR,
-        plot_bgcolor=CLEAR,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
-        meta={"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"},
-    )
-    return fig
+    meta: dict[str, object] = {"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"}
+    return dress(fig, meta=meta, height=22 + 36 * len(rows), top=40, bottom=48)
 
 
 def release_table(made: Release) -> pd.DataFrame:
@@ -121,6 +116,13 @@ def release_table(made: Release) -> pd.DataFrame:
             for c in made.coefficients
         ]
     )
+
+
+def _effects(made: Release) -> None:
+    """Every coefficient in words."""
+    with st.expander("What each number says", key="release_effects"):
+        st.markdown(plain(reading_sentence(made)))
+        st.markdown("\n".join(f"- {plain(' '.join(sentence.split()))}" for sentence in effect_sentences(made)))
 
 
 def _files(folder: Path) -> None:

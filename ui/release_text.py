@@ -30,8 +30,9 @@ AGAIN = (
     "sees both knows more about each person, and that is what the second price pays for."
 )
 FILE = (
-    "Only the **header** is read before you release: column names, nothing below them. The file stays in the memory of "
-    "this session, never on the disk; remove it with the × beside its name when you are done."
+    "Only the **header** is read before you release: column names (of a Parquet file also types and the number of "
+    "rows), nothing below them. The file stays in the memory of this session, never on the disk; remove it with the × "
+    "beside its name when you are done."
 )
 ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 
@@ -76,6 +77,14 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
         f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, and with far fewer "
         "the release can fail; the price is spent all the same.\n"
         "- **This cannot be undone.** Whatever happens after the click, the price is spent."
+    )
+
+
+def other_rows(found: int, planned: int) -> str:
+    """That the file has another number of rows than the plan; the number of rows is public."""
+    return (
+        f"The table has {found:,} rows by its own header; the plan is for {planned:,}. Lengths will differ from the "
+        "planned ones. The number of rows is public: plan again with this one if that matters."
     )
 
 

@@ -14,7 +14,7 @@ from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui import jobs
 from ui.budget import from_shares
-from ui.compute import DECLARED, LRU, PUBLIC, Source, Store, Upload, declared_table
+from ui.compute import DECLARED, LRU, PUBLIC, SESSION_LIMIT, Source, Store, Upload, declared_table
 from ui.plan_object import settings_of
 from ui.settings import Settings, from_query
 
@@ -181,7 +181,7 @@ def paper_preset() -> None:
 def source() -> Source:
     """Where the present settings take their table from."""
     if settings().dataset == "upload" and upload() is not None:
-        store = st.session_state.setdefault(_STORE, Store())
+        store = st.session_state.setdefault(_STORE, Store(SESSION_LIMIT))
         return Source(store, upload())
     return Source(PUBLIC)
 
@@ -194,7 +194,7 @@ def upload() -> Upload | None:
 def set_upload(new: Upload | None) -> None:
     """Keep an uploaded table in this session, with a fresh store for what is computed from it."""
     st.session_state[_UPLOAD] = new
-    st.session_state[_STORE] = Store()
+    st.session_state[_STORE] = Store(SESSION_LIMIT)
     st.session_state[_MEMO] = LRU(64)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core.datasets import read_upload
+from dpci_core.datasets.upload_rules import most_features
 from dpci_core.errors import DataRejectedError
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, Source, as_text, encode, propose_schema
 from ui import state
@@ -102,7 +103,8 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Source) -> None:
         )  # refuses a bad schema before it is kept
         state.set_upload(Upload(frame, schema, title, kind))
         count = len(schema.feature_names)
-        state.update(names=(), d=min(10, count), n=max(100, min(len(frame), 1_000_000)), encoding="schema")
+        d = min(10, count, most_features(len(frame)))
+        state.update(names=(), d=d, n=max(100, min(len(frame), 1_000_000)), encoding="schema")
         st.rerun()
     st.success(f"{len(frame):,} rows, {len(schema.feature_names)} features after encoding.")
 

@@ -89,12 +89,12 @@ def _received(pipe: Any) -> pd.DataFrame:
                 f"Column {position} holds values that are not plain; only numbers, texts, dates and yes/no can be used."
             )
     width, stated = len(schema.names), schema.metadata
-    check_size(int(stated[ROWS]) * width, int(stated[UNPACKED]))
+    check_size(int(stated[ROWS]), width, int(stated[UNPACKED]))
     batches, n_bytes, n_rows = [], 0, 0
     for batch in reader:
         batches.append(batch)
         n_bytes, n_rows = n_bytes + batch.nbytes, n_rows + batch.num_rows
-        check_size(n_rows * width, n_bytes)
+        check_size(n_rows, width, n_bytes)
     table = pyarrow.Table.from_batches(batches, schema=batches[0].schema if batches else schema)
     del batches
     _check_texts(table)

@@ -181,7 +181,6 @@ def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
     names = [rules.tidy_name(name) for name in _first_row(rows)]
     rules.check_names(names)
     width, n_rows = len(names), 0
-    most_rows = rules.MAX_UPLOAD_CELLS // width
     try:
         for row in rows:
             if len(row) != width and row:
@@ -190,8 +189,7 @@ def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
                     row=records.line,
                 )
             n_rows += 1
-            if n_rows > most_rows:
-                rules.check_size(n_rows * width)
+            rules.check_size(n_rows, width)
     except csv.Error:
         raise DataRejectedError(
             f"Line {records.line} cannot be read as CSV: a field is longer than {rules.MAX_TEXT_LENGTH:,} characters, "

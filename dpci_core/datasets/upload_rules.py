@@ -12,7 +12,11 @@ MAX_UPLOAD_COLUMNS = 2_000
 """Most columns a table may have."""
 MAX_UPLOAD_CELLS = 50_000_000
 """Most rows times columns: 400 MB as 64-bit numbers, whatever a compressed file expands to."""
-MAX_UNPACKED_BYTES = 512 * 1024**2
+MAX_UPLOAD_ROWS = 5_000_000
+"""Most rows; a fit takes six numbers a row beside the table and its records."""
+MAX_RECORD_CELLS = 40_000_000
+"""Most rows times coefficients: a column of 50 levels becomes 49 columns of numbers, and a fit takes them twice."""
+MAX_UNPACKED_BYTES = 384 * 1024**2
 """Most bytes a Parquet file may expand to; as many different texts take three times as much on their way to a table."""
 MAX_NAME_LENGTH = 500
 """Most characters of a column name; whole questions of a survey are shorter."""
@@ -53,12 +57,33 @@ def check_names(names: list[str]) -> None:
         first[looks] = position
 
 
-def check_size(n_cells: int, n_bytes: int = 0) -> None:
-    """Raise DataRejectedError if a table has too many cells or its file unpacks to too many bytes."""
-    if n_cells > MAX_UPLOAD_CELLS:
+def check_size(n_rows: int, n_columns: int, n_bytes: int = 0) -> None:
+    """Raise DataRejectedError if a table has too many rows or cells or its file unpacks to too many bytes."""
+    if n_rows > MAX_UPLOAD_ROWS:
+        raise DataRejectedError(f"The table has more than {MAX_UPLOAD_ROWS:,} rows.")
+    if n_rows * n_columns > MAX_UPLOAD_CELLS:
         raise DataRejectedError(f"The table has more than {MAX_UPLOAD_CELLS:,} cells.")
     if n_bytes > MAX_UNPACKED_BYTES:
         raise DataRejectedError(f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB.")
+
+
+def most_features(n_rows: int) -> int:
+    """Return how many encoded features a table of so many rows may have; the constant takes one more number a row.
+
+    >>> most_features(5_000_000), most_features(100_000)
+    (7, 399)
+    """
+    return MAX_RECORD_CELLS // max(1, n_rows) - 1
+
+
+def check_records(n_rows: int, n_features: int) -> None:
+    """Raise DataRejectedError if the records of a table with so many encoded features would take too much memory."""
+    most = most_features(n_rows)
+    if n_features > most:
+        raise DataRejectedError(
+            f"Expected at most {most:,} features with {n_rows:,} rows, got {n_features:,}. Choose fewer features, or a "
+            "file with fewer rows."
+        )
 
 
 def _is_visible(character: str) -> bool:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from dpci_core.ledger.problems import LedgerDamagedError
@@ -67,7 +67,7 @@ def sealed_bytes(entry: Entry, previous: str) -> bytes:
 
     JSON tells text from numbers and quotes what would end a text, so no two lines give the same bytes.
     """
-    content = {name: value for name, value in asdict(entry).items() if value is not None and name != "mac"}
+    content = {name: value for name in COLUMNS if name != "mac" and (value := getattr(entry, name)) is not None}
     message = {"format": FORMAT, "previous": previous, "entry": content}
     return json.dumps(message, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode("ascii")
 

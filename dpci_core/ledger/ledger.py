@@ -28,7 +28,8 @@ from dpci_core.ledger.verify import (
     broken_seal,
     check_entries,
     clock_remarks,
-    missing_heads,
+    missing_head,
+    unknown_result,
 )
 
 PATH_VARIABLE = "DPCI_LEDGER"
@@ -214,10 +215,10 @@ class Ledger:
         return entries[-1].head if entries else NO_HEAD
 
     def verify(self, against: Sequence[RecordedHead] = ()) -> Verification:
-        """Return whether every entry is as it was written, in its place, and every record's entry is still there.
+        """Return whether every entry is as it was written and in its place, and every record as it was released.
 
-        Finds edits, deletions, insertions and changes of order by anyone without the key, and a cut end as far as
-        records reach. `docs/ledger.md` says what it cannot find.
+        Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end as far as records
+        reach, and records that were edited. `docs/ledger.md` says what it cannot find.
         """
         problems: list[str] = []
         entries: tuple[Entry, ...] = ()
@@ -228,7 +229,9 @@ class Ledger:
                     entries = read_entries(connection)
         except LedgerDamagedError as error:
             problems.append(str(error))
-        problems += missing_heads(entries, against)
+        lost = [missing_head(entries, record) for record in against]
+        problems += filter(None, lost)
+        strange = [unknown_result(entries, record) for record, gone in zip(against, lost, strict=True) if not gone]
         if entries:
             try:
                 key = read_key(self.key_path)
@@ -238,10 +241,10 @@ class Ledger:
             except LedgerDamagedError as error:
                 problems.append(str(error))
         return Verification(
-            is_good=not problems,
             problems=tuple(problems),
             n_entries=len(entries),
             n_records=len(against),
+            record_problems=tuple(filter(None, strange)),
             remarks=(*clock_remarks(entries), *self._orphaned_key(entries)),
         )
 

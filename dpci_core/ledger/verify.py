@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -20,23 +21,36 @@ _MOST_BYTES = 100_000_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verification:
-    """What was found: sentences about what is wrong, remarks on what is only unusual, and the number of entries."""
+    """What was found: sentences about what is wrong, remarks on what is only unusual, and the number of entries.
 
-    is_good: bool
+    problems: of the ledger.  record_problems: of the given records, where the ledger itself is whole.
+    """
+
     problems: tuple[str, ...]
     n_entries: int
     n_records: int = 0
+    record_problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing is wrong, neither with the ledger nor with a record."""
+        return not self.problems and not self.record_problems
 
     @property
     def sentence(self) -> str:
         """The outcome in words."""
-        if not self.is_good:
+        if self.problems:
             return "The ledger is NOT as it was written. Put the newest backup back and verify that one."
+        if self.record_problems:
+            return (
+                f"All {self.n_entries} entries are as they were written, in order, but {len(self.record_problems)} of "
+                f"{self.n_records} given record(s) are NOT what was released."
+            )
         if not self.n_entries:
             return "The ledger has no entries."
         reach = (
-            f"It contains what {self.n_records} given record(s) were written after."
+            f"It contains what {self.n_records} given record(s) were written after, and they are as released."
             if self.n_records
             else "Entries cut off its end would not show: give the release.json files of its releases."
         )
@@ -48,10 +62,13 @@ class RecordedHead:
     """The end of the ledger as a record saw it: whatever is there now must still contain this entry.
 
     Args:    head: as `Ledger.head` and `Charge.head` give it.  source: names the record in sentences.
+             result_hash: SHA-256 of the record's file, which a charge of the ledger must have as its result; None where
+             only the head is at hand.
     """
 
     head: str
     source: str = "a record"
+    result_hash: str | None = None
 
     def __post_init__(self) -> None:
         if self.head != NO_HEAD and not (isinstance(self.head, str) and _HEAD.fullmatch(self.head)):
@@ -64,7 +81,7 @@ class RecordedHead:
 
     @classmethod
     def from_record(cls, path: Path) -> RecordedHead:
-        """Read `ledger.head` of a release.json."""
+        """Read a release.json."""
         try:
             with path.open("rb") as file:
                 content = file.read(_MOST_BYTES)
@@ -74,12 +91,12 @@ class RecordedHead:
 
     @classmethod
     def from_content(cls, content: bytes, *, source: str) -> RecordedHead:
-        """Read `ledger.head` of the bytes of a release.json."""
+        """Read `ledger.head` of the bytes of a release.json, and take their SHA-256."""
         try:
             head = json.loads(content)["ledger"]["head"]
         except (ValueError, LookupError, TypeError, RecursionError):
             head = ""
-        return cls(head if isinstance(head, str) else "", source)
+        return cls(head if isinstance(head, str) else "", source, hashlib.sha256(content).hexdigest())
 
 
 def broken_seal(entries: Sequence[Entry], key: Key) -> str | None:
@@ -110,23 +127,37 @@ def check_entries(entries: Sequence[Entry], key: Key) -> Books:
     return Books.of(entries)
 
 
-def missing_heads(entries: Sequence[Entry], against: Sequence[RecordedHead]) -> list[str]:
-    """A sentence for each record whose entry is no longer in the ledger."""
-    problems = []
-    for record in against:
-        if record.head == NO_HEAD:
-            continue
-        if record.sequence > len(entries):
-            problems.append(
-                f"{record.source} was written when the ledger had {record.sequence} entries, and it has "
-                f"{len(entries)}: entries were removed from its end, or this is an older copy or another ledger."
-            )
-        elif entries[record.sequence - 1].head != record.head:
-            problems.append(
-                f"Entry {record.sequence} is not the one that {record.source} was written after: entries were "
-                f"replaced, or this is another ledger."
-            )
-    return problems
+def missing_head(entries: Sequence[Entry], record: RecordedHead) -> str | None:
+    """A sentence if the entry that a record was written after is no longer in the ledger."""
+    if record.head == NO_HEAD:
+        return None
+    if record.sequence > len(entries):
+        return (
+            f"{record.source} was written when the ledger had {record.sequence} entries, and it has "
+            f"{len(entries)}: entries were removed from its end, or this is an older copy or another ledger."
+        )
+    if entries[record.sequence - 1].head != record.head:
+        return (
+            f"Entry {record.sequence} is not the one that {record.source} was written after: entries were "
+            f"replaced, or this is another ledger."
+        )
+    return None
+
+
+def unknown_result(entries: Sequence[Entry], record: RecordedHead) -> str | None:
+    """A sentence if no charge has the file of a record as its result.
+
+    Only the hash decides: what an edited file says of its own charge counts for nothing.
+    """
+    results = {entry.result_hash for entry in entries if entry.kind == "done"}
+    if record.result_hash is None or record.result_hash in results:
+        return None
+    return (
+        f"{record.source} is not what was released: no charge has its SHA-256 ({record.result_hash[:12]}…) as result. "
+        f"It was edited or saved anew, or never booked here, or its entry was cut off the ledger's end. If its charge "
+        f"is still booked, the release stopped before it noted its result: make the same request again, which draws "
+        f"nothing, and verify once more."
+    )
 
 
 def clock_remarks(entries: Sequence[Entry]) -> list[str]:

@@ -2,13 +2,17 @@
 
 from dpci_core.release.content import Price, assumptions_of, schema_hash
 from dpci_core.release.draw import GRID, Drawn, check_feasible, draw_release
-from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release, load_release
+from dpci_core.release.effects import effect_sentences, reading_sentence
+from dpci_core.release.reading import load_release
+from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.release.run import (
     ReleaseFailedError,
     ReleaseLostError,
     ReleaseRefusedError,
     ReleaseUnfinishedError,
+    check_account,
+    check_table,
     price_of,
     release,
 )
@@ -36,8 +40,11 @@ __all__ = [
     "TableFile",
     "TextEncoding",
     "assumptions_of",
+    "check_account",
     "check_feasible",
+    "check_table",
     "draw_release",
+    "effect_sentences",
     "intervals_csv",
     "load_release",
     "model_card",
@@ -45,6 +52,7 @@ __all__ = [
     "read_cells",
     "read_header",
     "read_records",
+    "reading_sentence",
     "release",
     "report_html",
     "schema_hash",

@@ -6,6 +6,7 @@ import hashlib
 import platform
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 
 from dpci_core.design import guarantee_at
@@ -64,8 +65,14 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         covariance=tuple(map(tuple, drawn.covariance.tolist())),
         verdict=drawn.usefulness.sentence,
         assumptions=assumptions_of(plan),
-        software={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        software=dict(_software()),
     )
+
+
+@cache
+def _software() -> tuple[tuple[str, str], ...]:
+    """Name and version of what computes a release; looking them up takes as long as drawing the noise."""
+    return ("python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)
 
 
 def _guarantee(plan: Plan, shares: Shares) -> Guarantee:

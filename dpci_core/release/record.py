@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,20 +15,8 @@ import pandas as pd
 from scipy.special import expit
 
 from dpci_core.design import Design
-from dpci_core.plan.content import coefficient_names, design_from, plain_design, plain_schema, schema_from
-from dpci_core.plan.fields import (
-    Fields,
-    PlanFieldError,
-    a_count,
-    a_list,
-    a_number,
-    a_switch,
-    a_text,
-    at,
-    mapping,
-    texts,
-)
-from dpci_core.plan.link import load_json
+from dpci_core.plan.content import coefficient_names, plain_design, plain_schema
+from dpci_core.plan.fields import PlanFieldError
 from dpci_core.release.draw import GRID
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 from dpci_core.schema.records import Array
@@ -40,7 +26,6 @@ VERSION = 1
 """Of the content of release.json; a file of another version is refused."""
 RECORD_NAME = "release.json"
 NEIGHBOURS = "Neighbouring tables differ in the value of one record; the number of records is public."
-_MOST_BYTES = 64 * 1024**2
 
 
 class RecordError(PlanFieldError):
@@ -198,7 +183,7 @@ class Release:
                 "neighbours": guarantee.neighbours,
             },
             "design": plain_design(self.design),
-            "switches": _plain(self.design.switches),
+            "switches": plain_fields(self.design.switches),
             "status": self.design.status,
             "n_records": {"planned": self.n_planned, "actual": self.n_records},
             "schema": plain_schema(self.schema),
@@ -216,146 +201,10 @@ class Release:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _plain(fields: Any) -> dict[str, Any]:
+def plain_fields(fields: Any) -> dict[str, Any]:
+    """The fields of a dataclass with slots, by name."""
     return {name: getattr(fields, name) for name in fields.__slots__}
 
 
 def _plain_coefficient(c: Coefficient) -> dict[str, Any]:
-    return _plain(c) | {"scaled": _plain(c.scaled), "original": _plain(c.original)}
-
-
-def load_release(path: str | Path) -> Release:
-    """Return the release of a release.json, or of the folder that holds one.
-
-    Raises:  RecordError (a ValueError) that begins with the path of the field; OSError where nothing can be opened.
-    """
-    file = Path(path)
-    if file.is_dir():
-        file = file / RECORD_NAME
-    with file.open("rb") as raw:
-        content = raw.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise RecordError("", f"Expected a release.json of at most {_MOST_BYTES // 1024**2} MB.")
-    return release_from(content)
-
-
-def release_from(content: bytes) -> Release:
-    """Return the release of the bytes of a release.json."""
-    try:
-        plain = load_json(content.decode("utf-8"))
-        return _release_from(plain)
-    except RecordError:
-        raise
-    except PlanFieldError as error:
-        raise RecordError(error.field, str(error).removeprefix(f"{error.field}: ")) from None
-    except (ValueError, RecursionError):
-        raise RecordError("", "Expected the JSON of a release.json.") from None
-
-
-def _release_from(content: object) -> Release:
-    given = Fields(content, "")
-    if given.get("format", a_text) != FORMAT:
-        raise RecordError("format", f"Expected {FORMAT!r}.")
-    version = given.get("version", a_count)
-    if version != VERSION:
-        raise RecordError("version", f"Expected {VERSION}, the only version that can be read here, got {version}.")
-    found = {
-        name: given.get(name, a_text)
-        for name in ("title", "dataset", "person", "unit", "released_at", "request_id", "plan_hash", "schema_hash")
-    }
-    ledger = Fields(given.get("ledger", _as_is), "ledger")
-    head, charge_id = ledger.get("head", a_text), ledger.get("charge", a_count)
-    ledger.done()
-    design = given.get("design", design_from)
-    if given.get("status", a_text) != design.status:
-        raise RecordError("status", "Expected the status of this design.")
-    if given.get("switches", _as_is) != _plain(design.switches):
-        raise RecordError("switches", "Expected the switches of design.calibration.")
-    if given.get("grid", a_number) != GRID:
-        raise RecordError("grid", f"Expected {GRID!r}.")
-    records = Fields(given.get("n_records", _as_is), "n_records")
-    n_planned, n_records = records.get("planned", a_count), records.get("actual", a_count)
-    records.done()
-    matrices = Fields(given.get("matrices", _as_is), "matrices")
-    hessian, covariance = matrices.get("hessian", _a_matrix), matrices.get("covariance", _a_matrix)
-    matrices.done()
-    items = given.get("coefficients", a_list)
-    schema = given.get("schema", schema_from)
-    features = given.get("features", texts)
-    with at("features"):
-        schema.select(features)
-    rest = {
-        "guarantee": given.get("guarantee", _guarantee_from),
-        "verdict": given.get("verdict", a_text),
-        "assumptions": given.get("assumptions", texts),
-        "software": given.get("software", mapping(a_text)),
-    }
-    given.done()
-    return Release(
-        **found,
-        **rest,
-        ledger_head=head,
-        charge_id=charge_id,
-        design=design,
-        schema=schema,
-        features=features,
-        n_planned=n_planned,
-        n_records=n_records,
-        coefficients=tuple(_coefficient_from(item, f"coefficients[{i}]") for i, item in enumerate(items)),
-        hessian=hessian,
-        covariance=covariance,
-    )
-
-
-def _as_is(value: Any, _: str) -> Any:
-    return value
-
-
-def _a_matrix(value: object, path: str) -> tuple[tuple[float, ...], ...]:
-    rows = a_list(value, path)
-    return tuple(
-        tuple(a_number(cell, f"{path}[{i}][{j}]") for j, cell in enumerate(a_list(row, f"{path}[{i}]")))
-        for i, row in enumerate(rows)
-    )
-
-
-def _guarantee_from(record: object, path: str) -> Guarantee:
-    given = Fields(record, path)
-    kinds: dict[str, Callable[[Any, str], Any]] = {
-        "definition": a_text,
-        "amount": a_text,
-        "lines": mapping(a_text),
-        "epsilon": a_number,
-        "delta": a_number,
-        "rho": a_text,
-        "neighbours": a_text,
-    }
-    found = {name: given.get(name, read) for name, read in kinds.items()}
-    given.done()
-    if found["definition"] not in ("pure", "zcdp"):
-        raise RecordError(f"{path}.definition", "Expected 'pure' or 'zcdp'.")
-    return Guarantee(**found)
-
-
-def _interval_from(record: object, path: str) -> Interval:
-    given = Fields(record, path)
-    found = {name: given.get(name, a_number) for name in ("estimate", "low", "high")}
-    given.done()
-    with at(path):
-        return Interval(**found)
-
-
-def _coefficient_from(record: object, path: str) -> Coefficient:
-    given = Fields(record, path)
-    kinds: dict[str, Callable[[Any, str], Any]] = {
-        "name": a_text,
-        "scaled": _interval_from,
-        "original": _interval_from,
-        "is_noise_aware": a_switch,
-        "is_flat": a_switch,
-    }
-    found = {name: given.get(name, kinds.get(name, a_number)) for name in Coefficient.__slots__}
-    given.done()
-    if not math.isfinite(found["released"]):
-        raise RecordError(f"{path}.released", "Expected a finite number.")
-    return Coefficient(**found)
+    return plain_fields(c) | {"scaled": plain_fields(c.scaled), "original": plain_fields(c.original)}

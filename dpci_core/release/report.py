@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Context
 from dpci_core.html import IntervalRow, interval_chart, render, table
 from dpci_core.ledger import safe_cell
 from dpci_core.privacy import approx_risk, pure_risk
+from dpci_core.release.effects import effect_sentences, reading_sentence
 from dpci_core.release.record import Coefficient, Release
 
 _HEADS = (
@@ -52,6 +53,8 @@ def report_html(release: Release) -> str:
         target=target_sentence(release),
         chart=_chart(release),
         rows=_table(release),
+        effects=effect_sentences(release),
+        reading=reading_sentence(release),
         positive=release.schema.positive,
         column=release.schema.target,
         level=f"{release.design.confidence_level:.10g}",

@@ -10,13 +10,14 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from dpci_core.errors import InfeasibleDesignError
+from dpci_core.errors import DataRejectedError, InfeasibleDesignError
 from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
 from dpci_core.plan import Plan
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
 from dpci_core.release.draw import Drawn, check_feasible, draw_release
 from dpci_core.release.folder import try_place, write_folder
-from dpci_core.release.record import RECORD_NAME, Release, load_release
+from dpci_core.release.reading import load_release
+from dpci_core.release.record import RECORD_NAME, Release
 from dpci_core.release.shares import Shares, share_out
 from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header, read_records
 from dpci_core.schema import CategoricalColumn, MappingNote, RecordMapper, Schema
@@ -96,10 +97,8 @@ def release(
     if ledger.find(request_id) is not None:
         raise _lost(request_id)
     price = price_of(plan, allow_unreviewed=allow_unreviewed)
-    _check_account(ledger, dataset, plan)
-    _check_file(file)
-    header = read_header(file, encoding=encoding)
-    header.check_has(RecordMapper(plan.schema, plan.features).needed)
+    check_account(ledger, dataset, plan)
+    header = check_table(plan, file, encoding=encoding)
     _check_place(place)
     _reached("before booking")
     charge = ledger.book(
@@ -125,8 +124,8 @@ def release(
     return outcome
 
 
-def _check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
-    """The record states the plan's unit as whom the budget protects, so it has to be the one the budget was given for.
+def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
+    """Raise ReleaseRefusedError unless the budget was given for the plan's unit, which the record states.
 
     An account never changes, so what is read here still holds when the charge is booked.
     """
@@ -138,11 +137,22 @@ def _check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
         )
 
 
-def _check_file(file: TableFile | str) -> None:
-    """A pipe gives its bytes once: a release that had read its header would find it changed, and be spent."""
+def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
+    """Return the header of a private table that a plan can be released from, as far as public facts tell.
+
+    The header and the number of rows that a Parquet file states beside it; nothing below a header is opened.
+    Raises:  ReleaseRefusedError for what is no file, DataRejectedError, InfeasibleDesignError for too few rows.
+    """
     path = Path(file) if isinstance(file, str) else file
-    if isinstance(path, Path) and path.exists() and not path.is_file():
+    if isinstance(path, Path) and path.exists() and not path.is_file():  # a pipe gives its bytes once
         raise ReleaseRefusedError("The private table has to be a file: it is read twice, first its header alone.")
+    header = read_header(file, encoding=encoding)
+    header.check_has(RecordMapper(plan.schema, plan.features).needed)
+    if header.n_records == 0:
+        raise DataRejectedError("The table has column names but no rows. Nothing was booked.")
+    if header.n_records is not None:
+        check_feasible(plan.design, n_records=header.n_records, dim=len(plan.names))
+    return header
 
 
 def _check_place(place: Path) -> None:

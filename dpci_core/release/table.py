@@ -57,6 +57,7 @@ class Header:
     """What is known of a file before its rows are read: the column names, stripped, and how the rows will be read.
 
     first_line: of a CSV file, with its end; the rows follow.
+    n_records: what a Parquet file states, 0 for a CSV file that ends with its header, else None.
     encoding: of a CSV file; bytes that do not fit are replaced.
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
@@ -68,6 +69,7 @@ class Header:
     delimiter: str = ","
     first_line: bytes = b""
     unusable: frozenset[str] = frozenset()
+    n_records: int | None = None
 
     def check_has(self, needed: tuple[str, ...]) -> None:
         """Raise DataRejectedError unless every needed column is there once."""
@@ -84,7 +86,7 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
     """Return the column names of a CSV or Parquet file.
 
     Of a CSV file, bytes are read one by one up to the end of the first line. Of a Parquet file, the piece at its end
-    that holds the names is read, and nothing but names and types is kept.
+    that holds the names is read, and nothing but names, types and the number of rows is kept.
     Raises:  DataRejectedError in a sentence about the file or its header.
     """
     source = Path(file) if isinstance(file, str) else file
@@ -98,9 +100,9 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
             if first:
                 raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
             line = _first_line(raw)
+        return _csv_header(source, line, encoding)
     except (OSError, pyarrow.ArrowException):
         raise DataRejectedError("The file cannot be opened, or its header cannot be read.") from None
-    return _csv_header(source, line, encoding)
 
 
 def _opened(file: TableFile, *, buffering: int = -1) -> IO[bytes]:
@@ -113,10 +115,12 @@ def _for_arrow(file: TableFile) -> Any:
 
 
 def _parquet_header(file: TableFile) -> Header:
-    schema = pyarrow.parquet.read_schema(_for_arrow(file))
+    metadata = pyarrow.parquet.read_metadata(_for_arrow(file))
+    schema = metadata.schema.to_arrow_schema()
     names = tuple(str(name).strip() for name in schema.names)
     unusable = (name for name, kind in zip(names, schema.types, strict=True) if not _is_usable(kind))
-    return Header(file=file, kind="parquet", columns=names, unusable=frozenset(unusable))
+    n_records = max(0, metadata.num_rows)
+    return Header(file=file, kind="parquet", columns=names, unusable=frozenset(unusable), n_records=n_records)
 
 
 def _is_usable(kind: Any) -> bool:
@@ -167,7 +171,20 @@ def _csv_header(file: TableFile, line: bytes, encoding: TextEncoding) -> Header:
         raise DataRejectedError("The first line holds no column names, or its quotation marks do not match.")
     if any(delimiter in name and ("\n" in name or "\r" in name) for name in names):  # most likely cells of a row
         raise DataRejectedError("A quotation mark in the header is not closed on its line.")
-    return Header(file=file, kind="csv", columns=names, encoding=encoding, delimiter=delimiter, first_line=line)
+    return Header(
+        file=file,
+        kind="csv",
+        columns=names,
+        encoding=encoding,
+        delimiter=delimiter,
+        first_line=line,
+        n_records=0 if _size(file) == len(line) else None,
+    )
+
+
+def _size(file: TableFile) -> int:
+    """Bytes; that there are none below the header says that n is 0, and nothing else."""
+    return len(file.content) if isinstance(file, MemoryFile) else file.stat().st_size
 
 
 def _fields(line: str, delimiter: str) -> list[str]:

@@ -66,6 +66,11 @@ class CategoricalColumn:
             raise ValueError(f"Expected other={self.other!r} to be one of the levels of column {self.name!r}.")
 
     @property
+    def stand_in(self) -> str:
+        """What an unknown or missing level counts as."""
+        return self.levels[0] if self.other is None else self.other
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the encoded features: "column=level"."""
         return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])

@@ -7,6 +7,7 @@ B = sqrt(number of source columns used) is at least |x|: a number and a one-hot 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,8 +21,11 @@ from dpci_core.schema.records import NORM_MARGIN, Array, Records, Source, make_r
 
 Codes = npt.NDArray[np.int64]
 
-_BLOCK_ROWS = 8192
-"""Rows filled at a time: a block of the matrix stays in the processor's cache."""
+_MISSING, _OUTSIDE = "missing", "outside"
+"""Why a value was mapped."""
+
+_BLOCK_ROWS = 32_768
+"""Rows encoded at a time, so that memory holds the table, the matrix and little else."""
 
 
 def encode(
@@ -105,22 +109,23 @@ def design_matrix(
         raise DataRejectedError("Expected at least one row of data.")
     X = np.zeros((len(frame), len(names) + 1))
     position = {name: j for j, name in enumerate(names)}
-    notes: list[str] = []
+    mapped: Counter[tuple[str, str]] = Counter()
     for column in columns:
         series = _series(frame, column.name)
         if isinstance(column, NumericColumn):
-            values = _numbers(series, column, notes, is_scaled=is_scaled)
             for rows in _blocks(len(frame)):
-                X[rows, position[column.name]] = values[rows]
+                values = _numbers(series.iloc[rows], column, mapped, is_scaled=is_scaled, start=rows.start)
+                X[rows, position[column.name]] = values
             continue
         offset = int(column.has_reference)
         to_feature = np.full(len(column.levels), -1)
         for k, name in enumerate(column.feature_names, start=offset):
             to_feature[k] = position.get(name, -1)
-        target = to_feature[_levels(series, column, notes)]
-        rows_used = np.flatnonzero(target >= 0)
-        X[rows_used, target[rows_used]] = 1.0
-    return X, tuple(notes)
+        for rows in _blocks(len(frame)):
+            target = to_feature[_levels(series.iloc[rows], column, mapped)]
+            rows_used = np.flatnonzero(target >= 0)
+            X[rows.start + rows_used, target[rows_used]] = 1.0
+    return X, tuple(_notes(columns, mapped))
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -131,15 +136,19 @@ def _blocks(n: int) -> Iterator[slice]:
 def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
     """Return y (n,): +1 where the target equals the positive level, -1 elsewhere; a missing target is refused."""
     series = _series(frame, schema.target)
-    missing = series.isna().to_numpy()
-    if missing.any():
-        row = int(missing.argmax())
-        raise DataRejectedError(
-            f"Expected a value of the target {schema.target!r} in every row; row {row} (counting from 0) has none.",
-            row=row,
-            column=schema.target,
-        )
-    return np.where(_codes(series, (schema.positive,)) == 0, 1.0, -1.0)
+    y = np.empty(len(series))
+    for rows in _blocks(len(series)):
+        part = series.iloc[rows]
+        missing = part.isna().to_numpy()
+        if missing.any():
+            row = rows.start + int(missing.argmax())
+            raise DataRejectedError(
+                f"Expected a value of the target {schema.target!r} in every row; row {row} (counting from 0) has none.",
+                row=row,
+                column=schema.target,
+            )
+        y[rows] = np.where(_codes(part, (schema.positive,)) == 0, 1.0, -1.0)
+    return y
 
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
@@ -148,13 +157,15 @@ def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return frame[name]
 
 
-def _numbers(series: pd.Series[Any], column: NumericColumn, notes: list[str], *, is_scaled: bool) -> Array:
-    """Values of a numeric column; clipped to the bounds, missing ones as declared, both counted in notes."""
+def _numbers(
+    series: pd.Series[Any], column: NumericColumn, mapped: Counter[tuple[str, str]], *, is_scaled: bool, start: int
+) -> Array:
+    """Values of some rows of a numeric column; clipped to the bounds, missing ones as declared, both counted."""
     values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
     missing = np.isnan(values)
     is_text = missing & ~series.isna().to_numpy()
     if is_text.any():
-        row = int(is_text.argmax())
+        row = start + int(is_text.argmax())
         raise DataRejectedError(
             f"Expected numbers in column {column.name!r}; row {row} (counting from 0) holds something else.",
             row=row,
@@ -163,27 +174,33 @@ def _numbers(series: pd.Series[Any], column: NumericColumn, notes: list[str], *,
     middle, half = (column.low + column.high) / 2.0, (column.high - column.low) / 2.0
     if n_missing := int(missing.sum()):
         values = np.where(missing, column.stand_in, values)
-        as_what = "the middle of its bounds" if column.missing is None else "declared for that"
-        notes.append(f"{n_missing} missing values of {column.name} count as {as_what}.")
+        mapped[column.name, _MISSING] += n_missing
     if not is_scaled:
         return values
-    if n_outside := int(((values < column.low) | (values > column.high)).sum()):
-        notes.append(f"{n_outside} values of {column.name} outside its bounds were clipped.")
+    mapped[column.name, _OUTSIDE] += int(((values < column.low) | (values > column.high)).sum())
     return np.clip((values - middle) / half, -1.0, 1.0)
 
 
-def _levels(series: pd.Series[Any], column: CategoricalColumn, notes: list[str]) -> Codes:
-    """Index of every row's level; unknown and missing ones as `other` or the first level, counted in notes."""
+def _levels(series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]) -> Codes:
+    """Index of every row's level; unknown and missing ones as `other` or the first level, counted."""
     codes = _codes(series, column.levels)
     unknown = codes < 0
-    if n_unknown := int(unknown.sum()):
-        fallback = 0 if column.other is None else column.levels.index(column.other)
-        codes = np.where(unknown, fallback, codes)
-        notes.append(
-            f"{n_unknown} values of {column.name} that are missing or not declared count as "
-            f"{column.levels[fallback]!r}."
-        )
-    return codes
+    mapped[column.name, _MISSING] += int(unknown.sum())
+    return np.where(unknown, column.levels.index(column.stand_in), codes)
+
+
+def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Iterator[str]:
+    """A sentence for every kind of mapped value that occurred."""
+    for column in columns:
+        n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
+        if n_missing and isinstance(column, NumericColumn):
+            as_what = "the middle of its bounds" if column.missing is None else "declared for that"
+            yield f"{n_missing} missing values of {column.name} count as {as_what}."
+        elif n_missing:
+            what = f"{n_missing} values of {column.name} that are missing or not declared"
+            yield f"{what} count as {column.stand_in!r}."
+        if n_outside:
+            yield f"{n_outside} values of {column.name} outside its bounds were clipped."
 
 
 def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Codes:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.declare import Column, NumericColumn, Schema
 from dpci_core.schema.encode import scaled_matrix, target_signs, to_original
 from dpci_core.schema.records import Array
 
@@ -152,12 +152,8 @@ class RecordMapper:
         index = {level: k for k, level in enumerate(column.levels)}
         codes = _by_distinct(cells, lambda cell: level_of(cell, index)).astype(np.int64)
         counts[column.name, UNKNOWN_LEVEL] += int((codes < 0).sum())
-        codes = np.where(codes < 0, _fallback(column), codes).astype(np.int64)
+        codes = np.where(codes < 0, column.levels.index(column.stand_in), codes).astype(np.int64)
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
-
-
-def _fallback(column: CategoricalColumn) -> int:
-    return 0 if column.other is None else column.levels.index(column.other)
 
 
 def _is_missing(cell: object) -> float:
