@@ -65,7 +65,7 @@ def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
 def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
     """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
     badge, colour = SOURCE_MARKS[source]
-    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
+    lines = [letters(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]
     bottom, top = 84 + 15 * len(lines), 24 + 20 * legend_rows
     fig.update_layout(
         meta=meta,
@@ -190,7 +190,7 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
     hover = [
-        f"<b>{n}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
+        f"<b>{letters(n)}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
         f"<br>non-private length {p:.3g}<br>ratio {r:.2f}×"
         for n, c, v, p, r in zip(item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True)
     ]
@@ -225,8 +225,14 @@ def _outline(marker: str) -> dict[str, object]:
     return {"width": 2} if "-open" in marker else {"color": "white", "width": 1}
 
 
+def letters(text: str) -> str:
+    """A text somebody typed, so that a figure shows it letter by letter: Plotly reads tags and entities in any text."""
+    return html.escape(text, quote=False)  # of the entities for quotes it knows none, and would show them
+
+
 def short_name(name: str, width: int = 22) -> str:
-    return name if len(name) <= width else name[: width - 1] + "…"
+    """A name beside an axis: cut to what fits, letter by letter."""
+    return letters(name if len(name) <= width else name[: width - 1] + "…")
 
 
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
@@ -420,7 +426,8 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
             marker={"color": style.colour, "symbol": style.marker, "size": 9},
             name=combination.short,
             hovertext=[
-                f"<b>{n}</b><br>{combination.label}<br>{100 * v:.1f} %" for n, v in zip(names, coverage, strict=True)
+                f"<b>{letters(n)}</b><br>{combination.label}<br>{100 * v:.1f} %"
+                for n, v in zip(names, coverage, strict=True)
             ],
             hoverinfo="text",
         )

@@ -379,7 +379,7 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
         return
     level = view.settings.level
     figure = charts.coverage_chart(rows, level=level, caption=caption, meta=meta, source=view.records.source)
-    show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
+    show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows), is_plain=True)
 
 
 def show(

@@ -13,7 +13,7 @@ import streamlit as st
 from dpci_core.release import Release
 from dpci_core.schema import MappingNote
 from ui import explore
-from ui.charts import GRID, QUIET, short_name
+from ui.charts import GRID, QUIET, letters, short_name
 from ui.ledger_text import moment, plain
 from ui.text import number
 
@@ -76,7 +76,8 @@ def release_chart(made: Release) -> go.Figure:
         marker={"symbol": "circle", "size": 9, "color": _COLOUR, "line": {"color": "white", "width": 1.5}},
         name="estimate",
         hovertext=[
-            f"{c.name}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})" for c in rows
+            f"{letters(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})"
+            for c in rows
         ],
         hoverinfo="text",
     )
