@@ -45,7 +45,6 @@ def page() -> None:
         ready = sidebar()
     if not ready:
         st.info("Bring your file in the panel at the left, or choose another data set there.")
-        state.mirror_to_link()
         return
     started = time.perf_counter()
     try:
@@ -60,7 +59,6 @@ def page() -> None:
     _charts(view, len(feature_names()))
     pins.panel(view)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
-    state.mirror_to_link()
 
 
 def sidebar(*, one_design: bool = False) -> bool:

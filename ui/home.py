@@ -47,7 +47,6 @@ def page() -> None:
             show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)
         else:
             st.info("At this budget the noise drowns the data: give more budget, or explore a larger table.")
-    state.mirror_to_link()
 
 
 def _demo_settings(now: Settings) -> Settings:

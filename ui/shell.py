@@ -16,7 +16,21 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
-from ui import access, explore, hints, home, learn, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401
+from ui import (  # noqa: E402
+    access,
+    address,
+    explore,  # noqa: F401
+    hints,
+    home,  # noqa: F401
+    learn,  # noqa: F401
+    ledger,  # noqa: F401
+    plan,  # noqa: F401
+    release,  # noqa: F401
+    reproduce,  # noqa: F401
+    sharp,  # noqa: F401
+    state,
+    validate,  # noqa: F401
+)
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
@@ -24,7 +38,7 @@ st.set_page_config(page_title="Private confidence intervals", page_icon="📏", 
 # Streamlit leaves six rem above the first line; the charts need the room.
 st.html("<style>.stMainBlockContainer {padding-top: 4rem; padding-bottom: 3rem}</style>")
 access.require_login()
-st.navigation(
+page = st.navigation(
     [
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
         st.Page(ROOT / "pages" / "learn.py", title="Learn", url_path="learn"),
@@ -37,5 +51,9 @@ st.navigation(
         st.Page(ROOT / "pages" / "reproduce.py", title="Reproduce", url_path="reproduce"),
     ],
     position="top",
-).run()
+)
+address.one_entry_per_page()
+if page.url_path != "learn":  # which has a place of its own in the address
+    state.mirror_to_link()
+page.run()
 hints.switch()

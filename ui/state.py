@@ -133,9 +133,10 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
     if now.dataset == "upload":
         now = replace(now, dataset="census", names=())
     query = now.to_query()
-    for name in _JOBS:  # a reload finds them again; cells are never of an uploaded file
-        if (job := st.session_state.get(name)) and (name == "cells_job" or settings().dataset != "upload"):
-            query[name] = job
+    for name in _JOBS:  # a reload finds them again
+        job = jobs.QUEUE.find(job_key(name) or "")
+        if job is not None and not (isinstance(job, jobs.Job) and job.is_private_to_session):
+            query[name] = job.key
     query |= {} if is_help_on() else {_HELP: _OFF}
     query |= extra or {}
     if dict(st.query_params) != query:
