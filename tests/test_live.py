@@ -20,10 +20,10 @@ BASE = Settings(d=3, mechanisms=("objective",))
 
 
 @pytest.fixture(autouse=True)
-def memo(monkeypatch):
-    """A session's memory, fresh for each test."""
+def curves(monkeypatch):
+    """Where curves are kept, empty for each test."""
     kept = LRU(64)
-    monkeypatch.setattr(state, "memo", lambda: kept)
+    monkeypatch.setattr(state, "curves", lambda: kept)
     return kept
 
 

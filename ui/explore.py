@@ -347,11 +347,11 @@ def sweep_control(options: list[str]) -> str:
 
 
 def sweep_curves(view: compute.View, name: str, max_features: int) -> list[charts.SweepCurve]:
-    """Forecast curves, remembered in the session."""
-    settings = view.settings
-    return state.memo().get(
-        ("sweep", view.records.digest, name, repr(settings.to_query())),
-        lambda: compute.sweep(settings, state.source(), name, max_features),
+    """Forecast curves, remembered."""
+    asked = compute.free_of(view.settings, name)
+    return state.curves().get(
+        ("sweep", view.records.digest, name, repr(asked), max_features),
+        lambda: compute.sweep(asked, state.source(), name, max_features),
     )
 
 

@@ -6,8 +6,7 @@ Lengths are forecast at about a dozen totals and interpolated between them; lett
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ import numpy.typing as npt
 from dpci_core import forecast
 from dpci_core.errors import ConvergenceError
 from ui import compute, controls, live, state
-from ui.budget import from_shares
 from ui.charts import QUIET, IntervalRows
 from ui.settings import Settings
 from ui.text import number
@@ -51,18 +49,14 @@ def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> 
     value, options = controls.positions(controls.total_value(settings), grid)
     asked = free_of_total(settings)
     key = ("reel", view.records.digest, repr(asked), units, tuple(item.combination.key for item in rows))
-    found = state.memo().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
+    found = state.curves().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
     film = total_film(rows, found, knots, np.array(options), settings=settings, is_odds=units == "odds")
     return live.Reel(film, "total_slider", options.index(value))
 
 
 def free_of_total(settings: Settings) -> Settings:
-    """What the lengths over all totals depend on: without locks, the shares to a thousandth and not the total."""
-    if any(settings.split.locked):
-        return settings
-    hessian, covariance = (Decimal(round(10 * settings.split.share(i))) / 1000 for i in (1, 2))
-    shares = (str(1 - hessian - covariance), str(hessian), str(covariance))
-    return replace(settings, split=from_shares(Decimal(1), shares), sweep="total")
+    """What the lengths over all totals depend on: without locks not the total."""
+    return settings if any(settings.split.locked) else compute.free_of(settings, "total")
 
 
 def lengths_at(view: compute.View, item: IntervalRows, asked: Settings, knots: Array, units: str) -> Lengths:

@@ -14,7 +14,7 @@ from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui import jobs
 from ui.budget import from_shares
-from ui.compute import DECLARED, LRU, PUBLIC, Source, Store, Upload, declared_table
+from ui.compute import CURVES, DECLARED, LRU, PUBLIC, Source, Store, Upload, declared_table
 from ui.plan_object import settings_of
 from ui.settings import Settings, from_query
 
@@ -202,6 +202,11 @@ def set_upload(new: Upload | None) -> None:
 def memo() -> LRU:
     """What this session computed lately: small results only, never records."""
     return st.session_state.setdefault(_MEMO, LRU(64))  # type: ignore[no-any-return]
+
+
+def curves() -> LRU:
+    """Where curves over the range of a control are kept: with the session if their table is, else for all sessions."""
+    return memo() if source().upload is not None else CURVES
 
 
 def is_public_demo() -> bool:
