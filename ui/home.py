@@ -78,7 +78,7 @@ def _doors() -> None:
     """The three questions, each one click away from its answer."""
     for door, column in zip(DOORS, st.columns(len(DOORS), gap="small"), strict=True):
         with column:
-            if st.button(f"**{door.question}**", key=f"door_{door.key}", type="primary", width="stretch"):
+            if st.button(f"**{door.question}**", key=f"door_{door.key}", width="stretch"):
                 if door.look:
                     state.update(look=door.look)
                 st.switch_page(_PAGES / f"{door.page}.py")

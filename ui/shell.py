@@ -31,9 +31,10 @@ from ui import (  # noqa: E402
     state,
     validate,  # noqa: F401
 )
-from ui.warm import freeze_gc  # noqa: E402
+from ui.warm import freeze_gc, one_thread  # noqa: E402
 
 freeze_gc()
+one_thread()
 st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide", initial_sidebar_state=380)
 # Streamlit leaves six rem above the first line; the charts need the room.
 st.html("<style>.stMainBlockContainer {padding-top: 4rem; padding-bottom: 3rem}</style>")
