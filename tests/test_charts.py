@@ -6,13 +6,14 @@ import ast
 import itertools
 import re
 import tomllib
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ui import charts, palette, style
+from ui import charts, palette, simulation_charts, style
 from ui.exports import csv_bytes
 from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS
 
@@ -143,6 +144,33 @@ def rows(k: int = 3) -> list[charts.IntervalRows]:
         )
         for c in ALL_COMBINATIONS[:2]
     ]
+
+
+NAMES = ("<b>age</b>", "a & b", "5 > 3 &amp; 'so' \"on\"", "<a href='x'>a name longer than its place</a>")
+SHOWN = ("&lt;b&gt;age&lt;/b&gt;", "a &amp; b", "5 &gt; 3 &amp;amp; 'so' \"on\"", "&lt;a href='x'&gt;a name lo…")
+
+
+def test_names_that_look_like_tags_are_shown_letter_by_letter():
+    made = [replace(item, names=NAMES) for item in rows(4)]
+    coverage = [(ALL_COMBINATIONS[0], NAMES, np.full(4, 0.95))]
+    common = {**COMMON, "caption": "<i>d</i> = 4"}
+    for figure in (
+        charts.interval_chart(made, **common),
+        charts.coverage_chart(coverage, level=0.95, **common),
+        simulation_charts.coverage_comparison([comparison(NAMES)], level=0.95, **common),
+    ):
+        assert figure.layout.yaxis.ticktext == SHOWN
+        assert "&lt;i&gt;d&lt;/i&gt; = 4" in [a.text for a in figure.layout.annotations]
+        hovers = [h for trace in figure.data for h in trace.hovertext or ()]
+        assert all("<b>age" not in h and "<a " not in h for h in hovers)
+        assert not hovers or f"<b>{charts.literal(NAMES[3])}</b>" in hovers[3]
+
+
+def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
+    values = {f.name: np.full(len(names), 0.9) for f in fields(simulation_charts.Comparison)}
+    return simulation_charts.Comparison(
+        **{**values, "combination": ALL_COMBINATIONS[0], "names": names, "coverage_mean_se": 0.01, "n_failed": 0}
+    )
 
 
 @pytest.mark.parametrize("odds", [False, True])

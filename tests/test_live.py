@@ -10,20 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpci_core import forecast
+from dpci_core import datasets, forecast
 from ui import compute, controls, live, live_intervals, state
 from ui.budget import Split, from_shares
+from ui.charts import IntervalRows
 from ui.compute import LRU, PUBLIC, Source
+from ui.palette import ALL_COMBINATIONS
 from ui.settings import Settings
 
 BASE = Settings(d=3, mechanisms=("objective",))
 
 
 @pytest.fixture(autouse=True)
-def memo(monkeypatch):
-    """A session's memory, fresh for each test."""
+def curves(monkeypatch):
+    """Where curves are kept, empty for each test."""
     kept = LRU(64)
-    monkeypatch.setattr(state, "memo", lambda: kept)
+    monkeypatch.setattr(state, "curves", lambda: kept)
     return kept
 
 
@@ -106,13 +108,57 @@ def test_locks_hold_in_the_frames_and_what_they_forbid_is_left_out():
         controls.at_total(locked, 0.1)
 
 
-def test_large_designs_wait_until_the_slider_is_let_go():
-    assert reel_of(replace(BASE, d=30)) is None
-    assert (
-        reel_of(replace(BASE, d=10, losses=("logistic", "huber_svm"), calibrations=("sharp", "published"))) is not None
-    )
+@pytest.mark.parametrize("info", [i for i in datasets.list_datasets() if i.available and i.max_features <= 40])
+def test_every_feature_of_a_table_follows_the_slider(info):
+    encoding = info.encodings[0]
+    reel = reel_of(Settings(dataset=info.key, encoding=encoding, d=info.max_features, n=max(20_000, info.n_rows)))
+    data = reel.film.to_data(reel.slider, reel.here)
+    assert {len(f["ends"]) for f in data["frames"] if f} == {2 * 2 * 2 * (info.max_features + 1)}
+    assert live.numbers_in(data) <= live.NUMBERS_SENT
+
+
+def test_what_is_sent_for_the_largest_chart_is_bounded():
+    rng, k, m = np.random.default_rng(0), live_intervals.MOST_INTERVALS // 2, live_intervals.FEWEST_KNOTS
+    names = tuple(f"feature number {i}" for i in range(k))
+    rows = [IntervalRows(c, names, *rng.uniform(1, 2, (4, k))) for c in ALL_COMBINATIONS[:2]]
+    found = [live_intervals.Lengths(*rng.uniform(1, 2, (2, m, k))) for _ in rows]
+    knots, grid = np.geomspace(0.05, 10, m), np.array(controls.total_grid(BASE))
+    film = live_intervals.total_film(rows, found, knots, grid, settings=BASE, is_odds=False)
+    data = film.to_data("total_slider", 3)
+    assert 40_000 < live.numbers_in(data) <= live.NUMBERS_SENT
+    assert len(json.dumps(data)) < 500_000
+
+
+def test_more_intervals_than_a_screen_shows_wait_until_the_slider_is_let_go():
     both = {"definitions": ("pure", "zcdp"), "mechanisms": ("objective", "output"), "losses": ("logistic", "huber_svm")}
-    assert reel_of(replace(BASE, d=10, **both)) is None
+    assert reel_of(replace(BASE, d=10, **both)) is not None
+    assert reel_of(replace(BASE, d=36, **both)) is None
+    assert [live_intervals.knots_for(many) for many in (4, 46, 74, 240)] == [13, 13, 8, 4]
+
+
+def test_what_stands_still_is_sent_once_and_nothing_is_lost():
+    reel = reel_of(BASE)
+    data = reel.film.to_data(reel.slider, reel.here)
+    assert len(data["still"]) == 4  # the non-private intervals
+    assert len(data["stillDots"]) == 4
+    for frame, sent in zip(reel.film.frames, data["frames"], strict=True):
+        pairs = zip(data["places"], np.reshape(sent["ends"], (-1, 2)), strict=True)
+        bars = [(y, low, high, kind) for (y, kind), (low, high) in pairs]
+        by_row_and_kind = {"key": lambda bar: (bar[0], bar[3])}
+        got = sorted([*map(tuple, data["still"]), *bars], **by_row_and_kind)
+        np.testing.assert_allclose(got, sorted(frame.bars, **by_row_and_kind), rtol=1e-4, atol=1e-9)
+        assert sent["bars"] == sent["dots"] == []
+
+
+def test_frames_whose_rows_differ_are_sent_whole():
+    frames = (live.Frame("a", ((0.0, 1.0, 2.0, 0),), ((1.0, 0.0, 0),)), None, live.Frame("b", ((1.0, 1.0, 2.0, 0),)))
+    film = live.Film(
+        frames=frames, strokes=(live.Stroke("#000000", 1.0),), x_title="x", span=(0.0, 3.0), rows=(0.0, 1.0)
+    )
+    data = film.to_data("a_slider", 0)
+    assert data["still"] == data["places"] == data["stillDots"] == []
+    assert [f and f["bars"] for f in data["frames"]] == [[[0.0, 1.0, 2.0, 0.0]], None, [[1.0, 1.0, 2.0, 0.0]]]
+    assert [f and f["dots"] for f in data["frames"]] == [[[1.0, 0.0, 0.0]], None, []]
 
 
 def test_what_the_browser_gets_is_plain_and_finite():
@@ -120,7 +166,7 @@ def test_what_the_browser_gets_is_plain_and_finite():
     data = reel.film.to_data(reel.slider, reel.here)
     sent = json.loads(json.dumps(data, allow_nan=False))
     assert sent["here"] == reel.here
-    assert len(sent["frames"][0]["bars"]) == 3 * 4
+    assert len(sent["frames"][0]["ends"]) == 2 * 2 * 4
     assert sent["span"][0] < 0 < sent["span"][1]
 
 

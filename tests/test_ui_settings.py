@@ -19,7 +19,7 @@ from ui.text import c_sentence
 some_settings = st.builds(
     Settings,
     encoding=st.sampled_from(["schema", "paper"]),
-    names=st.lists(st.sampled_from(["age", "sex=Male", "é|;"]), unique=True).map(tuple),
+    names=st.lists(st.text("ab~%257E|é =;", min_size=1), unique=True).map(tuple),
     d=st.integers(1, 36),
     definitions=st.sampled_from([("pure",), ("zcdp",), ("pure", "zcdp")]),
     mechanisms=st.sampled_from([("objective",), ("output",), ("objective", "output")]),
@@ -48,6 +48,16 @@ def test_a_link_restores_every_setting(wanted):
     restored, bad = from_query(wanted.to_query())
     assert bad == ()
     assert restored == wanted
+
+
+@pytest.mark.parametrize(
+    ("names", "written"),
+    [(("a~b", "c"), "a%7Eb~c"), (("~", "%7E", "%"), "%7E~%257E~%25"), (("age", "sex=Male"), "age~sex=Male")],
+)
+def test_names_that_hold_the_sign_between_names_travel_in_a_link(names, written):
+    query = Settings(names=names).to_query()
+    assert query == {"names": written}
+    assert from_query(query) == (Settings(names=names), ())
 
 
 def test_the_default_needs_no_parameters():

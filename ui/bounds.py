@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,7 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.schema import NumericColumn, Schema, encode
 from dpci_core.schema.twin import twin_table
 from ui import explore, state
-from ui.charts import finish
+from ui.charts import finish, literal
 from ui.compute import declared_table
 from ui.palette import BLUE, GRID, ORANGE, QUIET
 from ui.planning import Case
@@ -120,7 +119,7 @@ def chart(found: list[Outcome], name: str, case: Case) -> go.Figure:
     fig.update_xaxes(
         type="log", tickvals=ticks, ticktext=[f"{f:g} ×" for f in ticks], title={"text": "width of the bounds"}
     )
-    fig.update_yaxes(title={"text": f"log odds per unit of {html.escape(name)}"}, gridcolor=GRID, automargin=True)
+    fig.update_yaxes(title={"text": f"log odds per unit of {literal(name)}"}, gridcolor=GRID, automargin=True)
     caption = f"{case.records.title}, d = {len(case.records.feature_names) - 1}, n = {case.n:,}, everything else as set"
     return finish(fig, caption=caption, meta={"bounds": name}, source=case.records.source, height=300, legend_rows=1)
 

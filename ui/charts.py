@@ -74,40 +74,36 @@ def dress(fig: go.Figure, *, meta: Meta, height: int, top: int, bottom: int) -> 
     )
 
 
-def finish(fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int) -> go.Figure:
-    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it."""
+def finish(
+    fig: go.Figure,
+    *,
+    caption: str,
+    meta: Meta,
+    source: str,
+    height: int,
+    legend_rows: int,
+    notes: Sequence[dict[str, object]] = (),
+) -> go.Figure:
+    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it.
+
+    notes: annotations of the chart's own. They are set together, because adding one to a figure copies all others.
+    """
     badge, colour = SOURCE_MARKS[source]
-    lines = [html.escape(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]  # names in it may look like tags
+    lines = [literal(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]
     dress(fig, meta=meta, height=height, top=24 + 20 * legend_rows, bottom=84 + 15 * len(lines))
-    fig.add_annotation(
-        text="<br>".join(lines),
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
-        yshift=-74,
-        yanchor="top",
-        xanchor="left",
-        showarrow=False,
-        align="left",
-        font={"size": 10},
-        opacity=0.85,
-    )
-    fig.add_annotation(
-        text=f"<b>{badge}</b>",
-        xref="paper",
-        yref="paper",
-        x=0,
-        y=0,
-        xanchor="left",
-        yanchor="top",
-        yshift=-46,
-        showarrow=False,
-        font={"size": 11},
-        bordercolor=colour,
-        borderwidth=2,
-        borderpad=3,
-    )
+    below: dict[str, object] = {
+        "xref": "paper",
+        "yref": "paper",
+        "x": 0,
+        "y": 0,
+        "xanchor": "left",
+        "yanchor": "top",
+        "showarrow": False,
+    }
+    words = {"text": "<br>".join(lines), "yshift": -74, "align": "left", "font": {"size": 10}, "opacity": 0.85}
+    mark = {"text": f"<b>{badge}</b>", "yshift": -46, "font": {"size": 11}, "bordercolor": colour}
+    frame = {"borderwidth": 2, "borderpad": 3}
+    fig.layout.annotations = [*fig.layout.annotations, *notes, below | words, below | mark | frame]
     return fig
 
 
@@ -143,6 +139,7 @@ def interval_chart(
     fig = go.Figure()
     k, many = len(rows[0].names), len(rows)
     base = np.arange(k, dtype=np.float64)[::-1] * (many + 0.8)
+    ratios: list[dict[str, object]] = []
     for place, item in enumerate(rows):
         y = base + (many - 1) / 2 - place
         style = item.combination.style
@@ -167,7 +164,7 @@ def interval_chart(
                 hoverinfo="skip",
             )
         _ends(fig, item, y, odds)
-        _estimates(fig, item, y, odds)
+        ratios += _estimates(fig, item, y, odds)
     if not odds:
         fig.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
     else:
@@ -184,7 +181,7 @@ def interval_chart(
     title = "odds ratio per unit" if odds else "coefficient"
     fig.update_xaxes(title={"text": title, "standoff": 4}, gridcolor=GRID, zeroline=False, automargin=True)
     height = max(220, int(k * (16 * many + 13)))
-    fig = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1)
+    fig = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1, notes=ratios)
     return fig.update_layout(margin_r=58)
 
 
@@ -204,8 +201,8 @@ def _ends(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None:
     )
 
 
-def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None:
-    """The estimates as markers, hover text for all three lengths, and the ratio at the right end."""
+def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> list[dict[str, object]]:
+    """Draw the estimates as markers with hover text for all three lengths; give the ratios for the right end."""
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
     hover = [
@@ -225,18 +222,16 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None
         hovertext=hover,
         hoverinfo="text",
     )
-    for at, r in zip(y, ratio, strict=True):
-        fig.add_annotation(
-            text=f"{r:.2f}×",
-            x=1,
-            xref="paper",
-            y=float(at),
-            xanchor="left",
-            xshift=6,
-            yanchor="middle",
-            showarrow=False,
-            font={"size": 11},
-        )
+    beside: dict[str, object] = {
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": 6,
+        "yanchor": "middle",
+        "showarrow": False,
+        "font": {"size": 11},
+    }
+    return [beside | {"text": f"{r:.2f}×", "y": float(at)} for at, r in zip(y, ratio, strict=True)]
 
 
 def _outline(marker: str) -> dict[str, object]:
@@ -245,8 +240,8 @@ def _outline(marker: str) -> dict[str, object]:
 
 
 def literal(name: str) -> str:
-    """A name as a chart shows it letter by letter: column names and levels may look like tags."""
-    return html.escape(name, quote=False)
+    """A typed text as a figure shows it letter by letter: Plotly reads tags and entities in any text."""
+    return html.escape(name, quote=False)  # of the entities for quotes it knows none, and would show them
 
 
 def short_name(name: str, width: int = 22) -> str:

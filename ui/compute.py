@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 from typing import TypeVar, cast
 
@@ -26,6 +27,7 @@ from dpci_core.plan.content import plain_source, source_from
 from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import Records, Schema, encode
 from dpci_core.schema import Source as RecordSource
+from ui.budget import from_shares
 from ui.charts import IntervalRows, SweepCurve
 from ui.palette import Combination
 from ui.settings import LIMITS, Settings
@@ -106,6 +108,8 @@ class Store:
 
 
 PUBLIC = Store()
+CURVES = LRU(1000)
+"""Forecast curves on tables of `PUBLIC`, for all sessions: a class that opens one link computes them once."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +239,32 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
             )
         )
     return rows
+
+
+def free_of(settings: Settings, name: str) -> Settings:
+    """What curves over the range of one control depend on: not where the control stands, nor how the page shows them.
+
+    A total is divided by its shares to a thousandth, because parts are rounded anew at every total.
+    """
+    usual = Settings()
+    kept = replace(
+        settings,
+        sweep=name,
+        units=usual.units,
+        goal=usual.goal,
+        goal_on=usual.goal_on,
+        goal_length=usual.goal_length,
+        goal_value=usual.goal_value,
+        goal_chance=usual.goal_chance,
+        look=usual.look,
+    )
+    if name == "total":
+        hessian, covariance = (Decimal(round(10 * settings.split.share(i))) / 1000 for i in (1, 2))
+        shares = (str(1 - hessian - covariance), str(hessian), str(covariance))
+        return replace(kept, epsilon=usual.epsilon, split=from_shares(Decimal(1), shares))
+    if name in ("n", "c", "h"):
+        return replace(kept, **{name: getattr(usual, name)})
+    return kept
 
 
 def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:

@@ -45,7 +45,6 @@ def page() -> None:
         ready = sidebar()
     if not ready:
         st.info("Bring your file in the panel at the left, or choose another data set there.")
-        state.mirror_to_link()
         return
     started = time.perf_counter()
     try:
@@ -60,7 +59,6 @@ def page() -> None:
     _charts(view, len(feature_names()))
     pins.panel(view)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
-    state.mirror_to_link()
 
 
 def sidebar(*, one_design: bool = False) -> bool:
@@ -349,11 +347,11 @@ def sweep_control(options: list[str]) -> str:
 
 
 def sweep_curves(view: compute.View, name: str, max_features: int) -> list[charts.SweepCurve]:
-    """Forecast curves, remembered in the session."""
-    settings = view.settings
-    return state.memo().get(
-        ("sweep", view.records.digest, name, repr(settings.to_query())),
-        lambda: compute.sweep(settings, state.source(), name, max_features),
+    """Forecast curves, remembered."""
+    asked = compute.free_of(view.settings, name)
+    return state.curves().get(
+        ("sweep", view.records.digest, name, repr(asked), max_features),
+        lambda: compute.sweep(asked, state.source(), name, max_features),
     )
 
 
@@ -379,7 +377,7 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
         return
     level = view.settings.level
     figure = charts.coverage_chart(rows, level=level, caption=caption, meta=meta, source=view.records.source)
-    show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows))
+    show("coverage", figure, charts.coverage_sentence(rows, level=level), charts.coverage_table(rows), is_plain=True)
 
 
 def show(

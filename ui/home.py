@@ -1,14 +1,17 @@
-"""The start page: one slider, one chart, one sentence; then where to go."""
+"""The start page: three doors, and one slider, one chart, one sentence."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import streamlit as st
 
 from ui import charts, compute, controls, deployments, hints, live, live_intervals, state, text
 from ui.explore import show
-from ui.settings import Settings
+from ui.settings import Look, Settings
+
+_PAGES = Path(__file__).resolve().parents[1] / "pages"
 
 
 def page() -> None:
@@ -19,8 +22,9 @@ def page() -> None:
         "real people. **Differential privacy** adds noise so that nobody can tell what one person's record said. "
         "The noise makes every confidence interval longer. **How much longer is up to the privacy budget: move it.**"
     )
-    demo = _demo_settings(state.settings())
     controls.link_problem()
+    _doors()
+    demo = _demo_settings(state.settings())
     left, right = st.columns([2, 3], gap="large")
     with left:
         controls.total_control(demo)
@@ -33,10 +37,8 @@ def page() -> None:
         with live.waits("others_chose"):
             deployments.panel(demo)
     view = compute.compute(demo, compute.Source(compute.PUBLIC))
-    with left:
-        with live.waits("summary"):
-            _summary(view)
-        st.page_link("../pages/explore.py", label="**Explore everything →** data, model, split, n, c …")
+    with left, live.waits("summary"):
+        _summary(view)
     with right:
         rows = compute.interval_rows(view, "scaled")
         if rows:
@@ -47,7 +49,40 @@ def page() -> None:
             show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)
         else:
             st.info("At this budget the noise drowns the data: give more budget, or explore a larger table.")
-    state.mirror_to_link()
+
+
+@dataclass(frozen=True)
+class Door:
+    """A question people come with, what its page says, and where the page opens.
+
+    look: the closer look of the page Plan that answers it, if one does.
+    """
+
+    key: str
+    question: str
+    answer: str
+    page: str
+    look: Look | None = None
+
+
+DOORS = (
+    Door("length", "How long will my intervals be?", "Every coefficient, for any budget, model and table.", "explore"),
+    Door(
+        "split", "Which split should I use?", "The best division of the budget, and what yours costs.", "plan", "split"
+    ),
+    Door("records", "How many records do I need?", "Records, or budget, for an interval so long.", "plan"),
+)
+
+
+def _doors() -> None:
+    """The three questions, each one click away from its answer."""
+    for door, column in zip(DOORS, st.columns(len(DOORS), gap="small"), strict=True):
+        with column:
+            if st.button(f"**{door.question}**", key=f"door_{door.key}", width="stretch"):
+                if door.look:
+                    state.update(look=door.look)
+                st.switch_page(_PAGES / f"{door.page}.py")
+            hints.caption(door.answer)
 
 
 def _demo_settings(now: Settings) -> Settings:

@@ -34,6 +34,7 @@ def page() -> None:
     """Draw the page."""
     _follow_link()
     place = _place()
+    _mirror(place)
     st.title("Learn")
     _tools(place)
     controls.link_problem()
@@ -41,13 +42,10 @@ def page() -> None:
         st.warning(problem)
     if place.is_teaching:
         learn_teach.page()
-        _mirror(TEACHERS, "")
         return
-    screen = find(place.screen)
-    assert screen is not None  # `_follow_link` and the callbacks only go to screens that exist
+    screen = _screen_at(place)
     _screen(screen)
     _steps(screen)
-    _mirror(screen.key, f"{_value(screen):g}")
 
 
 # --- where the reader is -----------------------------------------------------------------------------------------
@@ -55,6 +53,12 @@ def page() -> None:
 
 def _place() -> Place:
     return st.session_state.setdefault(_PLACE, Place(SCREENS[0].key))  # type: ignore[no-any-return]
+
+
+def _screen_at(place: Place) -> Screen:
+    screen = find(place.screen)
+    assert screen is not None  # `_follow_link` and the callbacks only go to screens that exist
+    return screen
 
 
 def _value(screen: Screen) -> float:
@@ -97,8 +101,9 @@ def _follow_link() -> None:
     _values()[screen.key] = value
 
 
-def _mirror(screen: str, value: str) -> None:
+def _mirror(place: Place) -> None:
     """Write the place into the address bar."""
+    screen, value = (TEACHERS, "") if place.is_teaching else (place.screen, f"{_value(_screen_at(place)):g}")
     extra = {"screen": screen} | ({"value": value} if value else {})
     state.mirror_to_link(extra)
     st.session_state[_MIRRORED] = (screen, value)

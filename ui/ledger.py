@@ -18,7 +18,7 @@ from dpci_core.ledger import (
     charge_row,
     entry_row,
 )
-from ui import access, ledger_text, state
+from ui import access, ledger_text
 from ui.text import plain
 
 _CHECKED = "ledger_checked"
@@ -46,7 +46,6 @@ def page() -> None:
         st.caption(f"The ledger is the file `{ledger.path}`; its key is `{ledger.key_path}`. Keep a backup of both.")
     except LedgerError as problem:
         st.error(str(problem))
-    state.mirror_to_link()
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:

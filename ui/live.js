@@ -71,8 +71,9 @@ function build(root, data) {
   const words = make(svg, "text", { x: 12, y: 22, "font-size": 15, "font-weight": 600 })
   make(svg, "text", { x: 12, y: 42 }, "Let go to set it; everything else on the page follows then.")
   scenery(svg, data, at)
+  const dotted = [data.stillDots, ...data.frames.map((f) => f?.dots ?? [])].flat()
   const paths = data.strokes.map(({ colour, width: thick, opacity }, kind) => {
-    const cap = data.frames.some((f) => f && f.dots.some((dot) => dot[2] === kind)) ? "round" : "butt"
+    const cap = dotted.some((dot) => dot[2] === kind) ? "round" : "butt"
     const dress = { stroke: colour, "stroke-width": thick, "stroke-opacity": opacity, "stroke-linecap": cap }
     return { bars: make(svg, "path", { ...dress, "stroke-linecap": "butt" }), dots: make(svg, "path", dress) }
   })
@@ -86,11 +87,12 @@ function draw(picture, data, index) {
   const bars = paths.map(() => "")
   const dots = paths.map(() => "")
   const inside = (x) => Math.max(at.left, Math.min(at.right, x))
-  for (const [y, low, high, kind] of frame ? frame.bars : []) {
+  const moved = frame ? data.places.map(([y, kind], i) => [y, frame.ends[2 * i], frame.ends[2 * i + 1], kind]) : []
+  for (const [y, low, high, kind] of frame ? [...data.still, ...moved, ...frame.bars] : []) {
     const from = inside(at.x(low)).toFixed(1)
     bars[kind] += `M${from} ${at.y(y).toFixed(1)}H${inside(at.x(high)).toFixed(1)}`
   }
-  for (const [v, y, kind] of frame ? frame.dots : []) {
+  for (const [v, y, kind] of frame ? [...data.stillDots, ...frame.dots] : []) {
     const x = at.x(v)
     if (x >= at.left && x <= at.right) dots[kind] += `M${x.toFixed(1)} ${at.y(y).toFixed(1)}h0`
   }

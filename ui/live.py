@@ -33,8 +33,8 @@ _PAGE_CSS = """<style>
 [data-dpci-live="SLIDER_slider"] .st-key-SLIDER_number { visibility: hidden; }
 </style>"""
 """The typed number beside a slider holds the same value and cannot follow: it hides meanwhile."""
-_NUMBERS_SENT = 60_000
-"""More than this and the frames stay at home: the chart then moves when the slider is let go."""
+NUMBERS_SENT = 60_000
+"""About 420 kB. More than this and the frames stay at home: the chart then moves when the slider is let go."""
 
 _component = st.components.v2.component("dpci_live", html=_HTML, css=_CSS, js=_JS)
 
@@ -79,11 +79,22 @@ class Film:
     is_log: bool = False
 
     def to_data(self, slider: str, here: int) -> dict[str, object]:
-        """What the browser gets; `here` is the position that the page stands on."""
+        """What the browser gets; `here` is the position that the page stands on.
+
+        What is the same in every frame is sent once: bars and dots that stand still, and where the moving bars are.
+        """
+        shown = [frame for frame in self.frames if frame]
+        still, places = _without_motion(shown)
+        dots = shown[0].dots if shown and all(f.dots == shown[0].dots for f in shown) else ()
         return {
             "slider": slider,
             "here": here,
-            "frames": [f and {"words": f.words, "bars": _short(f.bars), "dots": _short(f.dots)} for f in self.frames],
+            "still": _short(still),
+            "stillDots": _short(dots),
+            "places": [[shown[0].bars[i][0], shown[0].bars[i][3]] for i in places],
+            "frames": [
+                f and _moving(f, places, is_fixed=bool(places or still), has_dots=not dots) for f in self.frames
+            ],
             "strokes": [{"colour": s.colour, "width": s.width, "opacity": s.opacity} for s in self.strokes],
             "xTitle": self.x_title,
             "span": list(self.span),
@@ -93,6 +104,29 @@ class Film:
             "quiet": QUIET,
             "isLog": self.is_log,
         }
+
+
+def _without_motion(frames: Sequence[Frame]) -> tuple[tuple[Bar, ...], tuple[int, ...]]:
+    """Bars that stand still in all frames, and the numbers of those that move; nothing where frames differ in rows."""
+    rows = [[(bar[0], bar[3]) for bar in frame.bars] for frame in frames]
+    if not rows or any(row != rows[0] for row in rows):
+        return (), ()
+    moves = [len({frame.bars[i] for frame in frames}) > 1 for i in range(len(rows[0]))]
+    return (
+        tuple(bar for bar, is_moving in zip(frames[0].bars, moves, strict=True) if not is_moving),
+        tuple(i for i, is_moving in enumerate(moves) if is_moving),
+    )
+
+
+def _moving(frame: Frame, places: Sequence[int], *, is_fixed: bool, has_dots: bool) -> dict[str, object]:
+    """What one frame has of its own: the ends of bars whose rows are known, or whole bars."""
+    ends = [float(f"{end:.5g}") for i in places for end in frame.bars[i][1:3]]
+    return {
+        "words": frame.words,
+        "ends": ends,
+        "bars": [] if is_fixed else _short(frame.bars),
+        "dots": _short(frame.dots) if has_dots else [],
+    }
 
 
 def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
@@ -114,13 +148,18 @@ def covering(key: str, reel: Reel | None) -> Iterator[None]:
     """Around a chart: cover it with the film while the slider is away from where the page stands."""
     with st.container(key=f"live_box_{key}"):
         yield
-        if reel is not None and _size(reel.film) <= _NUMBERS_SENT:
-            st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
-            _component(data=reel.film.to_data(reel.slider, reel.here), key=f"live_over_{key}")
+        if reel is not None:
+            data = reel.film.to_data(reel.slider, reel.here)
+            if numbers_in(data) <= NUMBERS_SENT:
+                st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
+                _component(data=data, key=f"live_over_{key}")
 
 
-def _size(film: Film) -> int:
-    return sum(4 * len(frame.bars) + 3 * len(frame.dots) for frame in film.frames if frame)
+def numbers_in(data: object) -> int:
+    """How many numbers are in what the browser gets; one takes about seven bytes on the way."""
+    if isinstance(data, dict | list):
+        return sum(map(numbers_in, data.values() if isinstance(data, dict) else data))
+    return int(isinstance(data, int | float) and not isinstance(data, bool))
 
 
 @contextmanager

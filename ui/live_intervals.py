@@ -1,13 +1,12 @@
 """The interval chart at every total of the budget's slider, for the picture that follows the pointer.
 
-Lengths are forecast at about a dozen totals and interpolated between them; letting go forecasts the chosen one.
+Lengths are forecast at up to a dozen totals and interpolated between them; letting go forecasts the chosen one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ import numpy.typing as npt
 from dpci_core import forecast
 from dpci_core.errors import ConvergenceError
 from ui import compute, controls, live, state
-from ui.budget import from_shares
 from ui.charts import IntervalRows
 from ui.palette import QUIET
 from ui.settings import Settings
@@ -23,12 +21,14 @@ from ui.text import number
 
 Array = npt.NDArray[np.float64]
 
-KNOTS = 13
-"""Totals that are forecast, about; the slider's grid is four to eight times as fine. More of them bring nothing: what
-the picture is off by, up to a tenth at the smallest budgets, comes from the few draws of matrix noise."""
-MOST_COEFFICIENTS, MOST_INTERVALS = 21, 46
-"""Of one combination, and of all together: beyond, frames would cost the page more than 0.3 s, and the chart moves
-when the slider is let go."""
+KNOTS, FEWEST_KNOTS, USUAL_INTERVALS = 13, 4, 46
+"""Totals that are forecast, about; the slider's grid is four to twelve times as fine. More of them bring nothing: what
+the picture is off by, up to a tenth at the smallest budgets, comes from the few draws of matrix noise. With more than
+the usual number of intervals there are fewer, down to the fewest, so that a hundred features take about a second, once
+for all totals; in the middle of the slider that moves the picture by one or two per cent."""
+MOST_INTERVALS = 240
+"""Of all combinations together: two of them with every feature of the largest table. Beyond, the chart moves when the
+slider is let go."""
 _ROOM = 0.6
 """Free space on each side of what the chart shows now, in units of its width."""
 
@@ -44,26 +44,27 @@ class Lengths:
 def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> live.Reel | None:
     """The interval chart of a view along the slider of its total budget."""
     settings = view.settings
-    sizes = [len(item.names) for item in rows]
-    if max(sizes) > MOST_COEFFICIENTS or sum(sizes) > MOST_INTERVALS:
+    many = sum(len(item.names) for item in rows)
+    if many > MOST_INTERVALS:
         return None
     grid = controls.total_grid(settings)
-    knots = np.array(sorted({*grid[:: -(-len(grid) // KNOTS)], grid[-1]}))
+    knots = np.array(sorted({*grid[:: -(-len(grid) // knots_for(many))], grid[-1]}))
     value, options = controls.positions(controls.total_value(settings), grid)
     asked = free_of_total(settings)
     key = ("reel", view.records.digest, repr(asked), units, tuple(item.combination.key for item in rows))
-    found = state.memo().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
+    found = state.curves().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
     film = total_film(rows, found, knots, np.array(options), settings=settings, is_odds=units == "odds")
     return live.Reel(film, "total_slider", options.index(value))
 
 
+def knots_for(n_intervals: int) -> int:
+    """About how many totals are forecast for so many intervals."""
+    return max(FEWEST_KNOTS, min(KNOTS, round(KNOTS * USUAL_INTERVALS / n_intervals)))
+
+
 def free_of_total(settings: Settings) -> Settings:
-    """What the lengths over all totals depend on: without locks, the shares to a thousandth and not the total."""
-    if any(settings.split.locked):
-        return settings
-    hessian, covariance = (Decimal(round(10 * settings.split.share(i))) / 1000 for i in (1, 2))
-    shares = (str(1 - hessian - covariance), str(hessian), str(covariance))
-    return replace(settings, split=from_shares(Decimal(1), shares), sweep="total")
+    """What the lengths over all totals depend on: without locks not the total."""
+    return settings if any(settings.split.locked) else compute.free_of(settings, "total")
 
 
 def lengths_at(view: compute.View, item: IntervalRows, asked: Settings, knots: Array, units: str) -> Lengths:

@@ -53,7 +53,6 @@ def page() -> None:
         ready = explore.sidebar(one_design=True)
     if not ready:
         st.info("Bring your file in the panel at the left, or choose another table there.")
-        state.mirror_to_link()
         return
     if settings.dataset == DECLARED:
         declare.panel()
@@ -65,7 +64,6 @@ def page() -> None:
         st.error(str(problem))
         if isinstance(problem, planning.WishError):
             st.button("Take the usual wish", key="usual_wish", on_click=_use_usual_wish)
-        state.mirror_to_link()
         return
     if settings.dataset == DECLARED:
         bounds.panel(case)
@@ -75,7 +73,6 @@ def page() -> None:
         _look_closer(case)
     plan_file.panel(case)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
-    state.mirror_to_link()
 
 
 def _use_usual_wish() -> None:

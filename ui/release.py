@@ -90,7 +90,6 @@ def page() -> None:
     except LedgerError as problem:
         st.error(str(problem))
     st.caption(text.PRIVACY_UNIT)
-    state.mirror_to_link()
 
 
 def _steps(ledger: Ledger) -> None:

@@ -53,7 +53,6 @@ def page() -> None:
         _figure(name, cells)
     with st.expander("Why some numbers differ", expanded=False):
         st.markdown(NOTE.read_text(encoding="utf-8"))
-    state.mirror_to_link()
 
 
 def _title(name: str) -> str:

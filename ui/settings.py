@@ -158,15 +158,27 @@ def _decimal(value: float) -> Decimal:
     return Decimal(f"{value:.6g}")
 
 
+_BETWEEN = "~"
+"""Between the items of one parameter. In an item it is written as in an address, and so is the sign that does that."""
+
+
+def _packed(item: str) -> str:
+    return item.replace("%", "%25").replace(_BETWEEN, "%7E")
+
+
+def _unpacked(text: str) -> str:
+    return text.replace("%7E", _BETWEEN).replace("%25", "%")
+
+
 def _flat(settings: Settings) -> dict[str, str]:
     flat: dict[str, str] = {}
     for f in fields(settings):
         value = getattr(settings, f.name)
         if isinstance(value, Split):
-            flat["split"] = "~".join(str(p) for p in value.parts)
+            flat["split"] = _BETWEEN.join(str(p) for p in value.parts)
             flat["locked"] = "".join("01"[lock] for lock in value.locked)
         elif isinstance(value, tuple):
-            flat[f.name] = "~".join(value)
+            flat[f.name] = _BETWEEN.join(map(_packed, value))
         else:
             flat[f.name] = str(value)
     return flat
@@ -229,7 +241,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 def _parse(name: str, text: str) -> object:
     example = asdict(Settings())[name]
     if isinstance(example, tuple):
-        items = tuple(text.split("~")) if text else ()
+        items = tuple(map(_unpacked, text.split(_BETWEEN))) if text else ()
         if name in _CHOICES and (not items or not set(items) <= set(_CHOICES[name])):
             raise ValueError(name)
         return items
@@ -249,7 +261,7 @@ def _parse(name: str, text: str) -> object:
 
 
 def _split_from(text: str, locked: str) -> Split:
-    parts = [Decimal(p) for p in text.split("~")]
+    parts = [Decimal(p) for p in text.split(_BETWEEN)]
     if len(parts) != 3 or not all(p.is_finite() for p in parts):
         raise ValueError("split")
     flags = [c == "1" for c in locked.ljust(3, "0")]

@@ -15,7 +15,7 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
 from dpci_core.places import HOME
-from ui import explore, hints, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
+from ui import explore, hints, sharp_chart, sharp_rows, sharp_targets, sharp_text
 from ui.compute import LRU, PUBLIC
 from ui.exports import csv_bytes
 from ui.palette import Combination
@@ -50,7 +50,6 @@ def page() -> None:
     _improvements(rows)
     _unpenalised()
     _new_result(table, rows)
-    state.mirror_to_link()
 
 
 def _rows() -> list[Compared]:

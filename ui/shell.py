@@ -16,14 +16,30 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
-from ui import access, explore, hints, home, learn, ledger, plan, release, reproduce, sharp, style, validate  # noqa: E402, F401
-from ui.warm import freeze_gc  # noqa: E402
+from ui import (  # noqa: E402
+    access,
+    address,
+    explore,  # noqa: F401
+    hints,
+    home,  # noqa: F401
+    learn,  # noqa: F401
+    ledger,  # noqa: F401
+    plan,  # noqa: F401
+    release,  # noqa: F401
+    reproduce,  # noqa: F401
+    sharp,  # noqa: F401
+    state,
+    style,
+    validate,  # noqa: F401
+)
+from ui.warm import freeze_gc, one_thread  # noqa: E402
 
 freeze_gc()
+one_thread()
 st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide", initial_sidebar_state=380)
 st.html(style.sheet())
 access.require_login()
-st.navigation(
+page = st.navigation(
     [
         st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
         st.Page(ROOT / "pages" / "learn.py", title="Learn", url_path="learn"),
@@ -36,5 +52,9 @@ st.navigation(
         st.Page(ROOT / "pages" / "reproduce.py", title="Reproduce", url_path="reproduce"),
     ],
     position="top",
-).run()
+)
+address.one_entry_per_page()
+if page.url_path != "learn":  # which has a place of its own in the address
+    state.mirror_to_link()
+page.run()
 hints.switch()

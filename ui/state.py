@@ -14,7 +14,7 @@ from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui import jobs
 from ui.budget import from_shares
-from ui.compute import DECLARED, LRU, PUBLIC, SESSION_LIMIT, Source, Store, Upload, declared_table
+from ui.compute import CURVES, DECLARED, LRU, PUBLIC, SESSION_LIMIT, Source, Store, Upload, declared_table
 from ui.plan_object import settings_of
 from ui.settings import Settings, from_query
 
@@ -133,9 +133,10 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
     if now.dataset == "upload":
         now = replace(now, dataset="census", names=())
     query = now.to_query()
-    for name in _JOBS:  # a reload finds them again; cells are never of an uploaded file
-        if (job := st.session_state.get(name)) and (name == "cells_job" or settings().dataset != "upload"):
-            query[name] = job
+    for name in _JOBS:  # a reload finds them again
+        job = jobs.QUEUE.find(job_key(name) or "")
+        if job is not None and not (isinstance(job, jobs.Job) and job.is_private_to_session):
+            query[name] = job.key
     query |= {} if is_help_on() else {_HELP: _OFF}
     query |= extra or {}
     if dict(st.query_params) != query:
@@ -201,6 +202,11 @@ def set_upload(new: Upload | None) -> None:
 def memo() -> LRU:
     """What this session computed lately: small results only, never records."""
     return st.session_state.setdefault(_MEMO, LRU(64))  # type: ignore[no-any-return]
+
+
+def curves() -> LRU:
+    """Where curves over the range of a control are kept: with the session if their table is, else for all sessions."""
+    return memo() if source().upload is not None else CURVES
 
 
 def is_public_demo() -> bool:

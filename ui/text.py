@@ -209,7 +209,7 @@ TARGET_HELP = (
 
 def flat_words(names: list[str]) -> str:
     """What marked coefficients mean."""
-    listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    listed = plain(", ".join(names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     return (
         f"For {listed} one step cannot undo the penalty, because it pulls too hard or the table is too flat in their "
         "direction: the interval is still pulled toward zero, and its level is not claimed for them. A smaller c "

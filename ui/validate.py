@@ -49,7 +49,6 @@ def page() -> None:
         ready = explore.sidebar()
     if not ready:
         st.info("Bring your file in the panel at the left, or choose another data set there.")
-        state.mirror_to_link()
         return
     view = _view()
     if view is None:
@@ -59,7 +58,6 @@ def page() -> None:
     _watch()
     _results(view)
     _open_again()
-    state.mirror_to_link()
 
 
 def _view() -> compute.View | None:

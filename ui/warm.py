@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 
+from threadpoolctl import threadpool_limits
+
 _modules_seen = 0
 
 
@@ -15,3 +17,11 @@ def freeze_gc() -> None:
         _modules_seen = len(sys.modules)
         gc.collect()
         gc.freeze()
+
+
+def one_thread() -> None:
+    """Let linear algebra run in the thread that asks for it: sessions are threads already, and would fight for cores.
+
+    The matrices of a page are small. Twenty sessions with two threads each spend most of their time waiting.
+    """
+    threadpool_limits(limits=1, user_api="blas")

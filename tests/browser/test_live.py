@@ -104,6 +104,20 @@ def test_keys_move_the_picture_too_and_it_leaves(open_page):
     assert is_hidden(page, ".st-key-live_over_intervals")
 
 
+def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
+    page = open_page("/explore?d=36&n=400000&mechanisms=objective")
+    wait_chart(page, "chart_coverage")
+    page.evaluate(WATCH, "intervals")
+    drag(page, "total_slider", steps=60)
+    page.wait_for_timeout(300)
+    frames = drawn(page)
+    assert {strokes for _, _, strokes in frames} == {37 * 4}  # three intervals and a dot for each coefficient
+    assert len({position for _, position, _ in frames}) > 10
+    page.mouse.up()
+    wait_idle(page)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=30_000)
+
+
 def test_learn_follows_the_pointer(open_page):
     page = open_page("/learn?screen=promise")
     page.get_by_role("button", name="Show it without answering").click()

@@ -1,0 +1,197 @@
+"""First contact: clicks and seconds from the start page to three answers, read off the screen and held to the core.
+
+Plays somebody who sees the dashboard for the first time, starts it as `make run` does, and asks how long intervals are
+at epsilon = 1, which split to use and how many records are needed. Nothing is typed: the settings are those that the
+dashboard starts with.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from playwright.sync_api import Page, sync_playwright
+
+from dpci_core import (
+    Design,
+    Logistic,
+    Moments,
+    PureDP,
+    Target,
+    best_split,
+    datasets,
+    fit_moments,
+    forecast,
+    needed_records,
+)
+from tests.browser.driver import BROWSER_ARGS, find_browser, running_server
+
+MOST_CLICKS = 3
+_PATIENCE = 120_000
+"""Milliseconds until a newcomer gives up."""
+Numbers = tuple[float, ...]
+N, WISH = 30_000, 0.5
+"""Records and longest mean length that the dashboard starts with."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What somebody wants to know, the way there from the start page, and the answer by the core alone.
+
+    clicks: names of the buttons on the way.  read: takes the answer off the screen, once it is there.
+    """
+
+    words: str
+    clicks: tuple[str, ...]
+    read: Callable[[Page], Numbers]
+    expected: Callable[[], Numbers]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """The answer on the screen, the answer of the core, and the way to it."""
+
+    shown: Numbers
+    expected: Numbers
+    clicks: int
+    seconds: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the screen says what the core says, to the digits it shows (three, and whole numbers exactly)."""
+        return len(self.shown) == len(self.expected) and all(
+            a == b if b == round(b) else abs(a / b - 1.0) <= 0.005
+            for a, b in zip(self.shown, self.expected, strict=True)
+        )
+
+
+def ask(page: Page, address: str, question: Question) -> Found:
+    """Open the start page, click to the answer and read it."""
+    started = time.perf_counter()
+    page.goto(address)
+    for name in question.clicks:
+        page.get_by_role("button", name=name).first.click(timeout=_PATIENCE)
+    shown = question.read(page)
+    took = time.perf_counter() - started
+    return Found(shown=shown, expected=question.expected(), clicks=len(question.clicks), seconds=took)
+
+
+# --- what stands on the screen -----------------------------------------------------------------------------------
+
+
+def _main_text(page: Page, pattern: str) -> str:
+    """The text of the page once it holds what is looked for."""
+    page.wait_for_function(
+        "p => new RegExp(p).test(document.querySelector('[data-testid=stMain]').innerText)",
+        arg=pattern,
+        timeout=_PATIENCE,
+    )
+    return page.locator("[data-testid=stMain]").inner_text()
+
+
+def _numbers(page: Page, pattern: str) -> Numbers:
+    """The numbers in the groups of every match."""
+    found = re.findall(pattern, _main_text(page, pattern))
+    return tuple(
+        float(x.replace(",", "")) for match in found for x in (match if isinstance(match, tuple) else (match,))
+    )
+
+
+def _lengths(page: Page) -> Numbers:
+    return _numbers(page, r"Mean interval length\s+([\d.,]+)")
+
+
+def _shares(page: Page) -> Numbers:
+    return _numbers(page, r"The best split: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %")
+
+
+def _records(page: Page) -> Numbers:
+    return _numbers(page, r"Records n\s+([\d,]+)")
+
+
+# --- what the core says ------------------------------------------------------------------------------------------
+
+
+def _moments() -> Moments:
+    records = datasets.load("census", encoding="schema", features=10)
+    return fit_moments(records.X, records.y, loss=Logistic(), regularization=0.001)
+
+
+def _design(mechanism: str = "objective") -> Design:
+    return Design(
+        loss=Logistic(),
+        mechanism=mechanism,  # type: ignore[arg-type]
+        budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+        regularization=0.001,
+        calibration="sharp",
+    )
+
+
+def _expected_lengths() -> Numbers:
+    moments = _moments()
+    return tuple(forecast(moments, design=_design(way), n_records=N).ci_length_mean for way in ("objective", "output"))
+
+
+def _expected_shares() -> Numbers:
+    return tuple(100.0 * share for share in best_split(_moments(), design=_design(), n_records=N).shares)
+
+
+def _expected_records() -> Numbers:
+    return (float(needed_records(_moments(), design=_design(), target=Target(WISH)).n_records),)
+
+
+QUESTIONS = (
+    Question(
+        words="How long will my intervals be at ε = 1?",
+        clicks=("How long will my intervals be?",),
+        read=_lengths,
+        expected=_expected_lengths,
+    ),
+    Question(
+        words="Which split should I use?",
+        clicks=("Which split should I use?",),
+        read=_shares,
+        expected=_expected_shares,
+    ),
+    Question(
+        words="How many records do I need?",
+        clicks=("How many records do I need?",),
+        read=_records,
+        expected=_expected_records,
+    ),
+)
+
+
+def main() -> None:
+    """Print one table; exit with 1 if an answer is wrong or too far away."""
+    path = find_browser()
+    if path is None:
+        sys.exit("No Chromium found: set DPCI_BROWSER, or put chromium on PATH.")
+    begun = time.perf_counter()
+    with running_server() as address, sync_playwright() as play:
+        print(f"The server is up after {time.perf_counter() - begun:.1f} s.\n")
+        print("| question | clicks | seconds | on the screen | as the core says |\n|---|---|---|---|---|")
+        browser = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
+        is_good = True
+        for question in QUESTIONS:
+            page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+            found = ask(page, address, question)
+            is_good &= found.is_right and found.clicks <= MOST_CLICKS
+            shown, expected = (
+                " / ".join(f"{x:,.4g}" if x < 1e3 else f"{x:,.0f}" for x in row)
+                for row in (found.shown, found.expected)
+            )
+            verdict = "yes: " if found.is_right else "NO: "
+            print(
+                f"| {question.words} | {found.clicks} | {found.seconds:.1f} | {shown} | {verdict}{expected} |",
+                flush=True,
+            )
+        browser.close()
+    sys.exit(not is_good)
+
+
+if __name__ == "__main__":
+    main()

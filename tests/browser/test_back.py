@@ -1,0 +1,123 @@
+"""Back, forward and reload: the page before, with the settings as they are, and an address that says the same."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.browser.driver import chart, press, type_number, wait_chart, wait_idle, wait_meta
+from ui.settings import from_query
+
+pytestmark = pytest.mark.browser
+
+
+def total_in_link(page) -> float:
+    query = {k: v[0] for k, v in parse_qs(urlsplit(page.url).query).items()}
+    settings, ignored = from_query(query)
+    assert ignored == ()
+    return float(settings.split.total)
+
+
+def expect(page, title, total):
+    """Wait for a page with this heading whose control, address and chart all show this total."""
+    page.locator("h1, h2").get_by_text(title, exact=True).wait_for(timeout=30_000)
+    page.wait_for_function(
+        "t => Number(document.querySelector('.st-key-total_number input[type=number]')?.value) === t",
+        arg=total,
+        timeout=30_000,
+    )
+    wait_idle(page)
+    assert total_in_link(page) == total
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def go(page, name):
+    page.get_by_role("link", name=name, exact=True).first.click()
+
+
+def length(page):
+    return page.evaluate("() => window.history.length")
+
+
+START = "How long will my confidence intervals be under differential privacy?"
+
+
+def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
+    page = open_page("/")
+    wait_chart(page, "chart_home_intervals")
+    begun = length(page)
+    go(page, "Explore")
+    wait_chart(page)
+    for value in ("2", "3", "4"):
+        type_number(page, "total_number", value)
+        wait_meta(page, "chart_intervals", "total", float(value))
+    assert length(page) == begun + 1
+    go(page, "Plan")
+    expect(page, "Plan", 4.0)
+    type_number(page, "total_number", "5")
+    expect(page, "Plan", 5.0)
+    assert length(page) == begun + 2
+    page.go_back()
+    expect(page, "Explore", 5.0)
+    wait_meta(page, "chart_intervals", "total", 5.0)
+    type_number(page, "total_number", "6")
+    wait_meta(page, "chart_intervals", "total", 6.0)
+    page.go_back()
+    expect(page, START, 6.0)
+    wait_meta(page, "chart_home_intervals", "total", 6.0)
+    page.go_forward()
+    expect(page, "Explore", 6.0)
+    page.go_forward()
+    expect(page, "Plan", 6.0)
+    assert length(page) == begun + 2
+
+
+def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_page):
+    page = open_page("/explore")
+    wait_chart(page, "chart_coverage")
+    go(page, "Plan")
+    expect(page, "Plan", 1.0)
+    type_number(page, "total_number", "2.5")
+    page.wait_for_timeout(200)  # what a hand needs; a Back before the server answers is lost in Streamlit itself
+    page.go_back()
+    expect(page, "Explore", 2.5)
+    wait_meta(page, "chart_intervals", "total", 2.5)
+
+
+def test_back_on_learn_goes_through_its_screens_only(open_page):
+    page = open_page("/explore?n=5000")
+    wait_chart(page)
+    go(page, "Learn")
+    page.get_by_text("Screen 1 of 14").wait_for()
+    page.wait_for_url("**screen=*")
+    entries = length(page)
+    page.get_by_role("button", name="Show it without answering").click()
+    wait_chart(page, "chart_learn_promise")
+    press(page, "learn_promise_slider", "Home")
+    page.wait_for_url("**value=0.5*")
+    assert length(page) == entries
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text("Screen 2 of 14").wait_for()
+    wait_idle(page)
+    assert length(page) == entries + 1
+    page.go_back()
+    page.get_by_text("Screen 1 of 14").wait_for()
+    wait_chart(page, "chart_learn_promise")
+    assert chart(page, "chart_learn_promise")["meta"]["value"] == 0.5
+    page.go_back()
+    wait_chart(page)
+    assert chart(page, "chart_intervals")["meta"]["n"] == 5000
+    assert "n=5000" in page.url
+    assert "screen" not in page.url
+
+
+def test_a_reload_keeps_page_and_settings(open_page):
+    page = open_page("/explore")
+    wait_chart(page, "chart_coverage")
+    type_number(page, "total_number", "2")
+    wait_meta(page, "chart_intervals", "total", 2.0)
+    wait_idle(page)
+    page.reload()
+    wait_chart(page, "chart_coverage")
+    expect(page, "Explore", 2.0)
