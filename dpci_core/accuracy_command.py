@@ -198,11 +198,10 @@ def _learners(options: argparse.Namespace) -> list[Learner]:
 
 def _split(options: argparse.Namespace, rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
     """Rows to train on and to test with, in random order."""
+    from dpci_core.cms.curve import divide_rows
+
     records = _records(options, options.data, options.rows)
-    if not 0.0 < options.test_share < 1.0:
-        raise ValueError(f"Expected 0 < test-share={options.test_share} < 1.")
-    order = rng.permutation(len(records.y))
-    test, train = np.split(order, [max(1, round(options.test_share * len(order)))])
+    train, test = divide_rows(len(records.y), test_share=options.test_share, rng=rng)
     return records.X[train], records.y[train], records.X[test], records.y[test]
 
 
