@@ -11,9 +11,10 @@ import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.__main__ import main
-from dpci_core.cms import METHODS, Candidate, Learner, curve, protocol, train
+from dpci_core.cms import METHODS, Candidate, Learner, curve, protocol, published, train
 from dpci_core.cms.accuracy import accuracy_experiment
-from dpci_core.cms.curve import HeldOut, Measured, Point, Training, accuracy_curve, divide_rows, train_and_test
+from dpci_core.cms.curve import accuracy_curve, train_and_test
+from dpci_core.cms.training import HeldOut, Measured, Point, Training, divide_rows
 from dpci_core.erm import solve
 from dpci_core.perturbation import train_private
 
@@ -201,7 +202,7 @@ def test_it_refuses() -> None:
 
 
 def test_published_rates_are_the_printed_ones() -> None:
-    rates = protocol.published_rates()
+    rates = published.published_rates()
     cell = {(r.table, r.loss, r.method, r.penalty): r for r in rates}
     assert len(cell) == 96
     assert cell[1, "logistic", "objective", "1e-2.5"].error == 0.2161
@@ -293,13 +294,33 @@ def test_command_names_what_is_wrong(capsys) -> None:
     assert "n_records=9999" in errors
 
 
-def test_published_table_beside_ours(capsys, monkeypatch) -> None:
-    from dpci_core import accuracy_command
+@pytest.mark.parametrize(("part", "n_cells"), [("table1", 48), ("figure3", 34)])
+def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.setitem(published.PARTS, part, "census")  # so that no public file is needed
+    file = tmp_path / "run.csv"
+    settings = ["--rows", "300", "--features", "2", "--folds", "2", "--draws", "2", "--out", str(file)]
+    assert main(["accuracy", "published", part, *settings, "--json"]) == 0
+    rows, cells = json.loads(capsys.readouterr().out), published.cells_of(part)
+    assert len(rows) == n_cells == len(cells)
+    on_file = published.read_rates(file)
+    assert list(on_file) == list(cells)
+    for row, cell in zip(rows, cells, strict=True):
+        assert row["published"] == published.published_error(cell)
+        assert on_file[cell].error == pytest.approx(row["error"], abs=1e-6)
+        if row["published"] is not None:
+            assert row["difference"] == pytest.approx(row["error"] - row["published"])
+    first = next(row for row in rows if row["method"] == "objective" and row["epsilon"] == "0.1")
+    assert first["published"] == (0.8619 if part == "table1" else 0.0113)
+    assert {row.n_records for row in on_file.values()} == {150}
 
-    monkeypatch.setattr(accuracy_command, "SETS", {"adult": "census"})  # so that no public file is needed
-    settings = ["--rows", "300", "--features", "2", "--folds", "2", "--draws", "2"]
-    assert main(["accuracy", "table", "1", *settings, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 48
-    assert rows[0]["published"] == 0.154
-    assert rows[0]["difference"] == pytest.approx(rows[0]["error"] - 0.154)
+
+def test_every_cell_of_a_figure_is_at_the_best_printed_penalty() -> None:
+    best = {("adult", "logistic", "objective"): "1e-2.5", ("kdd99", "huber_svm", "output"): "1e-2.0"}
+    for (dataset, loss, method), penalty in best.items():
+        part = next(p for p, key in published.PARTS.items() if key == dataset and p.startswith("figure"))
+        cells = [c for c in published.cells_of(part) if (c.loss, c.method) == (loss, method)]
+        assert {c.penalty for c in cells} == {penalty}
+        assert [c.epsilon for c in cells] == list(published.FIGURE_EPSILONS)
+        assert [c for c in cells if published.published_error(c) is not None] == [
+            c for c in cells if c.epsilon == "0.1"
+        ]

@@ -10,8 +10,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.cms.curve import HeldOut, Point, Training, accuracy_curve
+from dpci_core.cms.curve import accuracy_curve
 from dpci_core.cms.learners import Learner, Method, learner_noise
+from dpci_core.cms.training import HeldOut, Point, Training
 from dpci_core.errors import check_count, check_generator, check_range
 from dpci_core.privacy import Amount, to_decimal, to_float_down
 from dpci_core.validation import check_records
