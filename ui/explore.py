@@ -63,6 +63,15 @@ def page() -> None:
     state.mirror_to_link()
 
 
+def current_view() -> compute.View | None:
+    """The forecasts of the settings; None after words on why there are none."""
+    try:
+        return compute.compute(state.settings(), state.source())
+    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+        st.error(str(problem))
+        return None
+
+
 def sidebar(*, one_design: bool = False) -> bool:
     """All controls; False while an upload that should be explored is still missing.
 

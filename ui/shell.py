@@ -16,7 +16,20 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
-from ui import access, explore, hints, home, learn, ledger, plan, release, reproduce, sharp, validate  # noqa: E402, F401
+from ui import (  # noqa: E402, F401
+    access,
+    accuracy,
+    explore,
+    hints,
+    home,
+    learn,
+    ledger,
+    plan,
+    release,
+    reproduce,
+    sharp,
+    validate,
+)
 from ui.warm import freeze_gc  # noqa: E402
 
 freeze_gc()
@@ -33,6 +46,7 @@ st.navigation(
         st.Page(ROOT / "pages" / "release.py", title="Release", url_path="release"),
         st.Page(ROOT / "pages" / "ledger.py", title="Ledger", url_path="ledger"),
         st.Page(ROOT / "pages" / "validate.py", title="Validate", url_path="validate"),
+        st.Page(ROOT / "pages" / "accuracy.py", title="Accuracy", url_path="accuracy"),
         st.Page(ROOT / "pages" / "sharp.py", title="Published or sharp", url_path="sharp"),
         st.Page(ROOT / "pages" / "reproduce.py", title="Reproduce", url_path="reproduce"),
     ],
