@@ -23,6 +23,7 @@ from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.limits import confidence_level_in_range
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.randomness import SystemSource
 
 Array = npt.NDArray[np.float64]
 Units = Literal["original", "scaled"]
@@ -76,7 +77,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         source = noise_source(self.random_state)
         records = scaling.encode(X)
         models = tuple(
-            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, rng=source.rng)
+            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, source=source)
             for k, design in enumerate(designs)
         )
         self._keep(scaling, models, classes)
@@ -87,7 +88,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             n_models=n_models,
             classes_declared=self.classes is not None,
             status=designs[0].status,
-            caution=source.caution,
+            noise="system" if isinstance(source, SystemSource) else "seeded",
         )
         return self
 
@@ -209,7 +210,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             ("Epsilon(1e-06)", f"{privacy.epsilon(1e-6):.4g}"),
             ("Penalty c", f"{self.regularization_:.4g}"),
             ("Confidence", f"{found.confidence_level:g}"),
-            ("Kind", "SIMULATION" if privacy.is_simulation else "release"),
+            ("Kind", "SIMULATION" if privacy.is_simulation else "private, not booked"),
         )
         return Summary(
             title=f"{type(self).__name__}, private intervals", facts=facts, notes=tuple(notes), intervals=found
@@ -220,9 +221,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression under differential privacy, with confidence intervals for its coefficients.
 
     Args:    budget: PureDP, ZCDP or ApproxDP; `fit` refuses without.  feature_bounds: (low, high), numbers or one for
-             each feature, declared beforehand; `fit` refuses without.  random_state: None, a seed or a generator;
-             every fit is a simulation (`privacy_`).  classes: the labels, declared; None reads them from y, which
-             the guarantee then does not cover.  norm_bound: declared bound on the norm of the features scaled to
+             each feature, declared beforehand; `fit` refuses without.  random_state: None draws from the operating
+             system's entropy as a release does; a seed or a generator, for tests and teaching, makes the fit a
+             SIMULATION whose noise can be subtracted (`privacy_.noise`, `privacy_.is_simulation`).  classes: the
+             labels, declared; None reads them from y, which the guarantee then does not cover.  norm_bound: declared bound on the norm of the features scaled to
              [-1, 1] (default sqrt(d)).  mechanism: "objective" or "output" perturbation.  regularization: c in
              c |theta|^2 of the mean objective (scaled units, the constant too); None takes `default_regularization`,
              a function of n, d and the budget.  calibration, confidence_level, target: as for `Design`.
