@@ -22,8 +22,8 @@ SEEDED = (
 """Stands with every fit whose random_state is not None."""
 UNBOOKED = (
     "NOT A RELEASE: the noise comes from the operating system and the minimiser's error is hidden, as in a release, "
-    "but no ledger has counted this fit, and each further fit on the same people adds its budget to what they have paid. "
-    "`fit` raises for records that break a rule, which a release never does."
+    "but no ledger has counted this fit, and each further fit on the same people adds its budget to what they have "
+    "paid. `fit` raises for records that break a rule, which a release never does."
 )
 """Stands with a fit with random_state=None."""
 LABELS_READ = (
