@@ -2,7 +2,7 @@
 
 A replicate is a vector of counts over the rows of the table. Its minimiser is found from the full table's by
 quasi-Newton steps that start at the full table's Hessian; every answer is certified by its own gradient, and where
-the steps do not converge quickly `erm.solve` takes over.
+the steps do not converge quickly `quick_solve` takes over.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.kernels import Counts, Indices
 from dpci_core.linalg import symmetrise
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
+from dpci_core.quick_solve import solve_quickly
 
 Array = npt.NDArray[np.float64]
 Single = npt.NDArray[np.float32]
@@ -31,7 +32,7 @@ _COARSE_PASSES = 2
 MOST_RECORDS = 2**24
 """Where single precision stops counting: a table and a replicate have fewer records."""
 _STALLED = 0.5
-"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to `erm.solve`."""
+"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to `quick_solve`."""
 
 
 @dataclass(frozen=True)
@@ -189,17 +190,10 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
 
 
 def _solve_one(table: Table, counts: Counts, *, tilt: Array | None, tolerance: float) -> tuple[Array, float]:
-    """One replicate by Newton's method with a line search; infinite gradient norm if that fails too."""
+    """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm if that fails."""
     rows = np.repeat(table.columns.T, counts.astype(np.int64), axis=0)
     try:
-        fit = solve(
-            rows,
-            loss=table.loss,
-            regularization=table.regularization,
-            tilt=tilt,
-            start=table.theta_hat,
-            tolerance=tolerance,
-        )
+        fit = solve_quickly(rows, loss=table.loss, regularization=table.regularization, tilt=tilt, tolerance=tolerance)
     except ConvergenceError:
         return table.theta_hat, np.inf
     return fit.theta, fit.gradient_norm

@@ -28,8 +28,9 @@ class Loss(ABC):
     is_nonincreasing = False
     """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it (`sensitivity.gaussian_objective_sd`)."""
     newton_remainder = 1.0
-    """What a Newton step leaves of the way to a minimiser, about, in units of |step| times the coefficient's own step
-    (`target`); smaller for a loss whose curvature changes slowly with the margin."""
+    """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest step of a coefficient
+    (`target`). A rule of thumb, no bound: on a grid of tables about half of the steps leave less
+    (tests/test_losses.py); smaller for a loss whose curvature changes slowly with the margin."""
 
     @abstractmethod
     def value(self, z: Array) -> Array:
@@ -88,7 +89,38 @@ class Logistic(Loss):
 
 
 @dataclass(frozen=True)
-class HuberSVM(Loss):
+class RoundedHinge(Loss):
+    """Hinge loss with its kink at z = 1 rounded over a band of half-width h: 0 above 1+h, 1-z below 1-h."""
+
+    h: float
+    is_nonincreasing = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", width_in_range(self.h))
+
+    def _ramp(self, z: Array) -> Array:
+        """From 0 at the upper end of the band to 1 at the lower."""
+        return np.clip((1.0 + self.h - z) / (2.0 * self.h), 0.0, 1.0)
+
+    @property
+    def newton_remainder(self) -> float:  # type: ignore[override]
+        """Margins enter and leave the band as they move, and with them their curvature.
+
+        1/(2t) is the half-width of a band of even curvature t: h for the Huber SVM, 2h/3 for the smoothed hinge.
+        """
+        return 0.3 / min(0.5 / self.max_curvature, 1.0)
+
+    def max_squared_slope(self, radius: float) -> float:
+        """1 whatever the radius [WKL Lemma 4]."""
+        return 1.0
+
+    def exact_squared_slope(self, radius: float) -> float:
+        """The maximum itself, at z = -radius: the slope reaches 1 only at z = 1 - h (only h > 1)."""
+        return float(self.slope(np.array(-radius))) ** 2
+
+
+@dataclass(frozen=True)
+class HuberSVM(RoundedHinge):
     """Hinge loss with its kink at z = 1 rounded by a parabola of half-width h [CMS eq. 7; WKL section 3].
 
     f(z) = 0 above 1+h, (1+h-z)^2/(4h) within h of 1, 1-z below.
@@ -97,19 +129,14 @@ class HuberSVM(Loss):
     1.0
     """
 
-    h: float
     name = "huber_svm"
-    is_nonincreasing = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "h", width_in_range(self.h))
 
     def value(self, z: Array) -> Array:
         gap = np.clip(1.0 + self.h - z, 0.0, 2.0 * self.h)
         return gap * gap / (4.0 * self.h) + np.maximum(1.0 - self.h - z, 0.0)
 
     def slope(self, z: Array) -> Array:
-        return -np.clip((1.0 + self.h - z) / (2.0 * self.h), 0.0, 1.0)
+        return -self._ramp(z)
 
     def curvature(self, z: Array) -> Array:
         return np.where(np.abs(1.0 - z) <= self.h, 1.0 / (2.0 * self.h), 0.0)
@@ -118,22 +145,9 @@ class HuberSVM(Loss):
     def max_curvature(self) -> float:
         return 1.0 / (2.0 * self.h)
 
-    @property
-    def newton_remainder(self) -> float:  # type: ignore[override]
-        """Margins enter and leave the band of width 2h as they move, and with them their curvature."""
-        return 0.3 / min(self.h, 1.0)
-
-    def max_squared_slope(self, radius: float) -> float:
-        """1 whatever the radius [WKL Lemma 4]."""
-        return 1.0
-
-    def exact_squared_slope(self, radius: float) -> float:
-        """The maximum itself: at z = -radius the slope is (1 + h + radius)/(2h) until that reaches 1 (only h > 1)."""
-        return min(1.0, (1.0 + self.h + radius) / (2.0 * self.h)) ** 2
-
 
 @dataclass(frozen=True)
-class SmoothedHinge(Loss):
+class SmoothedHinge(RoundedHinge):
     """Hinge loss with its kink at z = 1 rounded by a quartic, twice differentiable [CMS eq. 38].
 
     With s = (1+h-z)/(2h) clipped to [0, 1]: f(z) = h s^3 (2-s), plus 1-h-z below 1-h; f' = -s^2 (3-2s). The printed
@@ -143,15 +157,7 @@ class SmoothedHinge(Loss):
     1.5
     """
 
-    h: float
     name = "smoothed_hinge"
-    is_nonincreasing = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "h", width_in_range(self.h))
-
-    def _ramp(self, z: Array) -> Array:
-        return np.clip((1.0 + self.h - z) / (2.0 * self.h), 0.0, 1.0)
 
     def value(self, z: Array) -> Array:
         s = self._ramp(z)
@@ -169,20 +175,6 @@ class SmoothedHinge(Loss):
     def max_curvature(self) -> float:
         """3/(4h), at z = 1."""
         return 3.0 / (4.0 * self.h)
-
-    @property
-    def newton_remainder(self) -> float:  # type: ignore[override]
-        """As for the Huber SVM, whose band it has."""
-        return 0.3 / min(self.h, 1.0)
-
-    def max_squared_slope(self, radius: float) -> float:
-        """1 whatever the radius, as for the Huber SVM."""
-        return 1.0
-
-    def exact_squared_slope(self, radius: float) -> float:
-        """The maximum itself, at z = -radius: the slope reaches 1 only at z = 1 - h (only h > 1)."""
-        s = min(1.0, (1.0 + self.h + radius) / (2.0 * self.h))
-        return (s * s * (3.0 - 2.0 * s)) ** 2
 
 
 LOSS_NAMES = ("logistic", "huber_svm", "smoothed_hinge")

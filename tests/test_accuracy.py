@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -10,8 +11,10 @@ import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.__main__ import main
-from dpci_core.cms import METHODS, Candidate, Learner, accuracy, protocol, train
-from dpci_core.cms.accuracy import Training, accuracy_experiment, train_and_test
+from dpci_core.cms import METHODS, Candidate, Learner, curve, protocol, published, train
+from dpci_core.cms.accuracy import accuracy_experiment
+from dpci_core.cms.curve import accuracy_curve, train_and_test
+from dpci_core.cms.training import HeldOut, Measured, Point, Training, divide_rows
 from dpci_core.erm import solve
 from dpci_core.perturbation import train_private
 
@@ -78,15 +81,15 @@ def test_order_of_rows_and_common_noise() -> None:
 def test_batches_change_nothing(monkeypatch) -> None:
     learners = [learner("objective"), learner("output")]
     whole = measured(learners, n_fits=11, n_records=[300])
-    monkeypatch.setattr(accuracy, "_BATCH_NUMBERS", 2_500)
+    monkeypatch.setattr(curve, "_BATCH_NUMBERS", 2_500)
     assert measured(learners, n_fits=11, n_records=[300]) == whole
 
 
 def test_smaller_tables_are_drawn_without_replacement() -> None:
-    counts = accuracy._chosen(50, 20, np.random.default_rng(0))
+    counts = curve._chosen(50, 20, np.random.default_rng(0))
     assert sorted(set(counts.tolist())) == [0.0, 1.0]
     assert counts.sum() == 20
-    assert not np.array_equal(counts, accuracy._chosen(50, 20, np.random.default_rng(1)))
+    assert not np.array_equal(counts, curve._chosen(50, 20, np.random.default_rng(1)))
     few, many = measured([learner("non_private")], n_fits=60, n_records=[30, 900])
     assert few.error > many.error
     assert few.error_se > 0
@@ -111,12 +114,12 @@ def test_designs_train_as_a_release_does() -> None:
 def test_mistakes_by_hand() -> None:
     theta = np.array([[1.0, 0.0], [-1.0, 0.0], [np.nan, np.nan]])
     records = np.array([[0.5, 0.1], [0.2, 0.1], [-0.3, 0.1], [-0.4, 0.1], [0.6, 0.1]])
-    found = accuracy._errors(theta, records, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
+    found = curve._errors(theta, records, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
     assert found.error.tolist() == [2 / 5, 3 / 5, 1.0]
     assert found.false_positive.tolist() == [1 / 2, 1 / 2, 1.0]
     assert found.false_negative == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert found.n_failed == 1
-    only = accuracy._errors(theta[:1], records, np.ones(5))
+    only = curve._errors(theta[:1], records, np.ones(5))
     assert np.isnan(only.false_positive[0])
     (row,) = measured([learner("non_private")])
     assert row.to_record()["epsilon"] is None
@@ -129,6 +132,60 @@ def test_a_small_epsilon_raises_the_penalty_and_says_so() -> None:
     assert rows[0].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.125)), rel=1e-9)
     assert rows[2].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.25)), rel=1e-9)
     assert rows[1].regularization == 1e-4
+
+
+# --- a curve of any trainings -----------------------------------------------------------------------------------
+
+HELD_OUT = HeldOut(Y[:, None] * X, X_TEST, Y_TEST)
+OBJECTIVE = Design(
+    loss=LOSS, mechanism="objective", budget=PureDP(model="0.3", hessian=1, covariance=1), regularization=0.01
+)
+
+
+def curve_of(points, held_out=HELD_OUT, n_fits=20, seed=5, **settings) -> list[Measured]:
+    return accuracy_curve(held_out, points=points, n_fits=n_fits, rng=np.random.default_rng(seed), **settings)
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str) -> None:
+    training = Training.of_design(dataclasses.replace(OBJECTIVE, mechanism=mechanism), n_records=7_000)
+    seven = HeldOut(np.repeat(HELD_OUT.A, 7, axis=0), X_TEST, Y_TEST)
+    (few,), (many,) = curve_of([Point(training, 7_000)]), curve_of([Point(training, 7_000)], seven)
+    assert dataclasses.asdict(few) == pytest.approx(dataclasses.asdict(many), abs=2e-3)
+    (at_hand,) = curve_of([Point(Training.of_design(OBJECTIVE, n_records=1_000), 1_000)])
+    assert few.error_sd < at_hand.error_sd / 2
+
+
+def test_equal_points_are_measured_once(monkeypatch) -> None:
+    seen, measure = [], curve._measure
+    monkeypatch.setattr(curve, "_measure", lambda *given: seen.append(given[1]) or measure(*given))
+    raised = [Training.of_learner(learner("objective", c=c), epsilon=0.1, n_records=1_000) for c in (1e-9, 1e-7, 1.0)]
+    found = curve_of([Point(training, 1_000) for training in raised])
+    assert len(seen) == 2
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_stopped_curve_gives_what_was_measured() -> None:
+    points = [Point(Training.of_design(OBJECTIVE, n_records=n), n) for n in (200, 400, 800)]
+    done: list[tuple[int, int]] = []
+    found = curve_of(points, progress=lambda k, n: done.append((k, n)), should_stop=lambda: len(done) == 2)
+    assert found == curve_of(points)[:2]
+    assert done == [(1, 3), (2, 3)]
+    assert curve_of(points, should_stop=lambda: True) == []
+
+
+def test_a_table_is_divided_without_a_row_on_both_sides() -> None:
+    train, test = divide_rows(50, test_share=0.2, rng=np.random.default_rng(0))
+    assert sorted([*train, *test]) == list(range(50))
+    assert len(test) == 10
+    held_out = HeldOut.of(X, Y, test_share=0.3, rng=np.random.default_rng(0))
+    train, test = divide_rows(len(Y), test_share=0.3, rng=np.random.default_rng(0))
+    assert np.array_equal(held_out.A, Y[train, None] * X[train])
+    assert np.array_equal(held_out.X_test, X[test])
+    assert held_out.constant_error == min(np.mean(Y[test] > 0), np.mean(Y[test] < 0))
+    for n_rows, share in ((50, 0.0), (50, 1.0), (1, 0.5)):
+        with pytest.raises(ValueError, match="test_share"):
+            divide_rows(n_rows, test_share=share, rng=np.random.default_rng(0))
 
 
 def test_it_refuses() -> None:
@@ -145,7 +202,7 @@ def test_it_refuses() -> None:
 
 
 def test_published_rates_are_the_printed_ones() -> None:
-    rates = protocol.published_rates()
+    rates = published.published_rates()
     cell = {(r.table, r.loss, r.method, r.penalty): r for r in rates}
     assert len(cell) == 96
     assert cell[1, "logistic", "objective", "1e-2.5"].error == 0.2161
@@ -237,13 +294,33 @@ def test_command_names_what_is_wrong(capsys) -> None:
     assert "n_records=9999" in errors
 
 
-def test_published_table_beside_ours(capsys, monkeypatch) -> None:
-    from dpci_core import accuracy_command
+@pytest.mark.parametrize(("part", "n_cells"), [("table1", 48), ("figure3", 34)])
+def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.setitem(published.PARTS, part, "census")  # so that no public file is needed
+    file = tmp_path / "run.csv"
+    settings = ["--rows", "300", "--features", "2", "--folds", "2", "--draws", "2", "--out", str(file)]
+    assert main(["accuracy", "published", part, *settings, "--json"]) == 0
+    rows, cells = json.loads(capsys.readouterr().out), published.cells_of(part)
+    assert len(rows) == n_cells == len(cells)
+    on_file = published.read_rates(file)
+    assert list(on_file) == list(cells)
+    for row, cell in zip(rows, cells, strict=True):
+        assert row["published"] == published.published_error(cell)
+        assert on_file[cell].error == pytest.approx(row["error"], abs=1e-6)
+        if row["published"] is not None:
+            assert row["difference"] == pytest.approx(row["error"] - row["published"])
+    first = next(row for row in rows if row["method"] == "objective" and row["epsilon"] == "0.1")
+    assert first["published"] == (0.8619 if part == "table1" else 0.0113)
+    assert {row.n_records for row in on_file.values()} == {150}
 
-    monkeypatch.setattr(accuracy_command, "SETS", {"adult": "census"})  # so that no public file is needed
-    settings = ["--rows", "300", "--features", "2", "--folds", "2", "--draws", "2"]
-    assert main(["accuracy", "table", "1", *settings, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 48
-    assert rows[0]["published"] == 0.154
-    assert rows[0]["difference"] == pytest.approx(rows[0]["error"] - 0.154)
+
+def test_every_cell_of_a_figure_is_at_the_best_printed_penalty() -> None:
+    best = {("adult", "logistic", "objective"): "1e-2.5", ("kdd99", "huber_svm", "output"): "1e-2.0"}
+    for (dataset, loss, method), penalty in best.items():
+        part = next(p for p, key in published.PARTS.items() if key == dataset and p.startswith("figure"))
+        cells = [c for c in published.cells_of(part) if (c.loss, c.method) == (loss, method)]
+        assert {c.penalty for c in cells} == {penalty}
+        assert [c.epsilon for c in cells] == list(published.FIGURE_EPSILONS)
+        assert [c for c in cells if published.published_error(c) is not None] == [
+            c for c in cells if c.epsilon == "0.1"
+        ]

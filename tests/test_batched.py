@@ -112,7 +112,7 @@ def test_a_gradient_norm_is_the_true_one():
 
 
 @pytest.mark.parametrize("c", [1e-8, 1e-4])
-def test_hard_fits_go_to_newton_and_still_hold_the_tolerance(c):
+def test_hard_fits_are_solved_one_by_one_and_still_hold_the_tolerance(c):
     A = np.abs(rows(n=200))  # every margin can be made positive: separable, so theta runs far at a small c
     table = Table.of(A, loss=HuberSVM(h=0.05), regularization=c)
     counts = counts_of(200, 200, range(6))
@@ -128,7 +128,7 @@ def test_a_fit_that_fails_is_reported(monkeypatch):
 
     A = rows(n=200)
     table = Table.of(A, loss=Logistic(), regularization=1e-3)
-    monkeypatch.setattr("dpci_core.batched.solve", give_up)
+    monkeypatch.setattr("dpci_core.batched.solve_quickly", give_up)
     monkeypatch.setattr("dpci_core.batched._MAX_PASSES", 1)
     fits = fit_replicates(table, counts_of(200, 200, range(3)), n_records=200)
     assert not fits.converged.any()

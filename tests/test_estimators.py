@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import struct
 import subprocess
@@ -29,17 +30,20 @@ from dpci_core import (
     Design,
     DPLinearSVC,
     DPLogisticRegression,
+    InfeasibleDesignError,
     Logistic,
     PureDP,
     private_intervals,
+    randomness,
 )
 from dpci_core.erm import solve
 from dpci_core.estimators.defaults import default_regularization
 from dpci_core.estimators.released import divide_budget
 from dpci_core.estimators.scaling import Scaling
-from dpci_core.estimators.statement import FRESH, LABELS_READ, SEEDED, noise_source
+from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED, noise_source
 from dpci_core.losses import HuberSVM
 from dpci_core.perturbation import model_noise
+from dpci_core.release.draw import GRID
 
 NO_PRIVACY = PureDP(model="1e6", hessian="1e6", covariance="1e6")
 """So much that scikit-learn's checks of accuracy see the learner and not the noise."""
@@ -254,18 +258,58 @@ def test_shapes_and_statement_of_three_classes() -> None:
 
 def test_every_fit_is_labelled() -> None:
     X, y = table()
-    for state, caution in (
-        (0, SEEDED),
-        (np.random.default_rng(0), SEEDED),
-        (np.random.RandomState(0), SEEDED),
-        (None, FRESH),
-    ):
+    for state in (0, np.random.default_rng(0), np.random.RandomState(0)):
         model = made(random_state=state).fit(X, y)
-        assert model.privacy_.caution == caution
-        assert model.privacy_.is_simulation
-        text = str(model.summary())
-        assert "SIMULATION, not for publication" in text
+        assert (model.privacy_.noise, model.privacy_.is_simulation, model.privacy_.caution) == ("seeded", True, SEEDED)
+        assert "SIMULATION, not for publication" in str(model.summary())
         assert str(model.privacy_).startswith("SIMULATION")
+    model = made(random_state=None).fit(X, y)
+    assert (model.privacy_.noise, model.privacy_.is_simulation, model.privacy_.caution) == ("system", False, UNBOOKED)
+    assert "SIMULATION" not in str(model.summary())
+    assert str(model.privacy_).startswith("NOT A RELEASE")
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_without_a_seed_all_noise_is_the_operating_systems(monkeypatch, mechanism: str) -> None:
+    X, y = table()
+    model, asked = made(random_state=None, mechanism=mechanism), []
+    monkeypatch.setattr(np.random, "default_rng", lambda *_: pytest.fail("a generator was asked"))
+    monkeypatch.setattr(randomness.secrets, "token_bytes", lambda n: asked.append(n) or os.urandom(n))
+    model.fit(X, y)
+    numbers = 4 + 4 + 2 * (16 + 16)  # direction and length: of the coefficients, and of both matrices
+    numbers += 4 + 4 if mechanism == "objective" else 0  # and of what hides the minimiser's error
+    assert sum(asked) == 8 * numbers
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_a_fit_from_the_system_is_drawn_as_a_release_is(mechanism: str) -> None:
+    X, y = table()
+    model = made(random_state=None, mechanism=mechanism).fit(X, y)._models[0]
+    np.testing.assert_array_equal(model.theta_priv % GRID, 0.0)
+    left = Decimal("0.999") if mechanism == "objective" else Decimal(1)
+    assert model.design.budget.model == Decimal(1) * left
+    assert (model.noise.added_var > 0.0) == (mechanism == "objective")
+    seeded = made(mechanism=mechanism).fit(X, y)._models[0]
+    assert (seeded.theta_priv % GRID != 0.0).any()
+
+
+def test_fits_from_the_system_scatter_as_seeded_ones_do() -> None:
+    X, y = table()
+    fits = {
+        state: np.array([made(random_state=s, intervals=False).fit(X, y)._models[0].theta_priv for s in seeds])
+        for state, seeds in (("system", [None] * 120), ("seeded", range(120)))
+    }
+    for a, b in zip(fits["system"].T, fits["seeded"].T, strict=True):
+        assert kstest(a, b).pvalue > 1e-6
+    assert len(np.unique(fits["system"], axis=0)) == 120
+
+
+def test_a_penalty_that_cannot_be_certified_is_refused_from_public_numbers() -> None:
+    X, y = table()
+    tiny = {"mechanism": "output", "regularization": 1e-10}
+    made(**tiny).fit(X, y)
+    with pytest.raises(InfeasibleDesignError, match="cannot be certified"):
+        made(random_state=None, **tiny).fit(X, y)
 
 
 def test_statement_of_a_pure_fit() -> None:

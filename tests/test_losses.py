@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from dpci_core.erm import solve, unpenalised_minimiser
+from dpci_core.errors import ConvergenceError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge, make_loss
 
 WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
@@ -172,3 +174,43 @@ def test_losses_compare_and_hash() -> None:
 def test_shape_is_kept(loss: Loss) -> None:
     z = np.zeros((2, 3, 4))
     assert loss.value(z).shape == loss.slope(z).shape == loss.curvature(z).shape == z.shape
+
+
+# --- the rule of thumb for a Newton step ------------------------------------------------------------------------
+
+
+def left_by_a_step(loss: Loss, c: float, scale: float, seed: int) -> float | None:
+    """What one Newton step from the penalised minimiser leaves, in units of |step| times its largest coordinate.
+
+    None where the step is so long that nobody would take it, or there is no minimiser without penalty.
+    """
+    rng = np.random.default_rng(seed)
+    X = np.c_[rng.uniform(-0.6, 0.6, (1_500, 2)), np.full(1_500, 0.5)]
+    truth = rng.normal(size=3)
+    y = np.where(rng.random(1_500) < 1.0 / (1.0 + np.exp(-X @ (scale * truth / np.linalg.norm(truth)))), 1.0, -1.0)
+    try:
+        target = unpenalised_minimiser(y[:, None] * X, loss=loss)
+    except ConvergenceError:
+        return None
+    theta = solve(y[:, None] * X, loss=loss, regularization=c).theta
+    z = y * (X @ theta)
+    K = (X * loss.curvature(z)[:, None]).T @ X / len(X)
+    step = -np.linalg.solve(K, (X * (y * loss.slope(z))[:, None]).mean(axis=0))
+    if np.linalg.norm(step) > 1.0:
+        return None
+    return float(np.abs(theta + step - target).max() / (np.linalg.norm(step) * np.abs(step).max()))
+
+
+@pytest.mark.parametrize("h", [0.1, 0.25, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("kind", [HuberSVM, SmoothedHinge])
+def test_half_of_the_steps_leave_less_than_the_rule_says(kind, h: float) -> None:
+    loss = kind(h=h)
+    grid = [(c, scale, seed) for c in (1e-4, 1e-3, 3e-3, 1e-2) for scale in (1.0, 3.0, 8.0) for seed in range(4)]
+    left = [found for one in grid if (found := left_by_a_step(loss, *one)) is not None]
+    assert len(left) >= 30
+    assert 0.2 * loss.newton_remainder < np.median(left) <= loss.newton_remainder
+
+
+def test_the_rule_counts_the_width_of_a_band_of_even_curvature() -> None:
+    assert [HuberSVM(h=h).newton_remainder for h in (0.1, 1.0, 4.0)] == pytest.approx([3.0, 0.3, 0.3])
+    assert [SmoothedHinge(h=h).newton_remainder for h in (0.1, 1.0, 4.0)] == pytest.approx([4.5, 0.45, 0.3])

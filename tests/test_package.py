@@ -86,8 +86,7 @@ def test_a_table_that_somebody_left_there_is_never_packed() -> None:
 def test_only_one_room_knows_where_files_are() -> None:
     sources = [p for top in ("dpci_core", "ui", "pages") for p in (ROOT / top).rglob("*.py")]
     found = {str(p.relative_to(ROOT)) for p in sources if "parents[" in p.read_text(encoding="utf-8")}
-    # The shell finds its siblings. The rates of the protocol are found in a checkout only.
-    assert found == {"ui/shell.py", "dpci_core/cms/protocol.py"}, "take HOME or DATA from dpci_core.places"
+    assert found == {"ui/shell.py"}, "take HOME or DATA from dpci_core.places"
 
 
 def test_the_dependencies_are_those_of_requirements_txt(wheel: Path) -> None:

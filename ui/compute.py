@@ -57,6 +57,11 @@ class LRU:
         self._lock = threading.Lock()
         self._values: OrderedDict[Hashable, object] = OrderedDict()
 
+    def peek(self, key: Hashable) -> object | None:
+        """The value under `key`, if there is one."""
+        with self._lock:
+            return self._values.get(key)
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value under `key`, made if absent; the newest value always stays."""
         with self._lock:
@@ -64,11 +69,15 @@ class LRU:
                 self._values.move_to_end(key)
                 return cast(T, self._values[key])
         value = make()
+        self.put(key, value)
+        return value
+
+    def put(self, key: Hashable, value: object) -> None:
+        """Keep a value under `key`."""
         with self._lock:
             self._values[key] = value
             while len(self._values) > 1 and sum(map(self._weigh, self._values.values())) > self._limit:
                 self._values.popitem(last=False)
-        return value
 
 
 @dataclass(frozen=True)
@@ -279,9 +288,11 @@ def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:
     return np.round(grid) if name == "n" else np.array([float(f"{x:.4g}") for x in grid])
 
 
-def sweep(settings: Settings, source: Source, name: str, max_features: int) -> list[SweepCurve]:
-    """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its range."""
-    grid = sweep_grid(settings, name, max_features)
+def sweep(
+    settings: Settings, source: Source, name: str, max_features: int, grid: Array | None = None
+) -> list[SweepCurve]:
+    """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its range or a grid."""
+    grid = sweep_grid(settings, name, max_features) if grid is None else grid
     features: int | tuple[str, ...] = settings.names or settings.d
     is_refitted = name in ("c", "h", "d")
     base = source.load(settings, features=features, sample=is_refitted)

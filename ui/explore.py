@@ -61,6 +61,15 @@ def page() -> None:
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
 
 
+def current_view() -> compute.View | None:
+    """The forecasts of the settings; None after words on why there are none."""
+    try:
+        return compute.compute(state.settings(), state.source())
+    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+        st.error(str(problem))
+        return None
+
+
 def sidebar(*, one_design: bool = False) -> bool:
     """All controls; False while an upload that should be explored is still missing.
 

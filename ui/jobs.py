@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from dpci_core import Design
 from dpci_core.errors import ConvergenceError
+from ui.accuracy_numbers import SEED, Answer, Request
 from ui.palette import Combination
 from ui.settings import Settings
 
@@ -172,6 +173,55 @@ class CellsJob(Task):
         return len(self.found) == len(self.cells)
 
 
+@dataclass(eq=False, kw_only=True)
+class AccuracyJob(Task):
+    """Test errors for one picture of the page Accuracy."""
+
+    request: Request
+    is_private_to_session: bool
+    X: Array | None
+    y: Array | None
+    done: int = 0
+    answer: Answer | None = None
+
+    def _execute(self) -> bool:
+        from dpci_core.cms.curve import accuracy_curve  # compiles
+
+        assert self.X is not None
+        assert self.y is not None
+        held_out, points = self.request.held_out(self.X, self.y), self.request.points
+        measured = accuracy_curve(
+            held_out,
+            points=points,
+            n_fits=self.request.n_fits,
+            rng=np.random.default_rng(SEED),
+            progress=self._count,
+            should_stop=self._should_stop,
+        )
+        if len(measured) < len(points):
+            return False
+        self.answer = Answer(
+            found=dict(zip(points, measured, strict=True)),
+            constant_error=held_out.constant_error,
+            n_train=len(held_out.A),
+            n_test=len(held_out.y_test),
+            n_fits=self.request.n_fits,
+        )
+        return True
+
+    def _count(self, done: int, _total: int) -> None:
+        self.done = done
+
+    @property
+    def n_bytes(self) -> int:
+        """The table."""
+        return 0 if self.X is None else int(self.X.nbytes)
+
+    def release(self) -> None:
+        """Forget the table."""
+        self.X = self.y = None
+
+
 class JobQueue:
     """Jobs in the order they came, run one at a time by a daemon thread that starts with the first."""
 
@@ -238,3 +288,5 @@ class JobQueue:
 
 
 QUEUE = JobQueue()
+QUICK = JobQueue()
+"""For answers of a second or a few, which need not wait behind a simulation of minutes."""

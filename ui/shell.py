@@ -18,6 +18,7 @@ if str(ROOT) not in sys.path:
 # Pages are imported here so that the heap is frozen with them.
 from ui import (  # noqa: E402
     access,
+    accuracy,  # noqa: F401
     address,
     explore,  # noqa: F401
     hints,
@@ -48,6 +49,7 @@ page = st.navigation(
         st.Page(ROOT / "pages" / "release.py", title="Release", url_path="release"),
         st.Page(ROOT / "pages" / "ledger.py", title="Ledger", url_path="ledger"),
         st.Page(ROOT / "pages" / "validate.py", title="Validate", url_path="validate"),
+        st.Page(ROOT / "pages" / "accuracy.py", title="Accuracy", url_path="accuracy"),
         st.Page(ROOT / "pages" / "sharp.py", title="Published or sharp", url_path="sharp"),
         st.Page(ROOT / "pages" / "reproduce.py", title="Reproduce", url_path="reproduce"),
     ],

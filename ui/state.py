@@ -21,8 +21,8 @@ from ui.settings import Settings, from_query
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _HELP, _OFF = "help", "off"
-_JOBS = ("job", "cells_job")
-"""Names in session and link of the keys of a simulation and of cells that are computed again."""
+_JOBS = ("job", "cells_job", "accuracy_job")
+"""Names in session and link of the keys of a simulation, of cells that are computed again, and of test errors."""
 MAX_PINS = 3
 
 
@@ -92,10 +92,10 @@ def _admissible_declared(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
     return wanted, tuple(bad)
 
 
-def submit(name: str, task: jobs.Task) -> bool:
+def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> bool:
     """Queue a task as this session's job of one kind; a full queue is kept as a problem for the page to tell."""
     try:
-        jobs.QUEUE.submit(task)
+        queue.submit(task)
     except jobs.QueueFullError as problem:
         st.session_state[_QUEUE_PROBLEM] = str(problem)
         return False

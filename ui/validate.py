@@ -11,7 +11,6 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Design, ExperimentResult
-from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui import charts, compute, controls, explore, jobs, simulation_charts, state, text
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
@@ -50,7 +49,7 @@ def page() -> None:
     if not ready:
         st.info("Bring your file in the panel at the left, or choose another data set there.")
         return
-    view = _view()
+    view = explore.current_view()
     if view is None:
         return
     st.caption(f"On screen: {text.assumptions(view.settings, view.records)}")
@@ -58,14 +57,6 @@ def page() -> None:
     _watch()
     _results(view)
     _open_again()
-
-
-def _view() -> compute.View | None:
-    try:
-        return compute.compute(state.settings(), state.source())
-    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        st.error(str(problem))
-        return None
 
 
 def current_job() -> jobs.Job | None:

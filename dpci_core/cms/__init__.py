@@ -1,6 +1,7 @@
 """The learners of Chaudhuri, Monteleoni and Sarwate [CMS]: training, kernels and private tuning.
 
-`dpci_core.cms.accuracy` measures them; it is imported by itself, because its compiler takes half a second.
+`cms.curve`, `cms.accuracy` and `cms.protocol` measure them and are imported by themselves, because the compiler takes
+half a second; `cms.training` says what they measure.
 """
 
 from dpci_core.cms.features import CosineFeatures

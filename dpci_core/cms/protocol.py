@@ -1,76 +1,22 @@
-"""The published experiments on accuracy [CMS section 7]: cross-validation, the printed tables, private tuning."""
+"""The published experiments on accuracy [CMS section 7]: cross-validation, the printed cells, private tuning."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dpci_core.cms.accuracy import Accuracy, accuracy_experiment
-from dpci_core.cms.learners import Learner, Method
+from dpci_core.cms.learners import Learner
+from dpci_core.cms.published import RateCell
 from dpci_core.cms.tuning import Candidate, tune_privately
 from dpci_core.errors import check_count, check_generator
 from dpci_core.privacy import Amount
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
-
-ERROR_RATES_FILE = Path(__file__).resolve().parents[2] / "data" / "published_error_rates.csv"
-"""Tables 1 and 2 of [CMS], one row a cell."""
-PUBLISHED_EPSILON = "0.1"
-PUBLISHED_WIDTH = 0.5
-"""Epsilon of the tables, and h of their Huber SVM."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedRate:
-    """One cell of Table 1 (Adult) or 2 (KDD Cup 99): the test error at epsilon 0.1 and a Lambda.
-
-    Here c = Lambda/2, and the method is one of `learners.METHODS`.
-    """
-
-    table: int
-    dataset: str
-    loss: str
-    method: Method
-    penalty: str
-    error: float
-
-    @property
-    def regularization(self) -> float:
-        """c of the printed Lambda, a power of ten such as 1e-3.5."""
-        return float(10.0 ** float(self.penalty.removeprefix("1e"))) / 2.0
-
-
-@lru_cache(maxsize=1)
-def published_rates() -> tuple[PublishedRate, ...]:
-    """Return the 96 printed error rates.
-
-    >>> len(published_rates()), published_rates()[0].error
-    (96, 0.154)
-    """
-    with ERROR_RATES_FILE.open(encoding="utf-8", newline="") as lines:
-        return tuple(
-            PublishedRate(
-                int(row["table"]),
-                row["dataset"],
-                row["loss"],
-                _method(row["method"]),
-                row["penalty"],
-                float(row["error"]),
-            )
-            for row in csv.DictReader(lines)
-        )
-
-
-def _method(name: str) -> Method:
-    known: dict[str, Method] = {"non_private": "non_private", "output": "output", "objective": "objective"}
-    return known[name]
 
 
 def cross_validated(
@@ -128,6 +74,28 @@ def _averaged(rows: Sequence[Accuracy]) -> Accuracy:
         n_fits=sum(row.n_fits for row in rows),
         n_failed=sum(row.n_failed for row in rows),
     )
+
+
+def measure_cells(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    cells: Sequence[RateCell],
+    n_folds: int,
+    n_fits: int,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Accuracy]:
+    """Return `cross_validated` for the cells of one table or figure, in their order."""
+    learners = list(dict.fromkeys(cell.learner for cell in cells))
+    epsilons = list(dict.fromkeys(cell.epsilon for cell in cells if cell.epsilon))
+    found = cross_validated(
+        X, y, learners=learners, epsilons=epsilons, n_folds=n_folds, n_fits=n_fits, rng=rng, progress=progress
+    )
+    # By what was asked for, not by what was used: two penalties that Algorithm 2 raises are one and the same then.
+    asked = [(one, e) for one in learners for e in ([""] if one.method == "non_private" else epsilons)]
+    by_question = dict(zip(asked, found, strict=True))
+    return [by_question[cell.learner, cell.epsilon] for cell in cells]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

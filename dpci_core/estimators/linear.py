@@ -23,6 +23,7 @@ from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.limits import confidence_level_in_range
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.randomness import SystemSource
 
 Array = npt.NDArray[np.float64]
 Units = Literal["original", "scaled"]
@@ -40,18 +41,34 @@ _NO_INTERCEPT = (
 class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their intervals."""
 
-    budget: Budget | ApproxDP | None
-    feature_bounds: Any
-    random_state: Any
-    classes: Any
-    norm_bound: float | None
-    mechanism: Mechanism
-    regularization: float | None
-    calibration: Calibration | CalibrationName
-    confidence_level: float
-    target: Target
-    intervals: bool
-    fit_intercept: bool
+    def __init__(
+        self,
+        *,
+        budget: Budget | ApproxDP | None = None,
+        feature_bounds: Any = None,
+        random_state: Any = None,
+        classes: Any = None,
+        norm_bound: float | None = None,
+        mechanism: Mechanism = "objective",
+        regularization: float | None = None,
+        calibration: Calibration | CalibrationName = "published",
+        confidence_level: float = 0.95,
+        target: Target = "penalised",
+        intervals: bool = True,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.budget = budget
+        self.feature_bounds = feature_bounds
+        self.random_state = random_state
+        self.classes = classes
+        self.norm_bound = norm_bound
+        self.mechanism = mechanism
+        self.regularization = regularization
+        self.calibration = calibration
+        self.confidence_level = confidence_level
+        self.target = target
+        self.intervals = intervals
+        self.fit_intercept = fit_intercept
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -76,7 +93,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         source = noise_source(self.random_state)
         records = scaling.encode(X)
         models = tuple(
-            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, rng=source.rng)
+            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, source=source)
             for k, design in enumerate(designs)
         )
         self._keep(scaling, models, classes)
@@ -87,7 +104,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             n_models=n_models,
             classes_declared=self.classes is not None,
             status=designs[0].status,
-            caution=source.caution,
+            noise="system" if isinstance(source, SystemSource) else "seeded",
         )
         return self
 
@@ -209,7 +226,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             ("Epsilon(1e-06)", f"{privacy.epsilon(1e-6):.4g}"),
             ("Penalty c", f"{self.regularization_:.4g}"),
             ("Confidence", f"{found.confidence_level:g}"),
-            ("Kind", "SIMULATION" if privacy.is_simulation else "release"),
+            ("Kind", "SIMULATION" if privacy.is_simulation else "private, not booked"),
         )
         return Summary(
             title=f"{type(self).__name__}, private intervals", facts=facts, notes=tuple(notes), intervals=found
@@ -220,13 +237,15 @@ class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression under differential privacy, with confidence intervals for its coefficients.
 
     Args:    budget: PureDP, ZCDP or ApproxDP; `fit` refuses without.  feature_bounds: (low, high), numbers or one for
-             each feature, declared beforehand; `fit` refuses without.  random_state: None, a seed or a generator;
-             every fit is a simulation (`privacy_`).  classes: the labels, declared; None reads them from y, which
-             the guarantee then does not cover.  norm_bound: declared bound on the norm of the features scaled to
-             [-1, 1] (default sqrt(d)).  mechanism: "objective" or "output" perturbation.  regularization: c in
-             c |theta|^2 of the mean objective (scaled units, the constant too); None takes `default_regularization`,
-             a function of n, d and the budget.  calibration, confidence_level, target: as for `Design`.
-             intervals: False spends the whole budget on the coefficients.  fit_intercept: only True.
+             each feature, declared beforehand; `fit` refuses without.  random_state: None draws from the operating
+             system's entropy as a release does; a seed or a generator, for tests and teaching, makes the fit a
+             SIMULATION whose noise can be subtracted (`privacy_.noise`, `privacy_.is_simulation`).  classes: the
+             labels, declared; None reads them from y, which the guarantee then does not cover.  norm_bound:
+             declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).  mechanism: "objective" or
+             "output" perturbation.  regularization: c in c |theta|^2 of the mean objective (scaled units, the constant
+             too); None takes `default_regularization`, a function of n, d and the budget.  calibration,
+             confidence_level, target: as for `Design`.  intervals: False spends the whole budget on the coefficients.
+             fit_intercept: only True.
     Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than two.
     Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between the models.
     Source:  WKL Algorithms 1-5.
@@ -242,35 +261,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
     >>> bool(found.low[0, 0] < 0.1 < found.high[0, 0])
     True
     """
-
-    def __init__(
-        self,
-        *,
-        budget: Budget | ApproxDP | None = None,
-        feature_bounds: Any = None,
-        random_state: Any = None,
-        classes: Any = None,
-        norm_bound: float | None = None,
-        mechanism: Mechanism = "objective",
-        regularization: float | None = None,
-        calibration: Calibration | CalibrationName = "published",
-        confidence_level: float = 0.95,
-        target: Target = "penalised",
-        intervals: bool = True,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.budget = budget
-        self.feature_bounds = feature_bounds
-        self.random_state = random_state
-        self.classes = classes
-        self.norm_bound = norm_bound
-        self.mechanism = mechanism
-        self.regularization = regularization
-        self.calibration = calibration
-        self.confidence_level = confidence_level
-        self.target = target
-        self.intervals = intervals
-        self.fit_intercept = fit_intercept
 
     def _loss(self) -> Loss:
         return Logistic()
@@ -316,20 +306,22 @@ class DPLinearSVC(PrivateLinearClassifier):
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:
-        self.budget = budget
-        self.feature_bounds = feature_bounds
-        self.random_state = random_state
-        self.classes = classes
-        self.norm_bound = norm_bound
-        self.mechanism = mechanism
-        self.regularization = regularization
+        super().__init__(
+            budget=budget,
+            feature_bounds=feature_bounds,
+            random_state=random_state,
+            classes=classes,
+            norm_bound=norm_bound,
+            mechanism=mechanism,
+            regularization=regularization,
+            calibration=calibration,
+            confidence_level=confidence_level,
+            target=target,
+            intervals=intervals,
+            fit_intercept=fit_intercept,
+        )
         self.loss = loss
         self.h = h
-        self.calibration = calibration
-        self.confidence_level = confidence_level
-        self.target = target
-        self.intervals = intervals
-        self.fit_intercept = fit_intercept
 
     def _loss(self) -> Loss:
         check_choice(self.loss, ("huber_svm", "smoothed_hinge"), name="loss")

@@ -15,6 +15,7 @@ from dpci_core.perturbation import ModelNoise, perturb_objective, perturb_output
 from dpci_core.privacy import Budget
 from dpci_core.private_moments import covariance_noise, release_moments
 from dpci_core.quick_solve import solve_quickly
+from dpci_core.randomness import Source, SystemSource
 
 Array = npt.NDArray[np.float64]
 
@@ -54,19 +55,29 @@ class ReleasedModel:
         )
 
 
-def draw_model(A: Array, *, design: Design, intervals: bool, rng: np.random.Generator) -> ReleasedModel:
+def draw_model(A: Array, *, design: Design, intervals: bool, source: Source) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
-    Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals; for noise that
-             cannot be predicted, which that of a NumPy generator is not.
+    Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals. From the operating
+             system's entropy it is drawn as a release is: certified minimiser, its error hidden at a share of
+             `budget.model` (docs/release.md); the design kept is the one that ran. A generator's promises nothing.
+    Raises:  InfeasibleDesignError, from the operating system's entropy also where c is too small for the certificate.
     """
-    perturb = perturb_objective if design.mechanism == "objective" else perturb_output
-    model = perturb(A, design=design, rng=rng, solver=solve_quickly)
-    theta = model.theta_priv
+    if isinstance(source, SystemSource):
+        from dpci_core.release.draw import draw_coefficients  # tables and files, which a simulation does without
+        from dpci_core.release.shares import share_out
+
+        shares = share_out(design)
+        theta, noise = draw_coefficients(A, shares=shares, source=source)
+        design = shares.running
+    else:
+        perturb = perturb_objective if design.mechanism == "objective" else perturb_output
+        model = perturb(A, design=design, rng=source, solver=solve_quickly)
+        theta, noise = model.theta_priv, model.noise
     if not intervals:
-        return ReleasedModel(design, len(A), theta, model.noise, None, None)
-    moments = release_moments(A, theta, design=design, rng=rng)
-    return ReleasedModel(design, len(A), theta, model.noise, moments.hessian.noisy, moments.covariance.noisy)
+        return ReleasedModel(design, len(A), theta, noise, None, None)
+    moments = release_moments(A, theta, design=design, rng=source)
+    return ReleasedModel(design, len(A), theta, noise, moments.hessian.noisy, moments.covariance.noisy)
 
 
 def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:

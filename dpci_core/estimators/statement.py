@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from dpci_core.design import Definition, Mechanism
 from dpci_core.errors import check_probability
 from dpci_core.privacy import to_float_down, zcdp_to_epsilon
+from dpci_core.randomness import Source, SystemSource
+
+Noise = Literal["system", "seeded"]
 
 SEEDED = (
     "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract the noise. The "
     "guarantee is what the same settings would promise with noise nobody can predict."
 )
 """Stands with every fit whose random_state is not None."""
-FRESH = (
-    "SIMULATION, not for publication: the noise is seeded freshly by the operating system, but comes from NumPy's "
-    "generator, whose output can be predicted from itself; the minimiser is inexact, and no ledger has booked the "
-    "budget. The guarantee is what a release with these settings promises."
+UNBOOKED = (
+    "NOT A RELEASE: the noise comes from the operating system and the minimiser's error is hidden, as in a release, "
+    "but no ledger has counted this fit, and each further fit on the same people adds its budget to what they have "
+    "paid. `fit` raises for records that break a rule, which a release never does."
 )
 """Stands with a fit with random_state=None."""
 LABELS_READ = (
@@ -30,28 +32,20 @@ LABELS_READ = (
 )
 
 
-class NoiseSource(NamedTuple):
-    """A generator, and the sentence that says what a fit with it may be used for."""
+def noise_source(random_state: object) -> Source:
+    """Return what a `random_state` names: the operating system's entropy for None, otherwise a generator.
 
-    rng: np.random.Generator
-    caution: str
-
-
-def noise_source(random_state: object) -> NoiseSource:
-    """Return the source of noise that a `random_state` names.
-
-    Every source here is a NumPy generator, and a fit with one is a simulation, fresh seed or not. A source fit for
-    publication is another type with another draw behind it, and joins as one more branch with an empty caution.
+    A generator makes a fit a simulation, and never gets where a release's noise is drawn; the types are told apart
+    there (`randomness.check_system_source`).
     """
     if random_state is None:
-        return NoiseSource(np.random.default_rng(secrets.randbits(256)), FRESH)
+        return SystemSource()
     if isinstance(random_state, np.random.Generator):
-        return NoiseSource(random_state, SEEDED)
+        return random_state
     if isinstance(random_state, np.random.RandomState):  # scikit-learn hands these around
-        words = random_state.randint(0, 2**32, size=8, dtype=np.uint32)
-        return NoiseSource(np.random.default_rng(words), SEEDED)
+        return np.random.default_rng(random_state.randint(0, 2**32, size=8, dtype=np.uint32))
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        return NoiseSource(np.random.default_rng(int(random_state)), SEEDED)
+        return np.random.default_rng(int(random_state))
     raise ValueError("Expected random_state to be None, a whole number >= 0 or a NumPy generator.")
 
 
@@ -60,11 +54,11 @@ class PrivacyStatement:
     """The guarantee of one fit.
 
     amount: epsilon or rho of everything the fit drew, exact.  classes_declared: whether the labels came from
-    `classes=`.  status: what must be said about the results it rests on.  caution: why it is no release.
+    `classes=`.  status: what must be said about the results it rests on.  noise: drawn from the operating system's
+    entropy, or from a generator that can be run again.
 
-    >>> from dpci_core.estimators.statement import SEEDED
     >>> made = PrivacyStatement(definition="pure", amount=Decimal("1.5"), mechanism="output", n_models=1,
-    ...                         classes_declared=True, status="", caution=SEEDED)
+    ...                         classes_declared=True, status="", noise="seeded")
     >>> made.guarantee, made.is_simulation
     ('epsilon = 1.5 (pure differential privacy)', True)
     """
@@ -75,14 +69,19 @@ class PrivacyStatement:
     n_models: int
     classes_declared: bool
     status: str
-    caution: str
+    noise: Noise
     unit: str = "the value of one record"
     neighbours: str = "tables that differ in one record, replaced by another; the number of records is public"
 
     @property
     def is_simulation(self) -> bool:
-        """Whether nothing drawn here may be published."""
-        return bool(self.caution)
+        """Whether whoever knows the generator could subtract the noise, so that nothing drawn may be published."""
+        return self.noise == "seeded"
+
+    @property
+    def caution(self) -> str:
+        """Why it is no release."""
+        return SEEDED if self.is_simulation else UNBOOKED
 
     @property
     def guarantee(self) -> str:

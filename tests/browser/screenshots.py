@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "plan-split": ("/plan?look=split", "chart_plan_split"),
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),
+    "accuracy": ("/accuracy", "chart_accuracy_n"),
     "sharp": ("/sharp", "chart_only_corner"),
     "reproduce": ("/reproduce", "chart_published_table2"),
 }

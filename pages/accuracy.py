@@ -1,0 +1,7 @@
+"""Accuracy: both prices of privacy, wrong predictions and long intervals, on one screen."""
+
+from __future__ import annotations
+
+from ui import accuracy
+
+accuracy.page()
