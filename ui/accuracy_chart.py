@@ -13,8 +13,8 @@ from plotly.subplots import make_subplots
 
 from dpci_core.cms.training import Measured
 from ui.accuracy_numbers import Line
-from ui.charts import GRID, QUIET, Meta, SweepCurve, finish
-from ui.palette import Combination, Style
+from ui.charts import Meta, SweepCurve, finish
+from ui.palette import GRID, QUIET, Combination, Style
 
 Array = npt.NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from dpci_core.cms.published import (
 from ui import explore, hints
 from ui.accuracy_chart import BAND, percent, points
 from ui.accuracy_numbers import LOSS_WORDS, METHOD_WORDS, QUIET_STYLES
-from ui.charts import GRID, Meta, finish
-from ui.palette import Combination, LossName, Style
+from ui.charts import Meta, finish
+from ui.palette import GRID, Combination, LossName, Style
 
 _LINK = "published"
 _TITLES = {
