@@ -27,7 +27,7 @@ _CSS = """<style>
 
 @media (prefers-reduced-motion: reduce) {
   *, ::before, ::after { animation-duration: 1ms !important; animation-iteration-count: 1 !important;
-                         transition-duration: 1ms !important; scroll-behavior: auto !important }
+                         transition: none !important; scroll-behavior: auto !important }
   /* Streamlit's script lets an expander grow over half a second; only an important rule outranks it. */
   [data-testid=stExpander] details { height: auto !important }
 }
