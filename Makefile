@@ -27,7 +27,7 @@ browser: $(VENV)/.dev-ready
 	$(BIN)/pytest -m browser tests/browser
 
 soak: $(VENV)/.dev-ready
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak --soak-log data/soak.json
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak --soak-log docs/soak.json
 
 bench: $(VENV)/.dev-ready
 	$(BIN)/python -m benchmarks
