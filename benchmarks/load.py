@@ -19,8 +19,8 @@ from threading import Barrier
 import numpy as np
 import psutil
 
-from benchmarks.visitor import PATIENCE, Answer, visiting
 from tests.browser.driver import server_process
+from tests.browser.visitor import PATIENCE, Answer, visiting
 
 PAGE, SLIDER, CHART = "explore", "total_slider", "chart_intervals"
 _MEGABYTE = 2.0**20

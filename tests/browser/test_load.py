@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 
 from benchmarks.load import CHART, SLIDER, problems, visit
-from benchmarks.visitor import Answer, visiting
+from tests.browser.visitor import Answer, visiting
 
 pytestmark = pytest.mark.browser
 SESSIONS = 4
