@@ -36,6 +36,7 @@ from dpci_core import (
     PublicTable,
     PureDP,
     Schema,
+    SmoothedHinge,
     Target,
     best_split,
     fit_moments,
@@ -157,7 +158,7 @@ def plans(draw: st.DrawFn) -> Plan:
     kind, parts = draw(st.sampled_from([PureDP, ZCDP])), [draw(AMOUNT) for _ in range(3)]
     flags = {f.name: draw(st.booleans()) for f in dataclasses.fields(Calibration) if f.type == "bool"}
     design = Design(
-        loss=draw(st.sampled_from([Logistic(), HuberSVM(h=0.3)])),
+        loss=draw(st.sampled_from([Logistic(), HuberSVM(h=0.3), SmoothedHinge(h=0.3)])),
         mechanism=draw(st.sampled_from(["objective", "output"])),
         budget=kind(**dict(zip(("model", "hessian", "covariance"), parts, strict=True))),
         regularization=draw(st.floats(1e-6, 1.0)),

@@ -30,6 +30,7 @@ from dpci_core import (
     PublicTable,
     PureDP,
     Schema,
+    SmoothedHinge,
     Target,
 )
 from dpci_core.plan import notebook_text, to_notebook, to_script
@@ -73,7 +74,7 @@ def a_plan(source: Any, budget: Any, mechanism: str = "objective", **changes: An
 PLANS = {
     "public pure": a_plan(CENSUS, PURE, features=5),
     "public zcdp output": a_plan(CENSUS, RHO, "output", features=("age", "sex=Male"), design={"calibration": "sharp"}),
-    "public svm": a_plan(CENSUS, APPROX, features=4, design={"loss": HuberSVM(h=0.5), "calibration": ODD}),
+    "public svm": a_plan(CENSUS, APPROX, features=4, design={"loss": SmoothedHinge(h=0.5), "calibration": ODD}),
     "twin sharp": a_plan(TWIN, RHO, design={"calibration": "sharp"}, goal=Target(0.2, coefficient=1, probability=0.9)),
     "twin unpenalised": a_plan(TWIN, PURE, "output", design={"target": "unpenalised"}, goal=Target(0.3)),
     "twin svm": a_plan(
