@@ -90,13 +90,31 @@ def table(found: dict[str, Measured]) -> str:
     for name, rows in found.items():
         cells = []
         for epsilon in EPSILONS:
-            row = rows.get(epsilon) or rows.get(str(float(epsilon))) or rows[""]
-            errors = np.array(row["errors"])
+            errors = np.array(_row(rows, epsilon)["errors"])
             band = 1.96 * errors.std(ddof=1) / np.sqrt(len(errors))
             cells.append(f"{errors.mean():.4f} ± {band:.4f}")
         seconds = np.median([row["seconds"] for row in rows.values()])
         lines.append(f"| {name} | {' | '.join(cells)} | {seconds:.3f} |")
     return "\n".join(lines)
+
+
+def times_table(found: dict[str, Measured]) -> str:
+    """Median seconds of a fit at each epsilon, and how many times as long as ours the others take, in this run."""
+    own = found["ours"]
+    lines = ["| seconds a fit, times ours | " + " | ".join(f"eps {e}" for e in EPSILONS) + " |"]
+    lines.append("|" + "---|" * (len(EPSILONS) + 1))
+    for name, rows in found.items():
+        cells = []
+        for epsilon in EPSILONS:
+            seconds = _row(rows, epsilon)["seconds"]
+            cells.append(f"{seconds:.3f}, {seconds / own[epsilon]['seconds']:.1f}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _row(rows: Measured, epsilon: str) -> dict[str, Any]:
+    """What was measured at an epsilon; without privacy it is one and the same."""
+    return rows.get(epsilon) or rows.get(str(float(epsilon))) or rows[""]
 
 
 def main() -> int:
@@ -124,6 +142,7 @@ def main() -> int:
     else:
         found |= of_others
     print(table(found))
+    print(times_table(found))
     if options.json:
         options.json.write_text(json.dumps(found), encoding="utf-8")
     return 0

@@ -25,6 +25,8 @@ class Loss(ABC):
     """
 
     name: str
+    title: str
+    """What a reader calls the model."""
     is_nonincreasing = False
     """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it (`sensitivity.gaussian_objective_sd`)."""
     newton_remainder = 1.0
@@ -67,6 +69,7 @@ class Logistic(Loss):
     """
 
     name = "logistic"
+    title = "logistic regression"
     is_nonincreasing = True
     newton_remainder = 0.1
 
@@ -97,6 +100,12 @@ class RoundedHinge(Loss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", width_in_range(self.h))
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """With the width of its corner."""
+        kind = "Huber" if self.name == "huber_svm" else "smoothed-hinge"
+        return f"{kind} SVM with h = {self.h:g}"
 
     def _ramp(self, z: Array) -> Array:
         """From 0 at the upper end of the band to 1 at the lower."""

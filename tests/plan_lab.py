@@ -25,6 +25,7 @@ from dpci_core import (
     PublicTable,
     PureDP,
     Schema,
+    SmoothedHinge,
     Target,
 )
 
@@ -136,7 +137,7 @@ def plans(draw: st.DrawFn) -> Plan:
     kind, parts = draw(st.sampled_from([PureDP, ZCDP])), [draw(AMOUNT) for _ in range(3)]
     flags = {f.name: draw(st.booleans()) for f in dataclasses.fields(Calibration) if f.type == "bool"}
     design = Design(
-        loss=draw(st.sampled_from([Logistic(), HuberSVM(h=0.3)])),
+        loss=draw(st.sampled_from([Logistic(), HuberSVM(h=0.3), SmoothedHinge(h=0.3)])),
         mechanism=draw(st.sampled_from(["objective", "output"])),
         budget=kind(**dict(zip(("model", "hessian", "covariance"), parts, strict=True))),
         regularization=draw(st.floats(1e-6, 1.0)),
@@ -199,7 +200,7 @@ PLANS = {
     "public zcdp output": _hostile(
         CENSUS, RHO, "output", features=("age", "sex=Male"), design={"calibration": "sharp"}
     ),
-    "public svm": _hostile(CENSUS, APPROX, features=4, design={"loss": HuberSVM(h=0.5), "calibration": ODD}),
+    "public svm": _hostile(CENSUS, APPROX, features=4, design={"loss": SmoothedHinge(h=0.5), "calibration": ODD}),
     "twin sharp": _hostile(
         TWIN, RHO, design={"calibration": "sharp"}, goal=Target(0.2, coefficient=1, probability=0.9)
     ),

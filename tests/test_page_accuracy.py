@@ -10,6 +10,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from dpci_core import SmoothedHinge
 from dpci_core.cms import published
 from dpci_core.cms.published import MeasuredRate, append_rates, cells_of, published_error
 from dpci_core.cms.training import Measured
@@ -285,6 +286,20 @@ def test_an_answer_is_drawn_as_it_was_measured():
     assert all(isinstance(one, Measured) for one in found)
     assert trace["y"] == [one.error for one in found]
     assert now(app).n == 1_500
+
+
+def test_the_smoothed_hinge_can_be_chosen_and_is_measured():
+    app = open_page(losses="huber_svm", h="1.0")
+    before = cards(app)
+    app.segmented_control(key="corner").set_value("smoothed_hinge").run()
+    check(app)
+    assert now(app).corner == "smoothed_hinge"
+    job = jobs.QUICK.find(app.session_state["accuracy_quick"])
+    assert {point.training.loss for point in job.request.points} == {SmoothedHinge(h=1.0)}
+    assert len(cards(app)) == len(before)
+    words = json.dumps(live_charts(app)["total"]["layout"], ensure_ascii=False).replace("<br>", " ")
+    assert "smoothed hinge" in words
+    assert open_page(losses="huber_svm", corner="smoothed_hinge").session_state["settings"].corner == "smoothed_hinge"
 
 
 # --- published ---------------------------------------------------------------------------------------------------

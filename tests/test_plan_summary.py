@@ -134,7 +134,7 @@ def test_a_weak_or_useless_plan_says_so() -> None:
     assert missing.numbers().coverage.min() < 0.945
     assert "would promise too much" in page_of(missing).text
     assert "would promise too much" not in page_of(PLANS["public pure"]).text
-    assert "a Huber support vector machine (h = 1)" in page_of(useless).text
+    assert "a Huber SVM with h = 1" in page_of(useless).text
 
 
 def test_many_coefficients_and_long_notes_still_make_one_page() -> None:

@@ -30,6 +30,7 @@ some_settings = st.builds(
     n=st.integers(100, 1_000_000),
     c=st.floats(1e-6, 1.0),
     h=st.floats(0.01, 10.0),
+    corner=st.sampled_from(["huber_svm", "smoothed_hinge"]),
     level=st.floats(0.5, 0.999),
     sweep=st.sampled_from(SWEEPS),
     units=st.sampled_from(["scaled", "original", "odds"]),

@@ -320,9 +320,10 @@ def model_controls(settings: Settings) -> None:
         help="c·|θ|² is added to the average loss; the constant is penalised like every coefficient.",
     )
     if "huber_svm" in settings.losses:
+        corner_control(settings)
         paired(
             "h",
-            "Huber width h (SVM only)",
+            "Huber width h (SVM only)" if settings.corner == "huber_svm" else "Width h of the corner (SVM only)",
             settings.h,
             _log_grid("h"),
             lambda v: state.update(h=float(v)),
@@ -338,6 +339,25 @@ def model_controls(settings: Settings) -> None:
         lambda v: state.update(level=float(v)),
         note=text.level_sentence(settings),
         help="Higher levels give longer intervals.",
+    )
+
+
+def corner_control(settings: Settings) -> None:
+    """How the kink of the SVM is rounded."""
+    st.session_state["corner"] = settings.corner
+
+    def take() -> None:
+        if picked := st.session_state["corner"]:  # a click on the chosen one would leave none
+            state.update(corner=picked)
+
+    st.segmented_control(
+        "Corner of the SVM",
+        list(CORNERS),
+        format_func=CORNERS.__getitem__,
+        key="corner",
+        on_change=take,
+        help="Both round the kink of the hinge over the same band. The smoothed hinge is twice differentiable; its "
+        "largest curvature is one and a half times the Huber's at the same h, and so is what hides it.",
     )
 
 
@@ -373,7 +393,8 @@ def _pills(key: str, label: str, options: dict[str, str], chosen: tuple[str, ...
     )
 
 
-LOSSES = {"logistic": "Logistic regression", "huber_svm": "Huber SVM"}
+CORNERS = {"huber_svm": "Huber", "smoothed_hinge": "Smoothed hinge"}
+LOSSES = {"logistic": "Logistic regression", "huber_svm": "SVM"}
 MECHANISMS = {"objective": "Objective perturbation", "output": "Output perturbation"}
 DEFINITIONS = {"pure": "Pure ε", "zcdp": "zCDP"}
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."

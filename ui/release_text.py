@@ -40,11 +40,11 @@ ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 def plan_words(plan: Plan) -> str:
     """The plan in a paragraph."""
     design = plan.design
-    loss = "logistic regression" if design.loss.name == "logistic" else f"Huber SVM (h = {design.loss.h:g})"  # type: ignore[attr-defined]
     names = ", ".join(plain(name) for name in plan.names[:-1])
     return (
-        f"**{plain(plan.title)}**: {loss} of **{plain(plan.schema.target)}** = {plain(plan.schema.positive)} on "
-        f"{len(plan.names) - 1} features ({names}), {design.mechanism} perturbation, c = {design.regularization:g}, "
+        f"**{plain(plan.title)}**: {design.loss.title} of **{plain(plan.schema.target)}** = "
+        f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), {design.mechanism} perturbation, "
+        f"c = {design.regularization:g}, "
         f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; one row is: "
         f"{plain(plan.unit)}."
     )

@@ -9,8 +9,9 @@ from decimal import Decimal
 from itertools import product
 from typing import Any, Literal
 
-from dpci_core import ZCDP, Calibration, HuberSVM, Logistic, Loss, PureDP
+from dpci_core import ZCDP, Calibration, Loss, PureDP
 from dpci_core.design import Design, Target
+from dpci_core.losses import make_loss
 from dpci_core.privacy import Budget, Pairing, epsilon_to_zcdp, pair_budget
 from dpci_core.schema import Encoding
 from ui.budget import Split, from_shares
@@ -43,6 +44,7 @@ class Settings:
     """The state that all pages share. Amounts are decimal strings, so that links and comparisons are exact.
 
     declared: a table that is only described, packed as for a link, for the data set "declared".
+    corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a quartic.
     goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is "" for the mean over the
     coefficients or a feature, whose length and value are then in its own units.
     """
@@ -66,6 +68,7 @@ class Settings:
     n: int = DEFAULT_ROWS
     c: float = 0.001
     h: float = 1.0
+    corner: str = "huber_svm"
     level: float = 0.95
     sweep: str = "total"
     units: str = "scaled"
@@ -106,7 +109,7 @@ class Settings:
 
     def loss(self, name: str) -> Loss:
         """The loss of a combination."""
-        return Logistic() if name == "logistic" else HuberSVM(h=self.h)
+        return make_loss("logistic") if name == "logistic" else make_loss(self.corner, self.h)
 
     def calibration(self, combination: Combination) -> Calibration:
         """The switches of a combination; those of sharp without what is not peer-reviewed, if asked for."""
@@ -230,6 +233,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "definitions": ("pure", "zcdp"),
     "mechanisms": ("objective", "output"),
     "losses": ("logistic", "huber_svm"),
+    "corner": ("huber_svm", "smoothed_hinge"),
     "calibrations": ("sharp", "published"),
     "results": ("all", "reviewed"),
     "target": ("penalised", "unpenalised"),

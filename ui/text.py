@@ -125,7 +125,7 @@ def c_sentence(settings: Settings) -> str:
 
 
 def h_sentence(settings: Settings) -> str:
-    """Width of the Huber corner."""
+    """Width of the rounded corner."""
     return (
         f"The SVM's kink is rounded between margins {number(1 - settings.h)} and {number(1 + settings.h)}; "
         "a sharper kink (small h) needs more noise on the curvature."
@@ -143,7 +143,8 @@ def assumptions(settings: Settings, records: Records) -> str:
     shares = "/".join(f"{settings.split.share(i):.3g}" for i in range(3))
     symbol = "ε" if settings.currency == "pure" else "ρ"
     delta = "" if settings.currency == "pure" and not settings.is_compared else f", δ = {settings.delta}"
-    h = f", h = {settings.h:g}" if "huber_svm" in settings.losses else ""
+    corner = ", smoothed hinge" if settings.corner == "smoothed_hinge" else ""
+    h = f", h = {settings.h:g}{corner}" if "huber_svm" in settings.losses else ""
     return (
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n = {settings.n:,}, "
         f"{symbol} = {settings.split.total:f}{delta}, split {shares} %, c = {settings.c:g}{h}, "

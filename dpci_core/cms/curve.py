@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from dpci_core.batched import MOST_RECORDS, Table, fit_replicates
 from dpci_core.cms.training import HeldOut, Measured, Point, Training
-from dpci_core.erm import solve
 from dpci_core.errors import check_count, check_generator, check_range
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.perturbation import ModelNoise
+from dpci_core.quick_solve import solve_quickly
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -122,7 +122,9 @@ def _models(A: Array, training: Training, n_fits: int, seed: int, n_records: int
     size = max(1, min(64, _BATCH_NUMBERS // len(A)))
     needs_fits = training.is_tilt or n_rows < len(A)
     table = Table.of(A, loss=training.loss, regularization=training.regularization) if needs_fits else None
-    exact = solve(A, loss=training.loss, regularization=training.regularization).theta if table is None else None
+    exact = (
+        solve_quickly(A, loss=training.loss, regularization=training.regularization).theta if table is None else None
+    )
     for first in range(0, n_fits, size):
         numbers = range(first, min(first + size, n_fits))
         drawn = np.zeros((len(numbers), p))

@@ -11,7 +11,7 @@ from typing import Any
 from dpci_core.design import Design, check_design
 from dpci_core.erm import Moments, fit_moments
 from dpci_core.limits import DELTA, records_in_range
-from dpci_core.losses import HuberSVM, Logistic
+from dpci_core.losses import HuberSVM, Logistic, SmoothedHinge
 from dpci_core.plan import link
 from dpci_core.plan.content import (
     Plain,
@@ -79,8 +79,9 @@ class Plan:
         if not isinstance(self.source, PublicTable | DeclaredTable):
             raise ValueError(f"Expected source to be PublicTable or DeclaredTable, got {type(self.source).__name__}.")
         check_design(self.design)
-        if not isinstance(self.design.loss, Logistic | HuberSVM):
-            raise ValueError(f"Expected design.loss to be Logistic or HuberSVM, got {type(self.design.loss).__name__}.")
+        if not isinstance(self.design.loss, Logistic | HuberSVM | SmoothedHinge):  # a plan file could not name it
+            name = type(self.design.loss).__name__
+            raise ValueError(f"Expected design.loss to be Logistic, HuberSVM or SmoothedHinge, got {name}.")
         object.__setattr__(self, "n_records", records_in_range(self.n_records))
         delta = to_decimal(self.delta, name="delta")
         check_amount(DELTA, delta=delta)

@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import Any
 
 from dpci_core.design import Calibration, Design
-from dpci_core.losses import HuberSVM
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
@@ -197,7 +196,7 @@ def _calibration(design: Design) -> Calibration | str:
 def _design(design: Design) -> str:
     calibration = _calibration(design)
     parts = {part: decimal_text(getattr(design.budget, part)) for part in _PARTS}
-    loss = f"HuberSVM(h={design.loss.h!r})" if isinstance(design.loss, HuberSVM) else "Logistic()"
+    loss = repr(design.loss)
     return _call(
         "Design",
         f"loss={loss}",

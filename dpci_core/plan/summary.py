@@ -8,7 +8,6 @@ import numpy as np
 
 from dpci_core.design import Design
 from dpci_core.html import IntervalRow, interval_chart, render, table
-from dpci_core.losses import HuberSVM
 from dpci_core.plan.content import plain_design
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.numbers import PlanNumbers
@@ -80,10 +79,9 @@ def _split(design: Design) -> str:
 
 def _released(plan: Plan) -> str:
     design = plan.design
-    model = f"a Huber support vector machine (h = {design.loss.h:g})" if isinstance(design.loss, HuberSVM) else None
     goal = "without penalty" if design.target == "unpenalised" else f"at the penalty c = {design.regularization:g}"
     return (
-        f"{len(plan.names)} coefficients of {model or 'a logistic regression'} for {_name(plan.schema.target)} = "
+        f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} = "
         f"{_name(plan.schema.positive)} by {_MECHANISMS[design.mechanism]}, each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the coefficient {goal}."
     )

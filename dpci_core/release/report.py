@@ -98,7 +98,7 @@ def _percent_up(share: float) -> str:
 def mechanism_sentence(release: Release) -> str:
     """How the noise was put in."""
     design = release.design
-    loss = "Logistic regression" if design.loss.name == "logistic" else f"A Huber SVM with h = {design.loss.h:g}"  # type: ignore[attr-defined]
+    loss = "Logistic regression" if design.loss.name == "logistic" else f"A {design.loss.title}"
     kind = "objective perturbation" if design.mechanism == "objective" else "output perturbation"
     tilt = " with Gaussian noise" if design.is_gaussian_objective else ""
     return f"{loss}, penalty c = {design.regularization:g}, trained by {kind}{tilt}."

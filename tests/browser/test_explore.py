@@ -87,7 +87,7 @@ def test_a_typed_budget_reaches_chart_slider_and_link(open_page):
 def test_all_eight_combinations_by_clicking(open_page):
     page = open_page("/explore")
     wait_chart(page)
-    for name in ("Huber SVM", "zCDP"):
+    for name in ("SVM", "zCDP"):
         page.locator("[data-testid=stButtonGroup]").get_by_role("button", name=name, exact=True).last.click()
         wait_idle(page)
     page.wait_for_function(
