@@ -17,6 +17,8 @@ from ui.palette import Combination
 _JOB = "accuracy_job"
 _QUICK = "accuracy_quick"
 _WHO, _WHO_LINK = "accuracy_who", "learners"
+_OWN_LINKS = (_WHO_LINK, accuracy_published.LINK)
+"""What this page adds to the address; the second half of the page knows only at its end what stands there."""
 _SHARED = LRU(60)
 """Answers about public and simulated tables, for all sessions; those about an uploaded one stay in its session."""
 PATIENCE = 0.7
@@ -52,6 +54,7 @@ def page() -> None:
         "well**. Here both stand on one screen, for the settings at the left."
     )
     state.settings()  # reads the link
+    state.mirror_to_link({name: st.query_params[name] for name in _OWN_LINKS if name in st.query_params})
     controls.link_problem()
     with st.sidebar:
         ready = explore.sidebar()

@@ -29,7 +29,8 @@ from ui.accuracy_numbers import LOSS_WORDS, METHOD_WORDS, QUIET_STYLES
 from ui.charts import Meta, finish
 from ui.palette import GRID, Combination, LossName, Style
 
-_LINK = "published"
+LINK = "published"
+"""Name in the address of what stands beside the printed numbers."""
 _TITLES = {
     "table1": "Table 1: Adult, test error against the penalty at ε = 0.1",
     "table2": "Table 2: KDD Cup 99, test error against the penalty at ε = 0.1",
@@ -66,7 +67,7 @@ def section() -> dict[str, str]:
     """Draw the section; what it adds to the link."""
     st.subheader("The published error rates beside ours")
     if "published_part" not in st.session_state:
-        wanted = st.query_params.get(_LINK, "")
+        wanted = st.query_params.get(LINK, "")
         st.session_state["published_part"] = wanted if wanted in PARTS else "table1"
     st.session_state["published_choice"] = st.session_state["published_part"]
 
@@ -85,7 +86,7 @@ def section() -> dict[str, str]:
     explore.show(f"accuracy_{part}", figure, published_sentence(cells, mine), published_table(cells, mine))
     _provenance(part, list(mine.values()))
     hints.expander("What differs", WHAT_DIFFERS)
-    return {_LINK: part} if part != "table1" else {}
+    return {LINK: part} if part != "table1" else {}
 
 
 def _on_file() -> tuple[dict[RateCell, MeasuredRate], str]:
