@@ -52,6 +52,7 @@ _N_NODES = 3
 _SEED = 19_870_901
 _NEWTON_STEPS = 5
 _LARGEST_FACTOR = 3.0
+_SMALLEST_CARRIED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +306,8 @@ def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
     x_mean, y_mean = (np.sum(values * used, axis=0) / count for values in (x, y))
     dx, dy = (x - x_mean) * used, (y - y_mean) * used
     slope = float(np.sum(dx * dy) / max(float(np.sum(dx * dx)), np.finfo(np.float64).tiny))
-    carried = np.exp(y_mean + slope * (np.log(every) - x_mean))
-    return np.where(np.any(used, axis=0), np.clip(carried, 0.5, _LARGEST_FACTOR), 1.0)
+    carried = np.clip(y_mean + slope * (np.log(every) - x_mean), np.log(_SMALLEST_CARRIED), np.log(_LARGEST_FACTOR))
+    return np.where(np.any(used, axis=0), np.exp(carried), 1.0)
 
 
 def _fading(ratio: Array, start: float, end: float) -> Array:

@@ -114,8 +114,9 @@ def test_the_person_needs_a_configured_login():
 def test_secrets_that_cannot_be_read_keep_the_door_shut(tmp_path, monkeypatch):
     broken = tmp_path / "secrets.toml"
     broken.write_text("[auth\nredirect_uri = ")
-    before = st.get_option("secrets.files")
-    monkeypatch.setattr(access.st, "get_option", lambda name: [str(broken)] if name == "secrets.files" else before)
+    before = st.get_option
+    given = {"secrets.files": [str(broken)]}
+    monkeypatch.setattr(access.st, "get_option", lambda name: given.get(name) or before(name))
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60).run()
     assert [error.value for error in app.error] == [access.BROKEN_SECRETS]
     assert not page_is_open(app)

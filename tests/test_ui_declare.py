@@ -166,7 +166,8 @@ def test_the_whole_page_opens_no_file_and_no_connection():
 
 
 _WATCHED: list[list[str]] = []
-_CODE = (".py", ".pyc", ".toml", ".so", ".nbi", ".nbc")
+_CODE = (".py", ".pyc", ".toml", ".so", ".nbi", ".nbc", "/proc/self/maps")
+"""What a program may open to run; the last is the list of libraries it has in memory."""
 
 
 @contextmanager

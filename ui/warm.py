@@ -7,7 +7,7 @@ import sys
 
 from threadpoolctl import threadpool_limits
 
-_modules_seen = 0
+_modules_seen = _libraries_seen = 0
 
 
 def freeze_gc() -> None:
@@ -24,4 +24,7 @@ def one_thread() -> None:
 
     The matrices of a page are small. Twenty sessions with two threads each spend most of their time waiting.
     """
-    threadpool_limits(limits=1, user_api="blas")
+    global _libraries_seen
+    if len(sys.modules) != _libraries_seen:
+        _libraries_seen = len(sys.modules)
+        threadpool_limits(limits=1, user_api="blas")
