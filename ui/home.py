@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import streamlit as st
 
+from dpci_core.places import HOME
 from ui import charts, compute, controls, deployments, hints, live, live_intervals, state, text
 from ui.explore import show
 from ui.settings import Look, Settings
 
-_PAGES = Path(__file__).resolve().parents[1] / "pages"
+_PAGES = HOME / "pages"
 
 
 def page() -> None:

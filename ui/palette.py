@@ -95,6 +95,13 @@ GRID = "rgba(138,143,152,0.25)"
 CLEAR = "rgba(0,0,0,0)"
 PAPER = "white"
 """Around a filled marker on its own bar."""
+THEME_COLOURS = {
+    "LIGHT_PAGE": ("theme.light.backgroundColor", "#ffffff"),
+    "DARK_PAGE": ("theme.dark.backgroundColor", "#0e1117"),
+    "LIGHT_LINK": ("theme.light.linkColor", "#0068c9"),
+    "DARK_LINK": ("theme.dark.linkColor", "#3d9df3"),
+}
+"""Colours of the theme, and what Streamlit takes where a theme of somebody's own leaves them out."""
 _MARKERS = {
     ("objective", "logistic"): "circle",
     ("objective", "huber_svm"): "square",

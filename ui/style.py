@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ui.palette import THEME_COLOURS
+
 _CSS = """<style>
 /* Streamlit leaves six rem above the first line; the charts need the room. */
 .stMainBlockContainer { padding-top: 4rem; padding-bottom: 3rem }
@@ -38,14 +40,7 @@ CAPTION_OPACITY = 0.8
 
 def sheet() -> str:
     """The style sheet with the theme's own colours in it."""
-    values = {
-        "CAPTION": str(CAPTION_OPACITY),
-        "LIGHT_PAGE": st.get_option("theme.light.backgroundColor"),
-        "DARK_PAGE": st.get_option("theme.dark.backgroundColor"),
-        "LIGHT_LINK": st.get_option("theme.light.linkColor"),
-        "DARK_LINK": st.get_option("theme.dark.linkColor"),
-    }
-    made = _CSS
-    for name, value in values.items():
-        made = made.replace(name, value)
+    made = _CSS.replace("CAPTION", str(CAPTION_OPACITY))
+    for name, (option, usual) in THEME_COLOURS.items():
+        made = made.replace(name, st.get_option(option) or usual)
     return made
