@@ -279,7 +279,7 @@ def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combinati
 
 def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
     label = explore.SWEEP_NAMES[sweep]
-    st.subheader("Both prices against the budget" if sweep == "total" else "Both prices against the records")
+    st.header("Both prices against the budget" if sweep == "total" else "Both prices against the records")
     errors, lengths = _error_curves(asked, answer, sweep), _lengths(view, asked, sweep)
     how = f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} draws"
     sampling = BAND * np.sqrt(answer.constant_error * (1 - answer.constant_error) / answer.n_test)

@@ -65,7 +65,7 @@ WHAT_DIFFERS = """
 
 def section() -> dict[str, str]:
     """Draw the section; what it adds to the link."""
-    st.subheader("The published error rates beside ours")
+    st.header("The published error rates beside ours")
     if "published_part" not in st.session_state:
         wanted = st.query_params.get(LINK, "")
         st.session_state["published_part"] = wanted if wanted in PARTS else "table1"
