@@ -213,9 +213,10 @@ def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk)
     with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
         desk.release(file=file)
     empty = desk.folder / "empty.csv"
-    empty.write_text("age,city,sick,name\n")
-    with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
-        desk.release(file=empty)
+    for end in (b"\n", b"\r", b"\r\n"):
+        empty.write_bytes(b"age,city,sick,name" + end)
+        with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+            desk.release(file=empty)
     frame.iloc[:1].to_parquet(file)
     gaussian = make_plan(RHO, mechanism="objective", calibration="sharp", regularization=1e-4, n=20_000)
     with pytest.raises(InfeasibleDesignError):
@@ -223,6 +224,15 @@ def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk)
     assert desk.ledger.history() == ()
     frame.to_parquet(file)
     assert desk.release(file=file).n_records == 200
+
+
+def test_a_column_without_any_value_is_accepted_as_one_with_a_single_value_is(desk: Desk) -> None:
+    """A writer infers its type from the records, so that a refusal would tell about one of them."""
+    frame, file = pd.read_csv(desk.file), desk.folder / "t.parquet"
+    for request, first in (("r1", None), ("r2", "a")):
+        frame["city"] = pd.Series([first] + [None] * (len(frame) - 1), dtype=object)
+        frame.to_parquet(file)
+        assert desk.release(request, to=request, file=file).n_records == len(frame)
 
 
 def test_only_names_types_and_the_number_of_rows_are_known_before_booking(desk: Desk) -> None:

@@ -54,8 +54,8 @@ def told(made: Release, low: float, high: float) -> str:
 
 
 def test_the_direction_is_claimed_only_where_zero_is_outside(made: Release) -> None:
-    assert told(made, 0.1, 0.3).endswith("It makes sick = yes more likely.")
-    assert told(made, -0.3, -0.1).endswith("It makes sick = yes less likely.")
+    assert told(made, 0.1, 0.3).endswith("It points towards sick = yes.")
+    assert told(made, -0.3, -0.1).endswith("It points away from sick = yes.")
     assert told(made, -0.1, 0.3).endswith("Zero is within: it may go either way.")
     assert told(made, 0.0, 0.3).endswith("Zero is within: it may go either way.")
     assert "odds times" not in told(made, -800.0, 800.0)

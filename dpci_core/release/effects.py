@@ -62,9 +62,9 @@ def _base(column: CategoricalColumn, release: Release) -> str:
 def _moves(change: str, by: Interval, release: Release) -> str:
     """What a change does, all else equal, and whether its direction is known."""
     if by.low > 0.0:
-        sure = f"It makes {_outcome(release)} more likely."
+        sure = f"It points towards {_outcome(release)}."
     elif by.high < 0.0:
-        sure = f"It makes {_outcome(release)} less likely."
+        sure = f"It points away from {_outcome(release)}."
     else:
         sure = "Zero is within: it may go either way."
     level = f"{release.design.confidence_level:.10g}"

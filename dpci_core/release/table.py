@@ -100,6 +100,8 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
             if first:
                 raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
             line = _first_line(raw)
+            if line.endswith(b"\r") and _size(source) == len(line) + 1 and raw.read(1) == b"\n":
+                line += b"\n"  # the file ends here: this byte belongs to the line end, or is all the rows there are
         return _csv_header(source, line, encoding)
     except (OSError, pyarrow.ArrowException):
         raise DataRejectedError("The file cannot be opened, or its header cannot be read.") from None
@@ -124,10 +126,13 @@ def _parquet_header(file: TableFile) -> Header:
 
 
 def _is_usable(kind: Any) -> bool:
-    """Whether every value of an Arrow type can be turned into a cell without a failure."""
+    """Whether every value of an Arrow type can be turned into a cell without a failure.
+
+    The type of a column without any value is one of them: writers infer it, so that it depends on the records.
+    """
     types = pyarrow.types
     value = kind.value_type if types.is_dictionary(kind) else kind
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, _is_text)
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null, _is_text)
     return any(test(value) for test in tests)
 
 
