@@ -40,6 +40,11 @@ class Verification:
     @property
     def sentence(self) -> str:
         """The outcome in words."""
+        if self.problems and self.n_records:
+            return (
+                "The ledger is NOT as it was written, or a given record is edited or of another ledger. Find out which "
+                "from what follows: a backup put back for nothing forgets the charges since."
+            )
         if self.problems:
             return "The ledger is NOT as it was written. Put the newest backup back and verify that one."
         if self.record_problems:
