@@ -148,7 +148,8 @@ def private_half_widths(
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
     if not design.switches.noise_aware:
-        return _reshape(_plain(H_stack, S_stack, known), lead)
+        S = floor_eigenvalues(S_stack, covariance_noise.floor).matrix
+        return _reshape(_plain(H_stack, S, known), lead)
     return _reshape(_noise_aware(H_stack, S_stack, known, sd_s, n_factors), lead)
 
 
@@ -230,10 +231,10 @@ class _Spectrum:
         return _Spectrum(self.values[chosen], self.vectors[chosen])
 
 
-def _plain(H_noisy: Array, S_noisy: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
-    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5; `allowance` (K, k) times |v|^2 is added to v'Sv."""
+def _plain(H_noisy: Array, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
+    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor already; `allowance`
+    (K, k) times |v|^2 is added to v'Sv."""
     spectrum = known.spectrum("floored", len(H_noisy), lambda: _Spectrum.floored(H_noisy, known.on_hessian))
-    S = floor_eigenvalues(S_noisy, known.on_covariance.floor).matrix
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(estimand.contrasts)
     law = known.law(rows, S, estimand.contrasts)
@@ -292,7 +293,9 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     if np.all(weight == 1.0):
         return aware
     allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
-    return _blend(aware, _plain(H_noisy, S_noisy, known, allowance))
+    floor = known.on_covariance.floor
+    S_plain = S if floor == 0.0 else floor_eigenvalues(S_noisy, floor).matrix
+    return _blend(aware, _plain(H_noisy, S_plain, known, allowance))
 
 
 def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
@@ -368,14 +371,14 @@ def _factors(truth: _Spectrum, redrawn: _Spectrum, S: Array, sd_s: Array, contra
 
 def _solve_factor(ratio: Array, weights: Array, level: float) -> Array:
     """Newton's method on mean Phi(m z ratio) = (1 + level)/2 in m; ratio (K, draws, nodes, k), concave in m."""
-    z = float(ndtri(0.5 + level / 2.0))
-    scaled = z * ratio
-    average = weights / ratio.shape[1]
-    m = np.ones((ratio.shape[0], ratio.shape[3]))
+    K, draws, _, k = ratio.shape
+    scaled = float(ndtri(0.5 + level / 2.0)) * ratio.reshape(K, -1, k)
+    average = np.tile(weights / draws, draws)
+    m = np.ones((K, k))
     for _ in range(_NEWTON_STEPS):
-        u = m[:, None, None, :] * scaled
-        gap = np.einsum("kbgj,g->kj", ndtr(u), average) - (0.5 + level / 2.0)
-        slope = np.einsum("kbgj,g->kj", scaled * np.exp(-0.5 * u * u), average) / np.sqrt(2.0 * np.pi)
+        u = m[:, None, :] * scaled
+        gap = average @ ndtr(u) - (0.5 + level / 2.0)
+        slope = average @ (scaled * np.exp(-0.5 * u * u)) / np.sqrt(2.0 * np.pi)
         m = np.clip(m - gap / np.maximum(slope, 1e-3), m / 2.0, _LARGEST_FACTOR)
     return np.asarray(m)
 

@@ -11,7 +11,7 @@ fading between noise-aware and plain half-widths, and the best split often lies 
 **Anchors.** The coverage of the worst coefficient is what few draws get wrong, by up to two points. Every split that
 was forecast in full is an anchor: near it, lengths are scaled and coverages shifted, coefficient by coefficient, by
 what the forecast says there. Then the surrogate is asked again, until its favourite is an anchor already. A few full
-forecasts around the best one have the last word.
+forecasts around the best one have the last word; the quick search, for many designs at once, does without.
 
 Where it fails: where noise dominates, or the coverage of one coefficient decides, narrow valleys lie apart and the
 search may end in the second best. `python -m benchmarks.planner` prints how much longer its answers are than those of
@@ -74,21 +74,13 @@ _NEAR = ((8, 12), (4, 6))
 """The same after an anchor moved the surrogate."""
 _FINE = ((8, 12), (4, 4), (2, 2), (1, 1))
 """The same for full forecasts."""
-_ROWS = (-116, -88, -62, -40, -24, -10, 4, 18, 48)
-"""Shares of the Hessian at which the best share of the covariance is forecast in full, up to 21 features."""
-_ALONG = ((0, 24), (0, 12))
-"""Steps along such a row."""
-_HOPEFUL = 1.1
-"""Unless the surrogate has it longer than the best split by this factor: it errs by less."""
 _APART = (8, 24)
 """Points at least so far apart may lie in different valleys."""
 _WORTH = 1.02
 """A valley is finished if its score is at most so much above the best one's."""
 _ANCHORS = 6
-_EDGE = 0.006
-"""So close to the coverage that starts to count, full forecasts have the last word also in the quick search."""
-_POLISH = {False: (20, 14, 10), True: (8,)}
-"""Full forecasts at the end in each valley, at most."""
+_POLISH = (12, 8)
+"""Full forecasts at the end in each valley, at most; the quick search ends without."""
 _MANY = 21
 _DRAWS = {False: (16, 16), True: (8, 8)}
 """Draws of the surrogate, and draws behind a factor; the key says whether there are more than 20 features. The mean
@@ -138,7 +130,6 @@ class SplitSearch:
         self.spectra = SharedSpectra(moments.hessian) if spectra is None else spectra
         self.is_large = len(moments.hessian) > _MANY
         self.few = _DRAWS[self.is_large]
-        self.is_mixed = False
         self.found: dict[Parts, Forecast] = {}
         self._drawn: dict[Parts, _Drawn | None] = {}
         self._anchors: list[_Anchor] = []
@@ -153,22 +144,10 @@ class SplitSearch:
         for _ in range(_ANCHORS):
             if not self._confirm_at(self._descend(self._best(self._points), _NEAR)):
                 break
-        if self.found and (not self.is_quick or self._is_at_the_edge()):
-            self._finish()
-
-    def _finish(self) -> None:
-        """Full forecasts around the best point of each valley; where they are cheap, a look along the Hessian's share
-        first, if coverage decides or some half-widths are plain and others noise-aware: then narrow valleys lie apart
-        that few draws do not tell from each other."""
-        if not self.is_quick and not self.is_large and (self.is_mixed or self._is_at_the_edge()):
-            limit = self._score_at(self._valleys()[0]) * _HOPEFUL
-            for i in _ROWS:
-                here = self._descend(self._best((i, j) for j in _COARSE_COVARIANCE[False]), _ALONG)
-                if self._score_at(here) <= limit:
-                    self._confirm_at(here)
-        for start, left in zip(self._valleys(), _POLISH[self.is_quick], strict=False):
-            self._polish(start, left)
-        self._confirm_at(self._best(self._points))
+        if self.found and not self.is_quick:
+            for start, left in zip(self._valleys(), _POLISH, strict=False):
+                self._polish(start, left)
+            self._confirm_at(self._best(self._points))
 
     def _valleys(self) -> list[Point]:
         """Points forecast in full, the best first, each apart from the better ones and nearly as good as the best."""
@@ -180,13 +159,6 @@ class SplitSearch:
             if all(abs(point[0] - i) >= _APART[0] or abs(point[1] - j) >= _APART[1] for i, j in apart):
                 apart.append(point)
         return apart
-
-    def _is_at_the_edge(self) -> bool:
-        """Whether the coverage of a coefficient decides, which is what a surrogate knows least about."""
-        best = self.best()
-        if best is None:
-            return False
-        return float(best[1].coverage.min()) < self.design.confidence_level - COVERAGE_SLACK + _EDGE
 
     def _starts(self) -> list[Point]:
         """The best of the coarse grid for each share of the Hessian, where it is the best around; two at most."""
@@ -224,7 +196,6 @@ class SplitSearch:
         except InfeasibleDesignError:
             self._drawn[parts] = None
             return False
-        self.is_mixed |= self.design.switches.noise_aware and bool(np.any(drawn.weight < 1.0))
         full = self.found[parts] = forecast_of(drawn, self.moments, design=design)
         few = self._draw(parts)
         assert few is not None
