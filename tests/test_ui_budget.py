@@ -20,7 +20,7 @@ moves = st.lists(
 )
 
 
-@settings(derandomize=True, max_examples=300)
+@settings(derandomize=True, max_examples=300, deadline=None)
 @given(moves)
 def test_parts_add_up_after_any_sequence_of_moves(sequence):
     split = from_shares(Decimal(1))

@@ -43,7 +43,7 @@ some_settings = st.builds(
 )
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=200, deadline=None)
 @given(some_settings)
 def test_a_link_restores_every_setting(wanted):
     restored, bad = from_query(wanted.to_query())

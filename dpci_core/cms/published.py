@@ -165,8 +165,7 @@ class MeasuredRate:
     @property
     def cell(self) -> RateCell:
         """What was measured."""
-        methods: dict[str, Method] = {"non_private": "non_private", "output": "output", "objective": "objective"}
-        return RateCell(self.part, self.loss, methods[self.method], self.penalty, self.epsilon)
+        return RateCell(self.part, self.loss, _method(self.method), self.penalty, self.epsilon)
 
 
 def read_rates(path: Path = RUN_FILE) -> dict[RateCell, MeasuredRate]:
