@@ -107,7 +107,7 @@ def check_target(target: object, *, p: int) -> None:
 class Outcome:
     """How far a design meets a target: expected length of what the target is about, lengths draw by draw, power.
 
-    is_settled: every interval is noise-aware in every draw, so more records or budget change the formula of none.
+    is_settled: what the target is about is noise-aware in every draw, so more records or budget change no formula.
     """
 
     target: Target
@@ -143,7 +143,7 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_records: int,
     drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
     lengths, j = drawn.lengths, target.coefficient
     power = 0.0 if target.excludes_zero_at is None else float(drawn.power(target.excludes_zero_at)[:, j].mean())
-    settled = bool(np.all(drawn.weight == 1.0))
+    settled = bool(np.all(drawn.weight == 1.0 if j is None else drawn.weight[:, j] == 1.0))
     if j is None:
         return Outcome(target, float(lengths.mean()), lengths.mean(axis=1), power, settled)
     return Outcome(target, float(lengths.mean(axis=0)[j]), lengths[:, j], power, settled)
