@@ -14,7 +14,7 @@ from dpci_core import SmoothedHinge
 from dpci_core.cms import published
 from dpci_core.cms.published import MeasuredRate, append_rates, cells_of, published_error
 from dpci_core.cms.training import Measured
-from tests.test_pages import ROOT, charts_of, check, now, start, upload
+from tests.test_pages import charts_of, check, now, start, upload
 from ui import accuracy, accuracy_published, jobs
 from ui import accuracy_numbers as numbers
 from ui.budget import from_shares
@@ -35,15 +35,9 @@ def small(monkeypatch):
     monkeypatch.setattr(accuracy, "_SHARED", LRU(60))
 
 
-def open_page(learners: str = "", published: str = "", **query: str):
-    """The page behind a link; what only this page reads stands in the address when it is drawn, as in a browser."""
-    app = start("home", **(SMALL | query))
-    for name, value in {"learners": learners, "published": published}.items():
-        if value:
-            app.query_params[name] = value
-    app.switch_page(str(ROOT / "pages" / "accuracy.py")).run()
-    check(app)
-    return app
+def open_page(**query: str):
+    """The page behind a link."""
+    return start("accuracy", **(SMALL | query))
 
 
 def live_charts(app) -> dict[str, dict]:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from dpci_core.cms.training import Measured
-from ui import accuracy_chart, accuracy_published, charts, compute, controls, explore, hints, jobs, state, text
+from ui import accuracy_chart, accuracy_published, charts, compute, controls, explore, hints, jobs, linked, state, text
 from ui.accuracy_chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy_numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
 from ui.compute import LRU
@@ -16,14 +16,12 @@ from ui.palette import Combination
 
 _JOB = "accuracy_job"
 _QUICK = "accuracy_quick"
-_WHO, _WHO_LINK = "accuracy_who", "learners"
-_OWN_LINKS = (_WHO_LINK, accuracy_published.LINK)
-"""What this page adds to the address; the second half of the page knows only at its end what stands there."""
 _SHARED = LRU(60)
 """Answers about public and simulated tables, for all sessions; those about an uploaded one stay in its session."""
 PATIENCE = 0.7
 """Seconds for which an answer is waited for before the page goes on and polls."""
 _WHO_WORDS: dict[Who, str] = {"designs": "Your design", "published": "The published learners"}
+_WHO = linked.one_of("learners", tuple(_WHO_WORDS), default="designs", widget="who")
 _CARDS_IN_A_ROW = 4
 
 HOW = """
@@ -54,7 +52,6 @@ def page() -> None:
         "well**. Here both stand on one screen, for the settings at the left."
     )
     state.settings()  # reads the link
-    state.mirror_to_link({name: st.query_params[name] for name in _OWN_LINKS if name in st.query_params})
     controls.link_problem()
     with st.sidebar:
         ready = explore.sidebar()
@@ -62,31 +59,24 @@ def page() -> None:
         st.info("Bring your file in the panel at the left, or choose another data set there.")
     elif (view := explore.current_view()) is not None:
         _live(view)
-    extra = accuracy_published.section()
-    state.mirror_to_link(extra | ({_WHO_LINK: _who()} if _who() != "designs" else {}))
+    accuracy_published.section()
 
 
 # --- what is asked, and its answer -------------------------------------------------------------------------------
 
 
-def _who() -> Who:
-    """Whose learners are drawn; a first visit takes it from the link."""
-    if _WHO not in st.session_state:
-        st.session_state[_WHO] = "published" if st.query_params.get(_WHO_LINK) == "published" else "designs"
-    return st.session_state[_WHO]  # type: ignore[no-any-return]
-
-
 def _who_control(view: compute.View) -> Who:
-    st.session_state["who"] = _who()
-
-    def take() -> None:
-        st.session_state[_WHO] = st.session_state["who"] or _who()
-
-    st.segmented_control("Who learns", list(_WHO_WORDS), format_func=_WHO_WORDS.__getitem__, key="who", on_change=take)
-    if _who() == "published" and view.settings.own_definition != "pure":
+    st.segmented_control(
+        "Who learns",
+        list(_WHO_WORDS),
+        format_func=_WHO_WORDS.__getitem__,
+        key=_WHO.show(),
+        on_change=_WHO.take,
+    )
+    if _WHO.value == "published" and view.settings.own_definition != "pure":
         st.info("The published learners promise pure ε: choose that definition of the budget to see them.")
         return "designs"
-    return _who()
+    return "published" if _WHO.value == "published" else "designs"
 
 
 def _answers() -> LRU:

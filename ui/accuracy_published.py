@@ -23,13 +23,13 @@ from dpci_core.cms.published import (
     published_error,
     read_rates,
 )
-from ui import explore, hints
+from ui import explore, hints, linked
 from ui.accuracy_chart import BAND, percent, points
 from ui.accuracy_numbers import LOSS_WORDS, METHOD_WORDS, QUIET_STYLES
 from ui.charts import Meta, finish
 from ui.palette import GRID, Combination, LossName, Style
 
-LINK = "published"
+_PART = linked.one_of("published", tuple(PARTS), default="table1", widget="published_choice")
 """Name in the address of what stands beside the printed numbers."""
 _TITLES = {
     "table1": "Table 1: Adult, test error against the penalty at ε = 0.1",
@@ -63,19 +63,11 @@ WHAT_DIFFERS = """
 """
 
 
-def section() -> dict[str, str]:
-    """Draw the section; what it adds to the link."""
+def section() -> None:
+    """Draw the section."""
     st.header("The published error rates beside ours")
-    if "published_part" not in st.session_state:
-        wanted = st.query_params.get(LINK, "")
-        st.session_state["published_part"] = wanted if wanted in PARTS else "table1"
-    st.session_state["published_choice"] = st.session_state["published_part"]
-
-    def take() -> None:
-        st.session_state["published_part"] = st.session_state["published_choice"]
-
     part: str = st.selectbox(
-        "Table or figure", list(PARTS), format_func=_TITLES.__getitem__, key="published_choice", on_change=take
+        "Table or figure", list(PARTS), format_func=_TITLES.__getitem__, key=_PART.show(), on_change=_PART.take
     )
     found, problem = _on_file()
     if problem:
@@ -86,7 +78,6 @@ def section() -> dict[str, str]:
     explore.show(f"accuracy_{part}", figure, published_sentence(cells, mine), published_table(cells, mine))
     _provenance(part, list(mine.values()))
     hints.expander("What differs", WHAT_DIFFERS)
-    return {LINK: part} if part != "table1" else {}
 
 
 def _on_file() -> tuple[dict[RateCell, MeasuredRate], str]:

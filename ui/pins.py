@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
-from ui import state, text
+from dpci_core import ConvergenceError, DataRejectedError
+from ui import compute, state, text
 from ui.compute import View
 
 
@@ -25,6 +28,7 @@ def panel(view: View) -> None:
     if not pins:
         st.caption("Pin a setting, change something, pin again: they stand here side by side.")
         return
+    pins[:] = [pin if pin.assumptions else _numbered(pin) for pin in pins]
     for index, (column, pin) in enumerate(zip(st.columns(state.MAX_PINS), pins, strict=False)):
         with column.container(border=True):
             st.markdown(f"**{pin.name}**")
@@ -44,6 +48,20 @@ def _pin(view: View) -> None:
     pins = state.pins()
     if len(pins) >= state.MAX_PINS:
         return
+    number = 1 + max((int(p.name.split()[-1]) for p in pins), default=0)
+    pins.append(_of(view, f"Setting {number}"))
+
+
+def _numbered(pin: state.Pin) -> state.Pin:
+    """A pin of a link with its numbers, or the reason why it has none."""
+    try:
+        view = compute.compute(pin.settings, compute.Source(compute.PUBLIC))
+    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+        return replace(pin, assumptions=str(problem))
+    return _of(view, pin.name)
+
+
+def _of(view: View, name: str) -> state.Pin:
     rows = tuple(
         {
             "what": o.combination.short,
@@ -55,5 +73,4 @@ def _pin(view: View) -> None:
         for o in view.drawn
         if o.forecast is not None
     )
-    number = 1 + max((int(p.name.split()[-1]) for p in pins), default=0)
-    pins.append(state.Pin(f"Setting {number}", view.settings, text.assumptions(view.settings, view.records), rows))
+    return state.Pin(name, view.settings, text.assumptions(view.settings, view.records), rows)

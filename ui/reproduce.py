@@ -17,7 +17,7 @@ from dpci_core.reproduce import (
     difference_in_errors,
     read_run,
 )
-from ui import charts, explore, jobs, state
+from ui import charts, explore, jobs, linked, state
 from ui.palette import Combination
 from ui.reproduce_chart import DATASET_WORDS, coverage_chart
 
@@ -33,6 +33,8 @@ _TITLES = {
     "table5": "Table 5: IPUMS-US, ε₂ from 0.1 to 1",
     "table6": "Table 6: IPUMS-BR, ε₃ from 0.1 to 1",
 }
+_NAMES = (*_TITLES, *(panel.name for panel in PANELS))
+_SHOWN = linked.one_of("shown", _NAMES, default="table2", widget="what")
 _SWEPT = {"2": "n", "3": "d", "4": "epsilon_1", "5": "epsilon_2", "6": "epsilon_3"}
 _WORDS = {"n": "Records n", "d": "Features d", "epsilon_1": "ε₁", "epsilon_2": "ε₂", "epsilon_3": "ε₃"}
 
@@ -45,7 +47,7 @@ def page() -> None:
         "95 %) and how long they are (Figures 1-4). Here are their numbers **beside ours**, and a button that computes "
         "any of them again."
     )
-    name = st.selectbox("Table or figure", [*_TITLES, *(p.name for p in PANELS)], format_func=_title, key="what")
+    name = st.selectbox("Table or figure", _NAMES, format_func=_title, key=_SHOWN.show(), on_change=_SHOWN.take)
     cells = cells_of(name)
     if name.startswith("table"):
         _table(name, cells)

@@ -15,7 +15,7 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
 from dpci_core.places import HOME
-from ui import explore, hints, sharp_chart, sharp_rows, sharp_targets, sharp_text
+from ui import explore, hints, linked, sharp_chart, sharp_rows, sharp_targets, sharp_text
 from ui.compute import LRU, PUBLIC
 from ui.exports import csv_bytes
 from ui.palette import Combination
@@ -29,6 +29,7 @@ _CORNER_DRAWS = 16
 """Draws of the matrix noise behind a point of that chart; both sides of a change are on the same ones."""
 _SHARED = LRU(1)
 """The forecast of that chart, for all sessions: it has no settings, and its table is simulated."""
+_TABLE = linked.one_of("compared", tuple(SETS), default=LADDER_SET, widget="compared_table")
 _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
 
 
@@ -71,12 +72,13 @@ def _nothing_on_file() -> None:
 
 def _choice(tables: dict[str, DataTable]) -> str:
     names = list(tables)
+    st.session_state[_TABLE.widget] = _TABLE.value if _TABLE.value in names else names[0]
     name: str = st.selectbox(
         "Table of data",
         names,
-        index=names.index(LADDER_SET) if LADDER_SET in names else 0,
         format_func=lambda key: sharp_rows.table_words(tables[key]),
-        key="compared_table",
+        key=_TABLE.widget,
+        on_change=_TABLE.take,
     )
     if left := [key for key in SETS if key not in tables]:
         st.caption(

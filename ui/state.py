@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
-from ui import jobs
+from ui import jobs, linked
 from ui.budget import from_shares
 from ui.compute import CURVES, DECLARED, LRU, PUBLIC, SESSION_LIMIT, Source, Store, Upload, declared_table
 from ui.plan_object import settings_of
@@ -24,17 +25,19 @@ _HELP, _OFF = "help", "off"
 _JOBS = ("job", "cells_job", "accuracy_job")
 """Names in session and link of the keys of a simulation, of cells that are computed again, and of test errors."""
 MAX_PINS = 3
+_PIN_LINK = "pin"
 
 
 def settings() -> Settings:
     """The settings of this session; a first visit takes them from the link."""
     if _SETTINGS not in st.session_state:
-        read, unreadable, plan = _read_link({k: str(v) for k, v in st.query_params.items()})
+        link = {k: str(v) for k, v in st.query_params.items()}
+        read, unreadable, plan = _read_link(link)
         if plan is not None:
             st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
-        st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit)
+        st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit, *linked.read(link), *_read_pins(link))
         st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
         st.session_state.setdefault(_HELP, st.query_params.get(_HELP) != _OFF)
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
@@ -137,8 +140,7 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
         job = jobs.QUEUE.find(job_key(name) or "")
         if job is not None and not (isinstance(job, jobs.Job) and job.is_private_to_session):
             query[name] = job.key
-    query |= {} if is_help_on() else {_HELP: _OFF}
-    query |= extra or {}
+    query |= linked.to_query() | _pins_query() | ({} if is_help_on() else {_HELP: _OFF}) | dict(extra or {})
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
 
@@ -216,14 +218,35 @@ def is_public_demo() -> bool:
 
 @dataclass(frozen=True)
 class Pin:
-    """A setting kept for comparison, with its headline numbers as they were."""
+    """A setting kept for comparison, with its headline numbers as they were; those of a link are still to be made."""
 
     name: str
     settings: Settings
-    assumptions: str
-    rows: tuple[dict[str, str], ...]
+    assumptions: str = ""
+    rows: tuple[dict[str, str], ...] = ()
 
 
 def pins() -> list[Pin]:
     """The pinned settings of this session, at most three."""
     return st.session_state.setdefault(_PINS, [])  # type: ignore[no-any-return]
+
+
+def _read_pins(link: Mapping[str, str]) -> tuple[str, ...]:
+    """Take the pins of a link; the names of those that cannot be used."""
+    bad = []
+    for number in range(1, MAX_PINS + 1):
+        if (name := f"{_PIN_LINK}{number}") not in link:
+            continue
+        wanted, unreadable = from_query(dict(parse_qsl(link[name], keep_blank_values=True)))
+        restored, unfit = admissible(wanted)
+        if unreadable or unfit:
+            bad.append(name)
+        else:
+            pins().append(Pin(f"Setting {number}", restored))
+    return tuple(bad)
+
+
+def _pins_query() -> dict[str, str]:
+    """Pins as parameters of a link, those of an uploaded file left out."""
+    shared = [pin.settings.to_query() for pin in pins() if pin.settings.dataset != "upload"]
+    return {f"{_PIN_LINK}{number}": urlencode(query) for number, query in enumerate(shared, 1)}

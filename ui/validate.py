@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Design, ExperimentResult
-from ui import charts, compute, controls, explore, jobs, simulation_charts, state, text
+from ui import charts, compute, controls, explore, jobs, linked, simulation_charts, state, text
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
 from ui.simulation_charts import Comparison
@@ -19,6 +19,9 @@ from ui.simulation_charts import Comparison
 _JOB = "job"
 _OPENED = "opened_result"
 _EFFORT = {"Quick": (1_000, 200), "Usual": (4_000, 500), "As in the paper": (10_000, 1_000)}
+_THOROUGH = linked.one_of("effort", _EFFORT, default="Quick", widget="effort")
+_LARGEST_SEED = 2**31 - 1
+_SEED = linked.whole_number("seed", _LARGEST_SEED, default=1, widget="seed")
 MAX_DOCUMENT = 5 * 2**20
 
 
@@ -75,13 +78,13 @@ def _start_controls(view: compute.View) -> None:
     left.segmented_control(
         "How thorough",
         list(_EFFORT),
-        default="Quick",
-        key="effort",
-        persist_state="session",
+        key=_THOROUGH.show(),
+        on_change=_THOROUGH.take,
         help="Quick: 1,000 fits and 200 whole intervals. Usual: 4,000 and 500. The paper used 10,000 and 1,000.",
         disabled=active,
     )
-    middle.number_input("Seed", 0, 2**31 - 1, 1, key="seed", persist_state="session", disabled=active)
+    st.session_state[_SEED.widget] = int(_SEED.value)
+    middle.number_input("Seed", 0, _LARGEST_SEED, key=_SEED.widget, on_change=_SEED.take, disabled=active)
     too_large = view.records.X.size > jobs.LARGEST_TABLE
     right.button(
         "Start the simulation",
@@ -108,7 +111,7 @@ def _start(view: compute.View) -> None:
     job = current_job()
     if job is not None and job.is_active:
         return  # a double click
-    m, k = _EFFORT[st.session_state.get("effort") or "Quick"]
+    m, k = _EFFORT[_THOROUGH.value]
     if view.settings.target == "unpenalised":
         m = k  # its estimates need the matrices, which only whole intervals have
     designs = _designs(view)
@@ -121,7 +124,7 @@ def _start(view: compute.View) -> None:
         n_records=view.settings.n,
         m=m,
         k=k,
-        seed=int(st.session_state.get("seed", 1)),
+        seed=int(_SEED.value),
         is_private_to_session=view.settings.dataset == "upload",
         X=view.records.X,
         y=view.records.y,
