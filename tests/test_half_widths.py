@@ -595,6 +595,21 @@ def test_plain_half_widths_where_the_noise_dominates(p: int, definition: str, me
     assert np.all(below.half_width != plain.half_width)
 
 
+@pytest.mark.parametrize("floor", ["2c", "zero"])
+def test_plain_half_widths_there_keep_the_floor_of_the_design(floor: str) -> None:
+    problem, H, _ = dominated(Problem(3, "pure", "objective"), 30.0)
+    S = rotated([0.1 * C, 0.5 * C, 8.0 * C], seed=4)
+    found, plain = (
+        widths_of(
+            problem, H, S, design=design_of(problem, covariance_floor=floor, noise_aware=aware), covariance_sd=0.0
+        )
+        for aware in (True, False)
+    )
+    np.testing.assert_array_equal(found.half_width, plain.half_width)
+    smallest = 2.0 * C if floor == "2c" else 0.1 * C
+    assert np.linalg.eigvalsh(found.covariance)[0] == pytest.approx(smallest)
+
+
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("target", ["penalised", "unpenalised"])
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
