@@ -27,12 +27,13 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, Moments, PureDP, datasets, fit_moments
 from dpci_core.forecast import typical_norm
-from dpci_core.half_widths import private_half_widths, shrink_eigenvalues
+from dpci_core.half_widths import private_half_widths
 from dpci_core.intervals import ErrorVariance, error_variance
 from dpci_core.linalg import floor_eigenvalues
 from dpci_core.noise import coverage_probability
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
+from dpci_core.spectra import shrink_eigenvalues
 
 Array = npt.NDArray[np.float64]
 

@@ -20,12 +20,13 @@ import numpy.typing as npt
 from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.erm import Moments
 from dpci_core.errors import check_count
-from dpci_core.half_widths import N_REDRAWS, SharedSpectra, private_half_widths
+from dpci_core.half_widths import N_REDRAWS, private_half_widths
 from dpci_core.intervals import ErrorVariance, Usefulness, error_variance, judge_usefulness
 from dpci_core.limits import records_in_range
 from dpci_core.noise import coverage_probability, half_width
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
+from dpci_core.spectra import SharedSpectra
 from dpci_core.target import correction
 from dpci_core.validation import check_contrasts
 

@@ -18,7 +18,7 @@ Privacy: every argument is released or public, also the ratios that switch 1-3 o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -27,9 +27,10 @@ from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
 from dpci_core.design import Design
 from dpci_core.intervals import ErrorVariance, variance_of_rows
-from dpci_core.linalg import floor_eigenvalues, lift, symmetrise
+from dpci_core.linalg import floor_eigenvalues
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise, fixed_draws, hessian_noise
+from dpci_core.spectra import SharedSpectra, Spectrum
 from dpci_core.target import Correction, correction, no_correction
 
 Array = npt.NDArray[np.float64]
@@ -84,24 +85,6 @@ class HalfWidths:
     def estimate(self, theta_priv: Array) -> Array:
         """What the intervals are around, (..., k)."""
         return np.asarray(np.einsum("...ij,...j->...i", self.contrasts, theta_priv))
-
-
-@dataclass(frozen=True, slots=True)
-class SharedSpectra:
-    """Spectra of noisy Hessians, kept while many designs are tried on the same draws of noise around one Hessian.
-
-    Nearly all the time of a stack goes into its eigenvectors, and they do not depend on the noise of the coefficients
-    or of S: splits with the same amount for the Hessian share them. The numbers are those without sharing.
-    """
-
-    hessian: Array
-    _kept: dict[Hashable, _Spectrum] = field(default_factory=dict)
-
-    def recall(self, key: Hashable, make: Callable[[], _Spectrum]) -> _Spectrum:
-        """What was made for this key, made now if it is new."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
 
 
 def private_half_widths(
@@ -167,7 +150,7 @@ class _Known:
     n_redraws: int
     spectra: SharedSpectra | None
 
-    def spectrum(self, name: str, size: Hashable, make: Callable[[], _Spectrum]) -> _Spectrum:
+    def spectrum(self, name: str, size: Hashable, make: Callable[[], Spectrum]) -> Spectrum:
         """A spectrum, shared between designs where that is asked for."""
         if self.spectra is None:
             return make()
@@ -182,7 +165,7 @@ class _Known:
     def half_width(self, law: ErrorVariance) -> Array:
         return law.half_width(dim=self.theta.shape[1], confidence_level=self.design.confidence_level)
 
-    def estimand(self, spectrum: _Spectrum, theta: Array) -> Correction:
+    def estimand(self, spectrum: Spectrum, theta: Array) -> Correction:
         """Contrasts (K, k, p) that the design's intervals are for, L or L T, with the variance that T adds."""
         p = theta.shape[1]
         if self.design.target == "penalised":
@@ -198,43 +181,10 @@ class _Known:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Spectrum:
-    """Hessians as eigenvalues (..., p), at least the floor, and eigenvectors."""
-
-    values: Array
-    vectors: Array
-
-    @classmethod
-    def floored(cls, noisy: Array, law: MatrixNoise) -> _Spectrum:
-        """As published: eigenvalues raised to the floor."""
-        values, vectors = np.linalg.eigh(noisy)
-        return cls(lift(values, law.floor), vectors)
-
-    @classmethod
-    def shrunken(cls, noisy: Array, law: MatrixNoise) -> _Spectrum:
-        """Step 1: eigenvalues moved back before the floor."""
-        values, vectors = shrink_eigenvalues(noisy, law.diagonal_sd(noisy.shape[-1]))
-        return cls(lift(values, law.floor), vectors)
-
-    @property
-    def matrix(self) -> Array:
-        return symmetrise((self.vectors * self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
-
-    def rows(self, contrasts: Array) -> Array:
-        """L H^-1, (..., k, p)."""
-        turned = contrasts @ self.vectors
-        return np.asarray((turned / self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
-
-    def take(self, chosen: npt.NDArray[np.intp]) -> _Spectrum:
-        """Those of a stack."""
-        return _Spectrum(self.values[chosen], self.vectors[chosen])
-
-
 def _plain(H_noisy: Array, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor already; `allowance`
     (K, k) times |v|^2 is added to v'Sv."""
-    spectrum = known.spectrum("floored", len(H_noisy), lambda: _Spectrum.floored(H_noisy, known.on_hessian))
+    spectrum = known.spectrum("floored", len(H_noisy), lambda: Spectrum.floored(H_noisy, known.on_hessian))
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(estimand.contrasts)
     law = known.law(rows, S, estimand.contrasts)
@@ -246,19 +196,6 @@ def _plain(H_noisy: Array, S: Array, known: _Known, allowance: Array | float = 0
     )
 
 
-def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
-    """Return eigenvalues (..., p) corrected for symmetric noise of diagonal standard deviation `sd`, and the vectors.
-
-    x_i = l_i - sd^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + p sd^2/2): the rotationally invariant estimator of Bun,
-    Allez, Bouchaud and Potters (2016) for Gaussian symmetric noise, its resolvent taken at the noise level.
-    """
-    values, vectors = np.linalg.eigh(matrix)
-    gap = values[..., :, None] - values[..., None, :]
-    p = values.shape[-1]
-    pull = gap / np.maximum(gap * gap + p * sd * sd / 2.0, np.finfo(np.float64).tiny)
-    return values - sd * sd * pull.sum(axis=-1), vectors
-
-
 def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
     """Spectral size of the noise on the Hessian against the smallest eigenvalue."""
     return np.asarray(sd_h * np.sqrt(2.0 * p) / smallest_eigenvalue)
@@ -266,7 +203,7 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
 
 def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None) -> HalfWidths:
     """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
-    spectrum = known.spectrum("shrunken", len(H_noisy), lambda: _Spectrum.shrunken(H_noisy, known.on_hessian))
+    spectrum = known.spectrum("shrunken", len(H_noisy), lambda: Spectrum.shrunken(H_noisy, known.on_hessian))
     p = H_noisy.shape[-1]
     estimand = known.estimand(spectrum, known.theta)
     rows, S = spectrum.rows(estimand.contrasts), floor_eigenvalues(S_noisy, 0.0).matrix
@@ -343,14 +280,14 @@ def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
     )
 
 
-def _redrawn(truth: _Spectrum, known: _Known) -> _Spectrum:
+def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
     """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p, p)."""
     law, p = known.on_hessian, truth.values.shape[-1]
     unit = fixed_draws(p, n_draws=known.n_redraws, kind=law.kind, symmetric=law.symmetric, seed=_SEED)
-    return _Spectrum.shrunken(truth.matrix[:, None] + law.diagonal_sd(p) * unit, law)
+    return Spectrum.shrunken(truth.matrix[:, None] + law.diagonal_sd(p) * unit, law)
 
 
-def _factors(truth: _Spectrum, redrawn: _Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:
+def _factors(truth: Spectrum, redrawn: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:
     """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence level.
 
     H and S (K, p, p) count as the truth, `redrawn` has the noise on H. The error has the law at the truth, a mixture of

@@ -28,7 +28,7 @@ FLOORS = (
     ("html", "words"),
     ("design", "erm", "quick_solve", "batched", "sensitivity"),
     ("perturbation", "private_moments"),
-    ("target", "intervals", "half_widths", "inference"),
+    ("spectra", "target", "intervals", "half_widths", "inference"),
     ("forecast", "planner", "experiment_result", "experiment", "cms"),
     ("schema", "datasets", "plan", "reproduce", "compare", "ledger", "release", "estimators"),
     ("plan_export", "plan_command", "ledger_command", "release_command", "accuracy_command", "app_command", "__main__"),

@@ -21,10 +21,10 @@ from dpci_core.half_widths import (
     HalfWidths,
     noise_ratio,
     private_half_widths,
-    shrink_eigenvalues,
 )
 from dpci_core.perturbation import ModelNoise
 from dpci_core.private_moments import MatrixNoise
+from dpci_core.spectra import shrink_eigenvalues
 from dpci_core.target import correction
 
 C = 0.001

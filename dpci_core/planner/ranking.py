@@ -12,7 +12,6 @@ from dpci_core.design import Target as Estimand
 from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast
-from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import BUDGET_PART
 from dpci_core.planner.amounts import EXACT, delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
@@ -28,6 +27,7 @@ from dpci_core.privacy import (
     to_float_down,
     zcdp_to_epsilon,
 )
+from dpci_core.spectra import SharedSpectra
 
 _START = Decimal("0.1")
 """Share of each matrix before the split is searched for."""

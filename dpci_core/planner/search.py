@@ -34,9 +34,9 @@ from dpci_core.design import Design
 from dpci_core.erm import Moments
 from dpci_core.errors import InfeasibleDesignError
 from dpci_core.forecast import Forecast, drawn_intervals, forecast_of
-from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import BUDGET_PART
 from dpci_core.planner.amounts import EXACT
+from dpci_core.spectra import SharedSpectra
 
 Array = npt.NDArray[np.float64]
 Parts = tuple[Decimal, Decimal, Decimal]

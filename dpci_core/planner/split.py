@@ -11,7 +11,6 @@ from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.erm import Moments
 from dpci_core.errors import Change, ChangeName, InfeasibleDesignError
 from dpci_core.forecast import HEADLINE_DELTA, Forecast, forecast
-from dpci_core.half_widths import SharedSpectra
 from dpci_core.limits import REGULARIZATION
 from dpci_core.perturbation import model_noise
 from dpci_core.planner.amounts import (
@@ -24,6 +23,7 @@ from dpci_core.planner.amounts import (
 )
 from dpci_core.planner.search import PARTS, Parts, SplitSearch
 from dpci_core.privacy import Amount, Budget, to_decimal
+from dpci_core.spectra import SharedSpectra
 
 Shares = tuple[float, float, float]
 
