@@ -1,0 +1,248 @@
+"""Closer looks of the page Plan: budget by records, the split, the mechanisms, the penalty."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core import NeededBudget, NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer, best_split
+from ui import explore, plan_charts, plan_text, planning, state, text
+from ui.budget import Split
+from ui.plan_answers import memo_key, needed
+from ui.planning import Case
+
+LOOKS = {
+    "map": "Budget × records",
+    "split": "Split of the budget",
+    "mechanisms": "Which mechanism",
+    "c": "Which penalty",
+}
+
+
+def panel(case: Case) -> None:
+    st.header("Look closer")
+    st.session_state["look"] = case.settings.look
+    st.segmented_control(
+        "Look closer",
+        list(LOOKS),
+        format_func=LOOKS.__getitem__,
+        key="look",
+        on_change=lambda: state.update(look=st.session_state["look"] or case.settings.look),
+        label_visibility="collapsed",
+    )
+    {"map": _map, "split": _split, "mechanisms": _mechanisms, "c": _penalty}[case.settings.look](case)
+
+
+def _caption(case: Case) -> str:
+    return text.assumptions(case.settings, case.records)
+
+
+def _map(case: Case) -> None:
+    settings = case.settings
+    with st.spinner("Computing the map …", width="content"):
+        found = state.memo().get(memo_key(case, "map"), lambda: planning.iso_map(case))
+    is_chance = case.target.is_power
+    x_label = f"total budget {plan_text.symbol(settings)}"
+    wish = settings.goal_chance if is_chance else settings.goal_length
+    marks = [plan_charts.here(explore.current_value(settings, "total"), case.n)]
+    marks += _answer_marks(case)
+    figure = plan_charts.iso_chart(
+        found,
+        wish=wish,
+        is_chance=is_chance,
+        marks=marks,
+        x_label=x_label,
+        caption=f"{_caption(case)}; {plan_text.wish_words(settings, case.records)}",
+        meta={"look": "map", "wish": wish, "settings": settings.to_query()},
+        source=case.records.source,
+    )
+    st.markdown(
+        "On the thick line your wish comes true exactly; right of it and above it, with room to spare. Every other "
+        f"line joins budgets and numbers of records with the same {'chance' if is_chance else 'length'}."
+    )
+    explore.show(
+        "plan_map",
+        figure,
+        plan_text.map_sentence(settings, case.records, marks),
+        plan_charts.iso_table(found, x_label=x_label, is_chance=is_chance),
+        is_plain=True,
+    )
+
+
+def _answer_marks(case: Case) -> list[plan_charts.Mark]:
+    """Where the wish comes true on the two lines through the present settings."""
+    settings, marks = case.settings, []
+    budget, records = needed(case)
+    if budget[0] is not None:
+        typed = planning.typed_total(settings, cast(NeededBudget, budget[0]).total)
+        marks.append(plan_charts.needed_budget(typed, case.n))
+    if records[0] is not None:
+        total = explore.current_value(settings, "total")
+        marks.append(plan_charts.needed_records(total, cast(NeededRecords, records[0]).n_records))
+    return marks
+
+
+def _split(case: Case) -> None:
+    locked = {
+        name: part
+        for name, part, is_locked in zip(
+            text.PART_NAMES, case.settings.split.parts, case.settings.split.locked, strict=True
+        )
+        if is_locked
+    }
+    with st.spinner("Looking for the best split …", width="content"):
+        answer, why = state.memo().get(
+            (*memo_key(case, "split"), tuple(locked.items())),
+            lambda: planning.attempt(
+                lambda: best_split(case.moments, design=case.design, n_records=case.n, locked=locked)
+            ),
+        )
+    if answer is None:
+        st.warning(plan_text.in_names(why, case.records, case.scale))
+        return
+    best = cast(SplitAnswer, answer)
+    mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
+    length = best.forecast.ci_length_mean
+    loss = best.asked.ci_length_mean / length - 1.0
+    _split_words(best, loss, locked=bool(locked))
+    found = state.memo().get(memo_key(case, "triangle"), lambda: planning.split_map(case))
+    figure = plan_charts.split_chart(
+        found,
+        best_length=length,
+        marks=[
+            plan_charts.your_split((mine[0], mine[1], mine[2]), loss),
+            plan_charts.the_best_split(best.shares),
+        ],
+        caption=_caption(case),
+        meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
+        source=case.records.source,
+    )
+    explore.show("plan_split", figure, best.reason, plan_charts.split_table(found, best_length=length))
+
+
+def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    among = " among those that keep what you locked" if locked else ""
+    shares = " / ".join(f"{100 * share:.3g} %" for share in best.shares)
+    left.markdown(
+        f"The best split{among}: **{shares}** for coefficients, curvature and gradient covariance. Yours makes the "
+        f"mean interval **{100 * loss:.1f} %** longer than that. {text.SPLIT_NOTE}"
+    )
+    model, hessian, covariance = best.design.budget.parts
+    now = state.settings().split
+    right.button(
+        "Use the best split",
+        key="use_split",
+        on_click=lambda: state.update(split=Split(now.total, (model, hessian, covariance), now.locked)),
+        disabled=(model, hessian, covariance) == now.parts,
+        type="primary",
+    )
+
+
+def _mechanisms(case: Case) -> None:
+    epsilon, delta = planning.guarantee(case.settings)
+    with st.spinner("Comparing …", width="content"):
+        rows = state.memo().get((*memo_key(case, "rank"), epsilon, delta), lambda: planning.ranking(case))
+    st.markdown(
+        f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; pure ways keep it with "
+        "δ = 0, which is more), each with its own best split, the shortest intervals first."
+    )
+    table = _ranked_table(rows)
+    picked = st.dataframe(
+        table,
+        hide_index=True,
+        key="ranking",
+        on_select="rerun",
+        selection_mode="single-row",
+        alt=plan_text.ranking_sentence(rows),
+        column_config={
+            "mean length": st.column_config.NumberColumn(format="%.3g"),
+            "against the best": st.column_config.NumberColumn(format="%.2f ×"),
+            "as if records": st.column_config.NumberColumn(format="localized"),
+        },
+    )
+    st.markdown(plan_text.ranking_sentence(rows))
+    chosen = [rows[i] for i in picked.selection.rows]
+    runs = bool(chosen) and chosen[0].design is not None
+    st.button(
+        "Use the selected way",
+        key="use_way",
+        on_click=_use_way,
+        args=(chosen[0] if chosen else None,),
+        disabled=not runs,
+        help="Select a row of the table first.",
+    )
+    if refused := st.session_state.pop("way_refused", None):
+        st.warning(refused)
+    for row in rows:
+        if row.design is None:
+            st.caption(f"{plan_text.way(row).label}: {row.reason}")
+    if any(row.status for row in rows):
+        st.caption(f"◆ {next(row.status for row in rows if row.status)}")
+
+
+def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
+    best = min(row.length for row in rows)
+    return pd.DataFrame(
+        [
+            {
+                "way": f"{plan_text.way(row).label}{' ◆' if row.status else ''}",
+                "mean length": row.length if row.design else None,
+                "against the best": row.length / best if row.design else None,
+                "as if records": row.as_if_records if row.design else None,
+                "guarantee": f"ε = {text.number(row.epsilon)}, δ = {row.delta:g}" if row.design else "cannot run",
+                "split": plan_text.share_words(row.design.budget.parts, row.design.budget.total) if row.design else "",
+            }
+            for row in rows
+        ]
+    )
+
+
+def _use_way(row: RankedDesign | None) -> None:
+    if row is None or row.design is None:
+        return
+    try:
+        state.put(planning.adopted(state.settings(), row))
+    except ValueError as problem:
+        st.session_state["way_refused"] = str(problem)
+
+
+def _penalty(case: Case) -> None:
+    with st.spinner("Trying values of c …", width="content"):
+        answer, why = state.memo().get(
+            memo_key(case, "c"), lambda: planning.attempt(lambda: planning.best_c(case, state.source()))
+        )
+    if answer is None:
+        st.warning(plan_text.in_names(why, case.records, case.scale))
+        return
+    found = cast(RegularizationAnswer, answer)
+    st.markdown(
+        "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the coefficients toward zero**, "
+        "and the intervals are for the pulled ones. Short intervals around something else are no gain: below, both."
+    )
+    choices = [("shortest", found.shortest, plan_charts.shortest_c)]
+    if found.faithful is not None:
+        choices.append(("faithful", found.faithful, plan_charts.faithful_c))
+    for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
+        with column.container(border=True, height="stretch"):
+            st.markdown(plan_text.c_words(name, choice, found))
+            st.button(
+                f"Use c = {choice.regularization:g}",
+                key=f"use_c_{name}",
+                on_click=lambda c=choice.regularization: state.update(c=c),
+                disabled=choice.regularization == case.settings.c or not planning.in_limits("c", choice.regularization),
+            )
+    if found.faithful is None:
+        st.info(f"No c that was tried keeps the target within {found.share:g} half-widths of the unpenalised one.")
+    figure = plan_charts.c_chart(
+        found.curve,
+        now=case.settings.c,
+        marks=[mark(choice.regularization, choice.forecast.ci_length_mean) for _, choice, mark in choices],
+        share=found.share,
+        caption=_caption(case),
+        meta={"look": "c", "settings": case.settings.to_query()},
+        source=case.records.source,
+    )
+    explore.show("plan_c", figure, found.reason, plan_charts.c_table(found.curve, case.records.feature_names))
