@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpci_core import Design, ExperimentResult
 from ui import charts, compute, controls, explore, jobs, simulation_charts, state, text
+from ui.figure import Meta
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
 from ui.simulation_charts import Comparison
@@ -198,7 +199,7 @@ def _results(view: compute.View) -> None:
     rows = _comparisons(found, view)
     level, result = view.settings.level, found.result
     caption = f"{found.assumptions}; simulated, seed {found.seed}"
-    meta: charts.Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": found.seed}
+    meta: Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": found.seed}
     figure = simulation_charts.coverage_comparison(
         rows, level=level, caption=caption, meta=meta, source=view.records.source
     )
@@ -241,7 +242,7 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
     return rows
 
 
-def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: charts.Meta) -> None:
+def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: Meta) -> None:
     st.header("The simulation on the forecast's curves")
     settings = view.settings
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
