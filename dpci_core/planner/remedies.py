@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dpci_core.design import Design
 from dpci_core.erm import Moments
@@ -16,9 +18,14 @@ from dpci_core.linalg import floor_eigenvalues
 
 _LARGEST = (1e6, 1e6, 1e4)
 """Remedies are looked for up to these multiples of n, of the budget and of c."""
-_FIRST_STEP = 2.5
+_STEP = math.log(2.5)
+"""A factor is looked for in such steps of its logarithm, then between two of them."""
+_CLOSE = 0.005
+"""Margins so near 0 count as 0: they also jump a little where a noise-aware half-width begins."""
 _FEW_DRAWS = 16
 _CONFIRMATIONS = 20
+_FAR = 10.0
+"""Stands for a margin that is infinite."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +56,10 @@ class Remedies:
         return "The smallest change that helps: " + ", or ".join(ways) + "."
 
 
+Case = tuple[Moments, Design, int]
+"""Moments, the design and n of one forecast."""
+
+
 def remedies(moments: Moments, *, design: Design, n_records: int | None = None) -> Remedies:
     """Return the smallest n, budget or c at which the forecast of a useless design is usable and no longer useless.
 
@@ -57,25 +68,24 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
     """
     n = moments.n_records if n_records is None else n_records
 
-    def is_useful(moments: Moments, design: Design, n: int, n_draws: int) -> bool:
-        made = forecast(moments, design=design, n_records=n, n_draws=n_draws)
-        return not made.usefulness.is_useless and made.validity.grade != "unusable"
+    def at_n(factor: float) -> Case:
+        return moments, design, _at_least(n * factor)
 
-    def at_n(factor: float, n_draws: int) -> bool:
-        return is_useful(moments, design, _at_least(n * factor), n_draws)
-
-    def at_budget(factor: float, n_draws: int) -> bool:
+    def at_budget(factor: float) -> Case:
         times = Decimal(repr(factor))
         model, hessian, covariance = (part * times for part in design.budget.parts)
         budget = type(design.budget)(model=model, hessian=hessian, covariance=covariance)
-        return is_useful(moments, replace(design, budget=budget), n, n_draws)
+        return moments, replace(design, budget=budget), n
 
-    def at_c(factor: float, n_draws: int) -> bool:
+    def at_c(factor: float) -> Case:
         c = _rounded_up(design.regularization * factor)
-        return is_useful(moments_near(moments, c), replace(design, regularization=c), n, n_draws)
+        return moments_near(moments, c), replace(design, regularization=c), n
 
+    present = _margin((moments, design, n), N_DRAWS)
+    if present is not None and present >= 0.0:
+        return Remedies(n_records=n, budget_factor=1.0, regularization=design.regularization)
     of_n, of_budget, of_c = (
-        _smallest_factor(works, largest) for works, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
+        _smallest_factor(case, present, largest) for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
     )
     return Remedies(
         n_records=None if of_n is None else _at_least(n * of_n),
@@ -106,29 +116,46 @@ def moments_near(moments: Moments, regularization: float) -> Moments:
     return replace(moments, theta_hat=theta, hessian=H, covariance=S, regularization=regularization)
 
 
-def _smallest_factor(works: Callable[[float, int], bool], largest: float) -> float | None:
-    """The smallest factor that works, found with few draws and confirmed with all, rounded up; None up to `largest`."""
+def _margin(case: Case, n_draws: int) -> float | None:
+    """How far the forecast is from useless, negative where it is useless or cannot be used; None without one."""
+    moments, design, n = case
+    try:
+        made = forecast(moments, design=design, n_records=n, n_draws=n_draws)
+    except ValueError:  # infeasible, or out of the range of an argument
+        return None
+    margin = made.usefulness.margin
+    return margin if made.validity.grade != "unusable" else min(margin, -_STEP)
 
-    def try_out(factor: float, n_draws: int) -> bool:
-        try:
-            return works(factor, n_draws)
-        except ValueError:  # infeasible, or out of the range of an argument
-            return False
 
-    if try_out(1.0, N_DRAWS):
-        return 1.0
-    high = _FIRST_STEP
-    while not try_out(high, _FEW_DRAWS):
-        if high >= largest:
+def _smallest_factor(case: Callable[[float], Case], present: float | None, largest: float) -> float | None:
+    """The smallest factor whose case is useful, found with few draws and confirmed with all; None up to `largest`.
+
+    present: margin of the case at 1, with all draws. What few draws are off by there is taken off everywhere.
+    """
+
+    @cache
+    def few(log_factor: float) -> float | None:
+        return _margin(case(math.exp(log_factor)), _FEW_DRAWS)
+
+    at_one = few(0.0)
+    off = 0.0 if at_one is None or present is None else at_one - present
+
+    def margin(log_factor: float) -> float:
+        found = few(log_factor)
+        if found is None:
+            return -_STEP
+        return 0.0 if abs(found - off) < _CLOSE else float(np.clip(found - off, -_FAR, _FAR))
+
+    low = high = 0.0
+    while margin(high) < 0.0:
+        if high >= math.log(largest):
             return None
-        high = min(high * _FIRST_STEP, largest)
-    low = high / _FIRST_STEP
-    while high > low * 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if try_out(middle, _FEW_DRAWS) else (middle, high)
+        low, high = high, min(high + _STEP, math.log(largest))
+    factor = math.exp(brentq(margin, low, high, xtol=_CLOSE)) if low < high else 1.0
     for _ in range(_CONFIRMATIONS):
-        high = _rounded_up(high)
-        if try_out(high, N_DRAWS):
-            return high
-        high *= 1.02
+        factor = _rounded_up(factor)
+        found = _margin(case(factor), N_DRAWS)
+        if found is not None and found >= 0.0:
+            return factor
+        factor *= 1.01
     return None
