@@ -10,7 +10,6 @@ noise with its random variance W ~ Gamma((p+1)/2, 1) (`noise`).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -64,13 +63,7 @@ class Usefulness:
     @property
     def is_useless(self) -> bool:
         """Noise makes up most of the variance, and the mean half-width exceeds the typical estimate."""
-        return self.margin < 0.0
-
-    @property
-    def margin(self) -> float:
-        """How far from useless, negative where useless: the logarithm of the typical estimate over the mean
-        half-width, or of one half over the noise's part of the variance, whichever is larger."""
-        return max(_log_ratio(self.coefficient, self.half_width), _log_ratio(0.5, self.privacy_share))
+        return self.privacy_share > 0.5 and self.half_width > self.coefficient
 
     @property
     def sentence(self) -> str:
@@ -81,13 +74,6 @@ class Usefulness:
             f"These intervals are too long to be of use: ±{self.half_width:.2g} on average around coefficients of "
             f"typical size {self.coefficient:.2g}, and {self.privacy_share:.0%} of the variance is privacy noise."
         )
-
-
-def _log_ratio(above: float, below: float) -> float:
-    """log(above / below) of numbers that are not negative; without any noise below, infinity."""
-    if below == 0.0:
-        return math.inf
-    return math.log(above / below) if above > 0.0 else -math.inf
 
 
 def judge_usefulness(half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int) -> Usefulness:

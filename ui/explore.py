@@ -14,7 +14,7 @@ from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui import charts, compute, controls, declare, deployments, hints, live, live_intervals, pins, state, text, upload
 from ui.exports import csv_bytes
-from ui.figure import Figure, in_colour, plot_config
+from ui.figure import Figure, Written, in_colour, plot_config
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -410,7 +410,7 @@ def show(
         drawn = in_colour(drawn, colour)
     with live.covering(key, reel):
         st.plotly_chart(
-            drawn,
+            Written(drawn),
             key=f"chart_{key}",
             config=plot_config(key, st.session_state.get("picture") or "svg"),
             alt=sentence,

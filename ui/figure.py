@@ -9,9 +9,11 @@ from __future__ import annotations
 import html
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io as pio
 
 from ui.palette import CLEAR, QUIET, SOURCE_MARKS
 
@@ -114,6 +116,26 @@ def finish(
         right=right,
     )
     return fig.update_layout(layout)
+
+
+class Written(go.Figure):  # type: ignore[misc]  # Plotly's classes are not typed
+    """A figure for Streamlit as it was written: a dictionary would be checked field by field on every page."""
+
+    def __init__(self, figure: Figure) -> None:
+        super().__init__()
+        layout = {"template": _template()} | figure["layout"]
+        self._written: Figure = figure | {"layout": layout}
+
+    def to_dict(self) -> Figure:
+        """What the browser gets."""
+        return self._written
+
+
+@cache
+def _template() -> Part:
+    """What Streamlit's themes are drawn over."""
+    made: Part = pio.templates[pio.templates.default].to_plotly_json()
+    return made
 
 
 def in_colour(figure: Figure, colour: str) -> Figure:

@@ -19,13 +19,15 @@ from dpci_core.linalg import floor_eigenvalues
 _LARGEST = (1e6, 1e6, 1e4)
 """Remedies are looked for up to these multiples of n, of the budget and of c."""
 _STEP = math.log(2.5)
-"""A factor is looked for in such steps of its logarithm, then between two of them."""
-_CLOSE = 0.005
-"""Margins so near 0 count as 0: they also jump a little where a noise-aware half-width begins."""
+"""A factor is looked for in steps of its logarithm, at least of this size, then between two of them."""
+_CLOSE = 0.02
+"""Margins so near 0 count as 0 while draws are few: those with all draws differ by more."""
+_FAR = 10.0
+"""The largest margin, and one that stands for any larger."""
+_BEYOND, _BEFORE = 1.05, 0.004
+"""Part of a margin by which a step goes too far on purpose; what the last step stays short of the root."""
 _FEW_DRAWS = 16
 _CONFIRMATIONS = 20
-_FAR = 10.0
-"""Stands for a margin that is infinite."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,8 +35,8 @@ class Remedies:
     """The smallest single change that makes a useless design useful, to a few per cent, rounded up; None where none is
     found up to the multiples of `_LARGEST`.
 
-    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is from moments carried
-    to the other c by one Newton step, so it is a first guess; a larger c also moves what is estimated.
+    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is from few draws around
+    moments carried to the other c by one Newton step, so it is a first guess; a larger c also moves what is estimated.
     """
 
     n_records: int | None
@@ -81,16 +83,16 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
         c = _rounded_up(design.regularization * factor)
         return moments_near(moments, c), replace(design, regularization=c), n
 
-    present = _margin((moments, design, n), N_DRAWS)
-    if present is not None and present >= 0.0:
-        return Remedies(n_records=n, budget_factor=1.0, regularization=design.regularization)
+    present = _margin((moments, design, n), _FEW_DRAWS)
     of_n, of_budget, of_c = (
-        _smallest_factor(case, present, largest) for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
+        _smallest_factor(case, present, largest)
+        for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
     )
+    of_n, of_budget = (_confirmed(case, factor) for case, factor in ((at_n, of_n), (at_budget, of_budget)))
     return Remedies(
         n_records=None if of_n is None else _at_least(n * of_n),
         budget_factor=of_budget,
-        regularization=None if of_c is None else _rounded_up(design.regularization * of_c),
+        regularization=None if of_c is None else _rounded_up(design.regularization * math.exp(of_c)),
     )
 
 
@@ -116,46 +118,58 @@ def moments_near(moments: Moments, regularization: float) -> Moments:
     return replace(moments, theta_hat=theta, hessian=H, covariance=S, regularization=regularization)
 
 
-def _margin(case: Case, n_draws: int) -> float | None:
-    """How far the forecast is from useless, negative where it is useless or cannot be used; None without one."""
+def _margin(case: Case, n_draws: int) -> float:
+    """How far from useless a forecast is, on the scale of the logarithm of its noise; -_STEP where there is none.
+
+    Negative where it is useless or cannot be used. Useless intervals are longer than the typical estimate, which is
+    partly noise itself: taking that part off both sides leaves what grows in step with the logarithm of n or budget.
+    """
     moments, design, n = case
     try:
         made = forecast(moments, design=design, n_records=n, n_draws=n_draws)
     except ValueError:  # infeasible, or out of the range of an argument
-        return None
-    margin = made.usefulness.margin
+        return -_STEP
+    use, signal = made.usefulness, float(np.mean(moments.theta_hat**2))
+    too_long = _half_log_ratio(signal, use.half_width**2 - use.coefficient**2 + signal)
+    too_noisy = _half_log_ratio(1.0 - use.privacy_share, use.privacy_share)
+    margin = max(too_long, too_noisy)
     return margin if made.validity.grade != "unusable" else min(margin, -_STEP)
 
 
-def _smallest_factor(case: Callable[[float], Case], present: float | None, largest: float) -> float | None:
-    """The smallest factor whose case is useful, found with few draws and confirmed with all; None up to `largest`.
+def _half_log_ratio(above: float, below: float) -> float:
+    """Half the logarithm of above / below, between the largest margins."""
+    if below <= 0.0:
+        return _FAR
+    return min(_FAR, max(-_FAR, 0.5 * math.log(above / below))) if above > 0.0 else -_FAR
 
-    present: margin of the case at 1, with all draws. What few draws are off by there is taken off everywhere.
+
+def _smallest_factor(case: Callable[[float], Case], present: float, largest: float) -> float | None:
+    """The logarithm of the smallest factor whose case is useful, from few draws; None up to `largest`.
+
+    present: margin at factor 1.
     """
 
     @cache
-    def few(log_factor: float) -> float | None:
-        return _margin(case(math.exp(log_factor)), _FEW_DRAWS)
-
-    at_one = few(0.0)
-    off = 0.0 if at_one is None or present is None else at_one - present
-
-    def margin(log_factor: float) -> float:
-        found = few(log_factor)
-        if found is None:
-            return -_STEP
-        return 0.0 if abs(found - off) < _CLOSE else float(np.clip(found - off, -_FAR, _FAR))
+    def margin(x: float) -> float:
+        found = present if x == 0.0 else _margin(case(math.exp(x)), _FEW_DRAWS)
+        return 0.0 if abs(found) < _CLOSE else found
 
     low = high = 0.0
     while margin(high) < 0.0:
         if high >= math.log(largest):
             return None
-        low, high = high, min(high + _STEP, math.log(largest))
-    factor = math.exp(brentq(margin, low, high, xtol=_CLOSE)) if low < high else 1.0
+        low, high = high, min(high + max(_STEP, -_BEYOND * margin(high)), math.log(largest))
+    return float(brentq(margin, low, high, xtol=_CLOSE)) if low < high else 0.0
+
+
+def _confirmed(case: Callable[[float], Case], x: float | None) -> float | None:
+    """The factor whose logarithm was found with few draws, corrected and confirmed with all of them, rounded up."""
+    if x is None:
+        return None
+    x = max(0.0, x - _margin(case(math.exp(x)), N_DRAWS) + _BEFORE)
     for _ in range(_CONFIRMATIONS):
-        factor = _rounded_up(factor)
-        found = _margin(case(factor), N_DRAWS)
-        if found is not None and found >= 0.0:
+        factor = _rounded_up(math.exp(x))
+        if _margin(case(factor), N_DRAWS) >= 0.0:
             return factor
-        factor *= 1.01
+        x += 0.01
     return None
