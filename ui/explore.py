@@ -228,7 +228,7 @@ def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
         key = ("remedies", moments.theta_hat.tobytes(), repr(made.design), made.n_records)
         advice = ""
         if with_advice:
-            found = state.memo().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
+            found = state.curves().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
             advice = found.sentence
         st.warning(f"**{name}: useless.** {made.usefulness.sentence} {advice}", icon="🚫")
     elif made.ci_length_mean > NOISE_DOMINATES * made.nonprivate_length_mean:
