@@ -85,7 +85,7 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
 
     present = _margin((moments, design, n), _FEW_DRAWS)
     of_n, of_budget, of_c = (
-        _smallest_factor(case, present, largest)
+        _log_of_smallest_factor(case, present, largest)
         for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
     )
     of_n, of_budget = (_confirmed(case, factor) for case, factor in ((at_n, of_n), (at_budget, of_budget)))
@@ -143,7 +143,7 @@ def _half_log_ratio(above: float, below: float) -> float:
     return min(_FAR, max(-_FAR, 0.5 * math.log(above / below))) if above > 0.0 else -_FAR
 
 
-def _smallest_factor(case: Callable[[float], Case], present: float, largest: float) -> float | None:
+def _log_of_smallest_factor(case: Callable[[float], Case], present: float, largest: float) -> float | None:
     """The logarithm of the smallest factor whose case is useful, from few draws; None up to `largest`.
 
     present: margin at factor 1.
