@@ -1,8 +1,9 @@
 """Sessions that move a slider at once: server time of a move, errors, and memory of a session.
 
 Each session has a number of records of its own and lets go of the budget's slider at a random position, again and
-again, with a pause as people take to look. `python -m benchmarks.load --pause 0` leaves the pause out: the server is
-then always busy, and its time is the number of sessions times what one run takes.
+again, with a pause as people take to look. Moves begin when the last session has its page.
+`python -m benchmarks.load --pause 0` leaves the pause out: the server is then always busy, and its time is the number
+of sessions times what one run takes.
 """
 
 from __future__ import annotations

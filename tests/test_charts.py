@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import itertools
 import re
 import tomllib
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from ui import charts, palette, simulation_charts, style
 from ui.exports import csv_bytes
+from ui.figure import Written, in_colour, literal, plot_config
 from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -94,7 +97,7 @@ def test_the_style_sheet_holds_the_colours_of_the_theme():
 
 def test_the_ends_of_a_private_interval_are_drawn_at_full_strength():
     made = rows()
-    ends = [t for t in charts.interval_chart(made, **COMMON).data if t.name.endswith(": ends")]
+    ends = [t for t in go.Figure(charts.interval_chart(made, **COMMON)).data if t.name.endswith(": ends")]
     for trace, item in zip(ends, made, strict=True):
         low, high = np.array(trace.x).reshape(2, -1)
         np.testing.assert_allclose(high - low, item.ci_length)
@@ -159,11 +162,12 @@ def test_names_that_look_like_tags_are_shown_letter_by_letter():
         charts.coverage_chart(coverage, level=0.95, **common),
         simulation_charts.coverage_comparison([comparison(NAMES)], level=0.95, **common),
     ):
+        figure = go.Figure(figure)
         assert figure.layout.yaxis.ticktext == SHOWN
         assert "&lt;i&gt;d&lt;/i&gt; = 4" in [a.text for a in figure.layout.annotations]
         hovers = [h for trace in figure.data for h in trace.hovertext or ()]
         assert all("<b>age" not in h and "<a " not in h for h in hovers)
-        assert not hovers or f"<b>{charts.literal(NAMES[3])}</b>" in hovers[3]
+        assert not hovers or f"<b>{literal(NAMES[3])}</b>" in hovers[3]
 
 
 def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
@@ -176,7 +180,7 @@ def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
 @pytest.mark.parametrize("odds", [False, True])
 def test_intervals_are_drawn_where_they_are(odds):
     made = rows()
-    figure = charts.interval_chart(made, odds=odds, **COMMON)
+    figure = go.Figure(charts.interval_chart(made, odds=odds, **COMMON))
     private = [t for t in figure.data if t.name.endswith(": private")]
     assert len(private) == 2
     for trace, item in zip(private, made, strict=True):
@@ -197,7 +201,7 @@ def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
         charts.coverage_chart([(ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97]))], level=0.95, **COMMON),
         charts.sweep_chart([curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON),
     ]
-    for figure in figures:
+    for figure in map(go.Figure, figures):
         assert figure.layout.font.color is None
         assert all(a.font.color is None for a in figure.layout.annotations)
         assert any("Simulated" in a.text for a in figure.layout.annotations)
@@ -228,7 +232,8 @@ def sweep_curve(**changes: object) -> charts.SweepCurve:
 
 
 def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
-    figure = charts.sweep_chart([sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON)
+    made = charts.sweep_chart([sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON)
+    figure = go.Figure(made)
     by_name = {t.name.partition(": ")[2]: t for t in figure.data}
     assert list(by_name["interval"].y) == [None, None, 1.0, 2.0]
     assert by_name["interval, rough forecast"].y[1] == 3.0
@@ -256,7 +261,7 @@ def test_the_sweep_names_its_shortest_point():
 
 def test_coverage_shows_the_promise_and_names_the_worst():
     row = (ALL_COMBINATIONS[3], ("age", "hours"), np.array([0.961, 0.884]))
-    figure = charts.coverage_chart([row], level=0.95, **COMMON)
+    figure = go.Figure(charts.coverage_chart([row], level=0.95, **COMMON))
     assert list(figure.data[0].x) == [0.961, 0.884]
     assert figure.layout.shapes[0].x0 == 0.95
     assert figure.layout.xaxis.range[0] < 0.884
@@ -266,7 +271,7 @@ def test_coverage_shows_the_promise_and_names_the_worst():
 
 @pytest.mark.parametrize("picture", ["svg", "png"])
 def test_the_camera_button_saves_the_chosen_format(picture):
-    options = charts.plot_config("sweep", picture)["toImageButtonOptions"]
+    options = plot_config("sweep", picture)["toImageButtonOptions"]
     assert options["format"] == picture
     assert options["filename"] == "dpci_sweep"
 
@@ -274,3 +279,40 @@ def test_the_camera_button_saves_the_chosen_format(picture):
 def test_a_table_on_file_holds_no_formula():
     table = pd.DataFrame({"=cmd|' /C calc'!A0": ["@SUM(1)", "age", None], "x": [-1.5, 2.0, 3.0]})
     assert csv_bytes(table).decode().splitlines() == ["'=cmd|' /C calc'!A0,x", "'@SUM(1),-1.5", "age,2.0", ",3.0"]
+
+
+def every_chart() -> list[dict]:
+    """Each chart that is written as a dictionary, with all that can be on it."""
+    row, curve = (ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97])), sweep_curve()
+    along = {"x_label": "n", "y_label": "length", **COMMON}
+    sweep = charts.sweep_chart([curve], x_log=True, current=20.0, **along)
+    return [
+        *(charts.interval_chart(rows(), odds=odds, **COMMON) for odds in (False, True)),
+        charts.coverage_chart([row], level=0.95, **COMMON),
+        sweep,
+        charts.sweep_chart([curve], x_log=False, current=None, **along),
+        simulation_charts.add_points(sweep, [comparison(("a", "b"))], x=20.0, first_only=False),
+    ]
+
+
+@pytest.mark.parametrize("written", every_chart())
+def test_charts_hold_only_what_plotly_knows_and_reach_the_page_as_written(written):
+    """Nothing checks them later: `Written` hands them on."""
+    checked = go.Figure(in_colour(written, "#123456"))
+    assert checked.to_dict()["layout"]["template"] == Written(written).to_dict()["layout"]["template"]
+    assert len(checked.data) == len(written["data"])
+    assert Written(written).to_dict() == {"data": written["data"], "layout": Written(written).to_dict()["layout"]}
+    with pytest.raises(ValueError, match="Invalid property"):
+        go.Figure({"data": [], "layout": written["layout"] | {"no_such_thing": 1}})
+
+
+@pytest.mark.parametrize("written", every_chart())
+def test_one_colour_for_all_words_and_the_chart_itself_stays(written):
+    before = copy.deepcopy(written)
+    layout = go.Figure(in_colour(written, "#123456")).layout
+    fonts = [layout.font, layout.legend.font, *(note.font for note in layout.annotations)]
+    fonts += [font for axis in (layout.xaxis, layout.yaxis) for font in (axis.tickfont, axis.title.font)]
+    assert {font.color for font in fonts} == {"#123456"}
+    assert layout.legend.font.size == 12
+    assert layout.xaxis.title.text == written["layout"]["xaxis"]["title"]["text"]
+    assert written == before

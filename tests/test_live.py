@@ -26,6 +26,7 @@ def curves(monkeypatch):
     """Where curves are kept, empty for each test."""
     kept = LRU(64)
     monkeypatch.setattr(state, "curves", lambda: kept)
+    monkeypatch.setattr(state, "films", lambda: kept)
     return kept
 
 
@@ -112,7 +113,7 @@ def test_locks_hold_in_the_frames_and_what_they_forbid_is_left_out():
 def test_every_feature_of_a_table_follows_the_slider(info):
     encoding = info.encodings[0]
     reel = reel_of(Settings(dataset=info.key, encoding=encoding, d=info.max_features, n=max(20_000, info.n_rows)))
-    data = reel.film.to_data(reel.slider, reel.here)
+    data = reel.data
     assert {len(f["ends"]) for f in data["frames"] if f} == {2 * 2 * 2 * (info.max_features + 1)}
     assert live.numbers_in(data) <= live.NUMBERS_SENT
 
@@ -124,7 +125,7 @@ def test_what_is_sent_for_the_largest_chart_is_bounded():
     found = [live_intervals.Lengths(*rng.uniform(1, 2, (2, m, k))) for _ in rows]
     knots, grid = np.geomspace(0.05, 10, m), np.array(controls.total_grid(BASE))
     film = live_intervals.total_film(rows, found, knots, grid, settings=BASE, is_odds=False)
-    data = film.to_data("total_slider", 3)
+    data = film.data
     assert 40_000 < live.numbers_in(data) <= live.NUMBERS_SENT
     assert len(json.dumps(data)) < 500_000
 
@@ -138,7 +139,7 @@ def test_more_intervals_than_a_screen_shows_wait_until_the_slider_is_let_go():
 
 def test_what_stands_still_is_sent_once_and_nothing_is_lost():
     reel = reel_of(BASE)
-    data = reel.film.to_data(reel.slider, reel.here)
+    data = reel.data
     assert len(data["still"]) == 4  # the non-private intervals
     assert len(data["stillDots"]) == 4
     for frame, sent in zip(reel.film.frames, data["frames"], strict=True):
@@ -155,7 +156,7 @@ def test_frames_whose_rows_differ_are_sent_whole():
     film = live.Film(
         frames=frames, strokes=(live.Stroke("#000000", 1.0),), x_title="x", span=(0.0, 3.0), rows=(0.0, 1.0)
     )
-    data = film.to_data("a_slider", 0)
+    data = film.data
     assert data["still"] == data["places"] == data["stillDots"] == []
     assert [f and f["bars"] for f in data["frames"]] == [[[0.0, 1.0, 2.0, 0.0]], None, [[1.0, 1.0, 2.0, 0.0]]]
     assert [f and f["dots"] for f in data["frames"]] == [[[1.0, 0.0, 0.0]], None, []]
@@ -163,7 +164,7 @@ def test_frames_whose_rows_differ_are_sent_whole():
 
 def test_what_the_browser_gets_is_plain_and_finite():
     reel = reel_of(BASE)
-    data = reel.film.to_data(reel.slider, reel.here)
+    data = reel.data
     sent = json.loads(json.dumps(data, allow_nan=False))
     assert sent["here"] == reel.here
     assert len(sent["frames"][0]["ends"]) == 2 * 2 * 4

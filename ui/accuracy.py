@@ -8,10 +8,11 @@ import numpy as np
 import streamlit as st
 
 from dpci_core.cms.training import Measured
-from ui import accuracy_chart, accuracy_published, charts, compute, controls, explore, hints, jobs, linked, state, text
+from ui import accuracy_chart, accuracy_published, compute, controls, explore, hints, jobs, linked, state, text
 from ui.accuracy_chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy_numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
 from ui.compute import LRU
+from ui.figure import Meta
 from ui.palette import Combination
 
 _JOB = "accuracy_job"
@@ -277,7 +278,7 @@ def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> 
         f"{text.assumptions(view.settings, view.records)}; errors simulated: {how}; bands 95 % for the noise, other "
         f"test rows would move all lines together by up to about {points(float(sampling))}"
     )
-    meta: charts.Meta = {
+    meta: Meta = {
         "settings": view.settings.to_query(),
         "sweep": sweep,
         "fits": answer.n_fits,

@@ -13,7 +13,8 @@ from plotly.subplots import make_subplots
 
 from dpci_core.cms.training import Measured
 from ui.accuracy_numbers import Line
-from ui.charts import Meta, SweepCurve, finish
+from ui.charts import SweepCurve
+from ui.figure import Meta, finish
 from ui.palette import GRID, QUIET, Combination, Style
 
 Array = npt.NDArray[np.float64]

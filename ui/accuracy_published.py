@@ -26,7 +26,7 @@ from dpci_core.cms.published import (
 from ui import explore, hints, linked
 from ui.accuracy_chart import BAND, percent, points
 from ui.accuracy_numbers import LOSS_WORDS, METHOD_WORDS, QUIET_STYLES
-from ui.charts import Meta, finish
+from ui.figure import Meta, finish
 from ui.palette import GRID, Combination, LossName, Style
 
 _PART = linked.one_of("published", tuple(PARTS), default="table1", widget="published_choice")

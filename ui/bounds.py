@@ -15,8 +15,8 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.schema import NumericColumn, Schema, encode
 from dpci_core.schema.twin import twin_table
 from ui import explore, state
-from ui.charts import finish, literal
 from ui.compute import declared_table
+from ui.figure import finish, literal
 from ui.palette import BLUE, GRID, ORANGE, QUIET
 from ui.planning import Case
 from ui.text import number

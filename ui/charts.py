@@ -1,27 +1,19 @@
-"""Pure figure builders: numbers in, Plotly figures, sentences and tables out. No Streamlit, no maths of the method."""
+"""Pure figure builders: numbers in, figures, sentences and tables out. No Streamlit, no maths of the method."""
 
 from __future__ import annotations
 
-import html
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import plotly.graph_objects as go
 
-from ui.palette import ALL_COMBINATIONS, CLEAR, GRID, PAPER, QUIET, SOURCE_MARKS, Combination
-
-__all__ = ["ALL_COMBINATIONS", "Combination", "IntervalRows", "SweepCurve"]
+from ui.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
+from ui.palette import GRID, PAPER, QUIET, Combination
 
 Array = npt.NDArray[np.float64]
-Meta = dict[str, object]
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
-
-_CAPTION_WIDTH = 56
-"""Letters in a line under a chart: what a narrow screen shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,64 +39,6 @@ class SweepCurve:
     vi_length: Array
     grades: tuple[str, ...]
     extrapolated_from: float | None = None
-
-
-def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
-    """Modebar whose camera button saves the chart as "svg" or "png", in the browser."""
-    return {
-        "displaylogo": False,
-        "responsive": True,
-        "scrollZoom": False,
-        "toImageButtonOptions": {"format": picture, "scale": 2 if picture == "png" else 1, "filename": f"dpci_{name}"},
-        "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
-    }
-
-
-def dress(fig: go.Figure, *, meta: Meta, height: int, top: int, bottom: int) -> go.Figure:
-    """Transparent, its legend on top; `height` is that of the plot between the margins."""
-    return fig.update_layout(
-        meta=meta,
-        height=height + bottom + top,
-        margin={"l": 8, "r": 8, "t": top, "b": bottom},
-        paper_bgcolor=CLEAR,
-        plot_bgcolor=CLEAR,
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "yref": "paper", "font": {"size": 12}},
-        hoverlabel={"namelength": -1},
-        barmode="overlay",
-    )
-
-
-def finish(
-    fig: go.Figure,
-    *,
-    caption: str,
-    meta: Meta,
-    source: str,
-    height: int,
-    legend_rows: int,
-    notes: Sequence[dict[str, object]] = (),
-) -> go.Figure:
-    """Common dress: badge of the source, assumptions under the plot, legend on top, room for all of it.
-
-    notes: annotations of the chart's own. They are set together, because adding one to a figure copies all others.
-    """
-    badge, colour = SOURCE_MARKS[source]
-    lines = [literal(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]
-    dress(fig, meta=meta, height=height, top=24 + 20 * legend_rows, bottom=84 + 15 * len(lines))
-    below: dict[str, object] = {
-        "xref": "paper",
-        "yref": "paper",
-        "x": 0,
-        "y": 0,
-        "xanchor": "left",
-        "yanchor": "top",
-        "showarrow": False,
-    }
-    words = {"text": "<br>".join(lines), "yshift": -74, "align": "left", "font": {"size": 10}, "opacity": 0.85}
-    mark = {"text": f"<b>{badge}</b>", "yshift": -46, "font": {"size": 11}, "bordercolor": colour}
-    frame = {"borderwidth": 2, "borderpad": 3}
-    fig.layout.annotations = [*fig.layout.annotations, *notes, below | words, below | mark | frame]
-    return fig
 
 
 # --- chart 1: intervals ------------------------------------------------------------------------------------------
@@ -134,75 +68,83 @@ def _segments(low: Array, high: Array, y: Array) -> tuple[list[float | None], li
 
 def interval_chart(
     rows: Sequence[IntervalRows], *, caption: str, meta: Meta, source: str, odds: bool = False
-) -> go.Figure:
+) -> Figure:
     """Per coefficient: private, variability and non-private interval aligned on one axis, the ratio printed."""
-    fig = go.Figure()
     k, many = len(rows[0].names), len(rows)
     base = np.arange(k, dtype=np.float64)[::-1] * (many + 0.8)
-    ratios: list[dict[str, object]] = []
+    traces: list[Part] = []
+    ratios: list[Part] = []
     for place, item in enumerate(rows):
         y = base + (many - 1) / 2 - place
-        style = item.combination.style
-        parts = (
-            ("private", item.ci_length, style.colour, 11, style.opacity),
-            ("variability", item.vi_length, style.colour, 5, 1.0),
-            ("non-private", item.nonprivate_length, QUIET, 2, 1.0),
-        )
-        for word, length, colour, width, opacity in parts:
-            low, high = _span(item, length, odds)
-            # The non-private line runs just below the bars: on them it could not be seen.
-            xs, ys = _segments(low, high, y - 0.4 if word == "non-private" else y)
-            fig.add_scatter(
-                x=xs,
-                y=ys,
-                mode="lines",
-                line={"color": colour, "width": width},
-                opacity=opacity,
-                name=_legend(item.combination, many, word),
-                legendgroup=item.combination.key if word != "non-private" else "non-private",
-                showlegend=word != "non-private" or place == 0,
-                hoverinfo="skip",
-            )
-        _ends(fig, item, y, odds)
-        ratios += _estimates(fig, item, y, odds)
-    if not odds:
-        fig.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
-    else:
-        fig.add_vline(x=1, line={"color": QUIET, "width": 1, "dash": "dot"})
-        fig.update_xaxes(type="log")
-    fig.update_yaxes(
-        tickvals=base.tolist(),
-        ticktext=[short_name(n) for n in rows[0].names],
-        range=[-(many + 0.8) / 2, float(base[0]) + (many + 0.8) / 2],
-        automargin=True,
-        showgrid=False,
-        zeroline=False,
-    )
-    title = "odds ratio per unit" if odds else "coefficient"
-    fig.update_xaxes(title={"text": title, "standoff": 4}, gridcolor=GRID, zeroline=False, automargin=True)
+        traces += [*_bars(item, y, many, odds, is_first=place == 0), _ends(item, y, odds), _estimates(item, y, odds)]
+        ratios += _ratios(item, y)
+    across = {"title": {"text": "odds ratio per unit" if odds else "coefficient", "standoff": 4}, "gridcolor": GRID}
     height = max(220, int(k * (16 * many + 13)))
-    fig = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1, notes=ratios)
-    return fig.update_layout(margin_r=58)
+    layout = finished_layout(
+        caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1, notes=ratios, right=58
+    )
+    layout["xaxis"] = across | {"zeroline": False, "automargin": True} | ({"type": "log"} if odds else {})
+    layout["yaxis"] = {
+        "tickvals": base.tolist(),
+        "ticktext": [short_name(n) for n in rows[0].names],
+        "range": [-(many + 0.8) / 2, float(base[0]) + (many + 0.8) / 2],
+        "automargin": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
+    layout["shapes"] = [upright(1 if odds else 0, width=1, dash="dot")]
+    return {"data": traces, "layout": layout}
 
 
-def _ends(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> None:
+def _bars(item: IntervalRows, y: Array, many: int, odds: bool, *, is_first: bool) -> list[Part]:
+    """The three intervals of every coefficient, one trace for each kind."""
+    style = item.combination.style
+    parts = (
+        ("private", item.ci_length, style.colour, 11, style.opacity),
+        ("variability", item.vi_length, style.colour, 5, 1.0),
+        ("non-private", item.nonprivate_length, QUIET, 2, 1.0),
+    )
+    traces: list[Part] = []
+    for word, length, colour, width, opacity in parts:
+        low, high = _span(item, length, odds)
+        # The non-private line runs just below the bars: on them it could not be seen.
+        xs, ys = _segments(low, high, y - 0.4 if word == "non-private" else y)
+        traces.append(
+            {
+                "type": "scatter",
+                "x": xs,
+                "y": ys,
+                "mode": "lines",
+                "line": {"color": colour, "width": width},
+                "opacity": opacity,
+                "name": _legend(item.combination, many, word),
+                "legendgroup": item.combination.key if word != "non-private" else "non-private",
+                "showlegend": word != "non-private" or is_first,
+                "hoverinfo": "skip",
+            }
+        )
+    return traces
+
+
+def _ends(item: IntervalRows, y: Array, odds: bool) -> Part:
     """Both ends of the private intervals at full strength: the bar itself is too pale to be found by everybody."""
     low, high = _span(item, item.ci_length, odds)
     style = item.combination.style
-    fig.add_scatter(
-        x=[*low.tolist(), *high.tolist()],
-        y=[*y.tolist(), *y.tolist()],
-        mode="markers",
-        marker={"symbol": "line-ns-open", "size": 11, "color": style.colour, "line": {"width": 1.5}},
-        name=f"{item.combination.label}: ends",
-        legendgroup=item.combination.key,
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    return {
+        "type": "scatter",
+        "x": [*low.tolist(), *high.tolist()],
+        "y": [*y.tolist(), *y.tolist()],
+        "mode": "markers",
+        "marker": {"symbol": "line-ns-open", "size": 11, "color": style.colour, "line": {"width": 1.5}},
+        "name": f"{item.combination.label}: ends",
+        "legendgroup": item.combination.key,
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
 
 
-def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> list[dict[str, object]]:
-    """Draw the estimates as markers with hover text for all three lengths; give the ratios for the right end."""
+def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
+    """The estimates as markers, with hover text for all three lengths."""
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
     hover = [
@@ -211,18 +153,23 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> list
         for n, c, v, p, r in zip(item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True)
     ]
     centre = np.exp(np.clip(item.estimate, -50, 50)) if odds else item.estimate
-    fig.add_scatter(
-        x=centre.tolist(),
-        y=y.tolist(),
-        mode="markers",
-        marker={"color": style.colour, "symbol": style.marker, "size": 9, "line": _outline(style.marker)},
-        name=item.combination.label,
-        legendgroup=item.combination.key,
-        showlegend=False,
-        hovertext=hover,
-        hoverinfo="text",
-    )
-    beside: dict[str, object] = {
+    return {
+        "type": "scatter",
+        "x": centre.tolist(),
+        "y": y.tolist(),
+        "mode": "markers",
+        "marker": {"color": style.colour, "symbol": style.marker, "size": 9, "line": _outline(style.marker)},
+        "name": item.combination.label,
+        "legendgroup": item.combination.key,
+        "showlegend": False,
+        "hovertext": hover,
+        "hoverinfo": "text",
+    }
+
+
+def _ratios(item: IntervalRows, y: Array) -> list[Part]:
+    """Private to variability length, at the right end of each row."""
+    beside: Part = {
         "x": 1,
         "xref": "paper",
         "xanchor": "left",
@@ -231,22 +178,13 @@ def _estimates(fig: go.Figure, item: IntervalRows, y: Array, odds: bool) -> list
         "showarrow": False,
         "font": {"size": 11},
     }
+    ratio = item.ci_length / item.vi_length
     return [beside | {"text": f"{r:.2f}×", "y": float(at)} for at, r in zip(y, ratio, strict=True)]
 
 
 def _outline(marker: str) -> dict[str, object]:
     """White around a filled marker; an open one is drawn by its own line."""
     return {"width": 2} if "-open" in marker else {"color": PAPER, "width": 1}
-
-
-def literal(name: str) -> str:
-    """A typed text as a figure shows it letter by letter: Plotly reads tags and entities in any text."""
-    return html.escape(name, quote=False)  # of the entities for quotes it knows none, and would show them
-
-
-def short_name(name: str, width: int = 22) -> str:
-    """The beginning of a name, for the ends of an axis."""
-    return literal(name if len(name) <= width else name[: width - 1] + "…")
 
 
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
@@ -297,71 +235,72 @@ def sweep_chart(
     meta: Meta,
     y_label: str,
     source: str,
-) -> go.Figure:
+) -> Figure:
     """Interval length (solid, band of one standard deviation) and variability length (dashed) along a control."""
-    fig = go.Figure()
-    for curve in curves:
-        _sweep_traces(fig, curve)
+    shapes: list[Part] = []
+    notes: list[Part] = []
     start = next((c.extrapolated_from for c in curves if c.extrapolated_from is not None), None)
-    end = float(max(c.x.max() for c in curves))
+    begin, end = float(curves[0].x.min()), float(max(c.x.max() for c in curves))
     if start is not None and start < end:
-        _shade(fig, start, end)
+        shapes.append(_shade(start, end))
+        notes.append(_EXTRAPOLATED | {"x": end})
     if current is not None:
-        fig.add_vline(x=current, line={"color": QUIET, "width": 1.5, "dash": "dot"})
-        at = float(np.log10(current)) if x_log else current
-        fig.add_annotation(text="you are here", x=at, y=1, yref="paper", xanchor="left", showarrow=False, xshift=3)
-    fig.update_xaxes(
-        title={"text": x_label, "standoff": 4}, type="log" if x_log else "linear", gridcolor=GRID, automargin=True
+        shapes.append(upright(current, width=1.5, dash="dot"))
+        notes.append(_HERE | {"x": float(np.log10(current)) if x_log else current})
+    layout = finished_layout(
+        caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves), notes=notes
     )
-    fig.update_yaxes(title={"text": y_label}, type="log", gridcolor=GRID, automargin=True)
-    if x_log:
-        fig.update_xaxes(dtick=1 if np.log10(end / float(curves[0].x.min())) > 2 else "D1")
-    return finish(fig, caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves))
+    across: Part = {"title": {"text": x_label, "standoff": 4}, "gridcolor": GRID, "automargin": True}
+    kind = {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"} if x_log else {"type": "linear"}
+    layout["xaxis"] = across | kind
+    layout["yaxis"] = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
+    layout["shapes"] = shapes
+    return {"data": [trace for curve in curves for trace in _sweep_traces(curve)], "layout": layout}
 
 
-def _sweep_traces(fig: go.Figure, curve: SweepCurve) -> None:
+def _sweep_traces(curve: SweepCurve) -> list[Part]:
     style, name = curve.combination.style, curve.combination.short
-    group = {"legendgroup": curve.combination.key}
+    common: Part = {"type": "scatter", "legendgroup": curve.combination.key}
     x = curve.x.tolist()
     finite = np.isfinite(curve.ci_length)
     upper = (curve.ci_length + curve.ci_sd)[finite].tolist()
     lower = np.maximum(curve.ci_length - curve.ci_sd, 0.2 * curve.ci_length)[finite].tolist()
     inside = curve.x[finite].tolist()
-    fig.add_scatter(
-        x=inside + inside[::-1],
-        y=upper + lower[::-1],
-        fill="toself",
-        fillcolor=style.colour,
-        opacity=0.18,
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        name=f"{name}: one sd",
-        **group,
-    )
+    band = {
+        "x": inside + inside[::-1],
+        "y": upper + lower[::-1],
+        "fill": "toself",
+        "fillcolor": style.colour,
+        "opacity": 0.18,
+        "line": {"width": 0},
+        "mode": "lines",
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "name": f"{name}: one sd",
+    }
+    traces = [common | band]
     firm = np.array([g == "valid" for g in curve.grades])
     for word, keep, dash in (("interval", firm, style.dash), ("interval, rough forecast", ~firm, "dot")):
         y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)
         if np.isfinite(y).any():
-            fig.add_scatter(
-                x=x,
-                y=_gaps(y),
-                mode="lines+markers",
-                line={"color": style.colour, "width": 2.5, "dash": dash},
-                marker={"symbol": style.marker, "size": 6},
-                opacity=0.6 if dash == "dot" else 1.0,
-                name=f"{name}: {word}",
-                **group,
-            )
-    fig.add_scatter(
-        x=x,
-        y=_gaps(curve.vi_length),
-        mode="lines",
-        line={"color": style.colour, "width": 1.8, "dash": "dash"},
-        name=f"{name}: variability",
-        **group,
-    )
+            line = {
+                "x": x,
+                "y": _gaps(y),
+                "mode": "lines+markers",
+                "line": {"color": style.colour, "width": 2.5, "dash": dash},
+                "marker": {"symbol": style.marker, "size": 6},
+                "opacity": 0.6 if dash == "dot" else 1.0,
+                "name": f"{name}: {word}",
+            }
+            traces.append(common | line)
+    spread = {
+        "x": x,
+        "y": _gaps(curve.vi_length),
+        "mode": "lines",
+        "line": {"color": style.colour, "width": 1.8, "dash": "dash"},
+        "name": f"{name}: variability",
+    }
+    return [*traces, common | spread]
 
 
 def _with_neighbours(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -373,17 +312,23 @@ def _gaps(values: Array) -> list[float | None]:
     return [float(v) if np.isfinite(v) else None for v in values]
 
 
-def _shade(fig: go.Figure, start: float, end: float) -> None:
-    fig.add_vrect(
-        x0=start,
-        x1=end,
-        fillcolor=QUIET,
-        opacity=0.12,
-        line_width=0,
-        annotation_text="extrapolated",
-        annotation_position="bottom right",
-        annotation_font_size=11,
-    )
+_HERE: Part = {"text": "you are here", "y": 1, "yref": "paper", "xanchor": "left", "showarrow": False, "xshift": 3}
+_EXTRAPOLATED: Part = {
+    "text": "extrapolated",
+    "font": {"size": 11},
+    "showarrow": False,
+    "xref": "x",
+    "xanchor": "right",
+    "y": 0,
+    "yref": "y domain",
+    "yanchor": "bottom",
+}
+
+
+def _shade(start: float, end: float) -> Part:
+    """A grey field from start to end, over the whole height."""
+    where = {"x0": start, "x1": end, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
+    return {"type": "rect", "fillcolor": QUIET, "opacity": 0.12, "line": {"width": 0}} | where
 
 
 def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float | None) -> str:
@@ -425,45 +370,63 @@ def sweep_table(curves: Sequence[SweepCurve], *, x_label: str) -> pd.DataFrame:
 # --- chart 3: coverage -------------------------------------------------------------------------------------------
 
 
-def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, meta: Meta, source: str) -> go.Figure:
+def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, meta: Meta, source: str) -> Figure:
     """Forecast coverage per coefficient against the nominal level."""
-    fig = go.Figure()
     names = rows[0][1]
     base = np.arange(len(names), dtype=np.float64)[::-1]
+    traces: list[Part] = []
     for place, (combination, _, coverage) in enumerate(rows):
         style = combination.style
-        y = base + 0.12 * ((len(rows) - 1) / 2 - place)
-        fig.add_scatter(
-            x=coverage.tolist(),
-            y=y.tolist(),
-            mode="markers",
-            marker={"color": style.colour, "symbol": style.marker, "size": 9},
-            name=combination.short,
-            hovertext=[
-                f"<b>{literal(n)}</b><br>{combination.label}<br>{100 * v:.1f} %"
-                for n, v in zip(names, coverage, strict=True)
-            ],
-            hoverinfo="text",
+        hover = [
+            f"<b>{literal(n)}</b><br>{combination.label}<br>{100 * v:.1f} %"
+            for n, v in zip(names, coverage, strict=True)
+        ]
+        traces.append(
+            {
+                "type": "scatter",
+                "x": coverage.tolist(),
+                "y": (base + 0.12 * ((len(rows) - 1) / 2 - place)).tolist(),
+                "mode": "markers",
+                "marker": {"color": style.colour, "symbol": style.marker, "size": 9},
+                "name": combination.short,
+                "hovertext": hover,
+                "hoverinfo": "text",
+            }
         )
-    low = min(level - 0.05, *(float(c.min()) - 0.005 for _, _, c in rows))
-    fig.add_vline(
-        x=level,
-        line={"color": QUIET, "width": 2, "dash": "dash"},
-        annotation_text=f"promised {100 * level:g} %",
-        annotation_position="top left",
+    layout = finished_layout(
+        caption=caption,
+        meta=meta,
+        source=source,
+        height=max(200, 20 * len(names)),
+        legend_rows=(len(rows) + 1) // 2,
+        notes=[_PROMISE | {"text": f"promised {100 * level:g} %", "x": level}],
     )
-    fig.update_xaxes(
-        title={"text": "share of intervals that contain the coefficient (forecast)", "standoff": 4},
-        range=[low, 1.003],
-        tickformat=".0%",
-        gridcolor=GRID,
-        automargin=True,
-    )
-    fig.update_yaxes(
-        tickvals=base.tolist(), ticktext=[short_name(n) for n in names], gridcolor=GRID, zeroline=False, automargin=True
-    )
-    height = max(200, 20 * len(names))
-    return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=(len(rows) + 1) // 2)
+    layout["xaxis"] = {
+        "title": {"text": "share of intervals that contain the coefficient (forecast)", "standoff": 4},
+        "range": [min(level - 0.05, *(float(c.min()) - 0.005 for _, _, c in rows)), 1.003],
+        "tickformat": ".0%",
+        "gridcolor": GRID,
+        "automargin": True,
+    }
+    layout["yaxis"] = {
+        "tickvals": base.tolist(),
+        "ticktext": [short_name(n) for n in names],
+        "gridcolor": GRID,
+        "zeroline": False,
+        "automargin": True,
+    }
+    layout["shapes"] = [upright(level, width=2, dash="dash")]
+    return {"data": traces, "layout": layout}
+
+
+_PROMISE: Part = {
+    "showarrow": False,
+    "xref": "x",
+    "xanchor": "right",
+    "y": 1,
+    "yref": "y domain",
+    "yanchor": "top",
+}
 
 
 def coverage_sentence(rows: Sequence[CoverageRow], *, level: float) -> str:

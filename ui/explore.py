@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -13,6 +14,7 @@ from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui import charts, compute, controls, declare, deployments, hints, live, live_intervals, pins, state, text, upload
 from ui.exports import csv_bytes
+from ui.figure import Figure, Written, in_colour, plot_config
 from ui.settings import SWEEPS, Settings
 
 SWEEP_NAMES = {
@@ -226,7 +228,7 @@ def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
         key = ("remedies", moments.theta_hat.tobytes(), repr(made.design), made.n_records)
         advice = ""
         if with_advice:
-            found = state.memo().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
+            found = state.curves().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
             advice = found.sentence
         st.warning(f"**{name}: useless.** {made.usefulness.sentence} {advice}", icon="🚫")
     elif made.ci_length_mean > NOISE_DOMINATES * made.nonprivate_length_mean:
@@ -391,7 +393,7 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
 
 def show(
     key: str,
-    figure: go.Figure,
+    figure: Figure | go.Figure,
     sentence: str,
     table: pd.DataFrame,
     *,
@@ -402,17 +404,15 @@ def show(
 
     is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
     """
+    drawn: Figure = figure.to_dict() if isinstance(figure, go.Figure) else figure
     # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
-        figure.update_layout(font_color=colour, legend_font_color=colour)
-        figure.update_xaxes(tickfont_color=colour, title_font_color=colour)
-        figure.update_yaxes(tickfont_color=colour, title_font_color=colour)
-        figure.update_annotations(font_color=colour)
+        drawn = in_colour(drawn, colour)
     with live.covering(key, reel):
         st.plotly_chart(
-            figure,
+            Written(drawn),
             key=f"chart_{key}",
-            config=charts.plot_config(key, st.session_state.get("picture") or "svg"),
+            config=plot_config(key, st.session_state.get("picture") or "svg"),
             alt=sentence,
         )
     with live.waits(key):
@@ -425,7 +425,7 @@ def _words_and_numbers(key: str, words: str, sentence: str, table: pd.DataFrame)
         st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
         st.download_button(
             "Download CSV",
-            csv_bytes(table),
+            partial(csv_bytes, table),  # made when somebody asks
             file_name=f"dpci_{key}.csv",
             mime="text/csv",
             on_click="ignore",

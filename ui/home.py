@@ -9,6 +9,7 @@ import streamlit as st
 from dpci_core.places import HOME
 from ui import charts, compute, controls, deployments, hints, live, live_intervals, state, text
 from ui.explore import show
+from ui.figure import Meta
 from ui.settings import Look, Settings
 
 _PAGES = HOME / "pages"
@@ -43,7 +44,7 @@ def page() -> None:
         rows = compute.interval_rows(view, "scaled")
         if rows:
             caption = text.assumptions(demo, view.records)
-            meta: charts.Meta = {"total": float(demo.split.total)}
+            meta: Meta = {"total": float(demo.split.total)}
             figure = charts.interval_chart(rows, caption=caption, meta=meta, source=view.records.source, odds=False)
             reel = live_intervals.total_reel(view, "scaled", rows)
             show("home_intervals", figure, charts.interval_sentence(rows), charts.interval_table(rows), reel=reel)

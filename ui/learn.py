@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, controls, explore, learn_teach, live, state
+from ui import controls, explore, learn_teach, live, state
+from ui.figure import finish
 from ui.learn_model import Screen
 from ui.learn_numbers import Numbers
 from ui.learn_path import SCREENS, find
@@ -241,7 +242,7 @@ def _reel(screen: Screen, value: float) -> live.Reel | None:
 
 def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
     """The figure of a screen, dressed as every chart is."""
-    return charts.finish(
+    return finish(
         screen.figure(numbers),
         caption=f"{screen.assumptions}; {screen.control.label.lower()}: {screen.control.show(numbers.value)}",
         meta={"screen": screen.key, "value": numbers.value},

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import streamlit as st
@@ -78,8 +79,9 @@ class Film:
     lines: tuple[float, ...] = ()
     is_log: bool = False
 
-    def to_data(self, slider: str, here: int) -> dict[str, object]:
-        """What the browser gets; `here` is the position that the page stands on.
+    @cached_property
+    def data(self) -> dict[str, object]:
+        """What the browser gets of the film; made once, because films are kept while the slider moves.
 
         What is the same in every frame is sent once: bars and dots that stand still, and where the moving bars are.
         """
@@ -87,8 +89,6 @@ class Film:
         still, places = _without_motion(shown)
         dots = shown[0].dots if shown and all(f.dots == shown[0].dots for f in shown) else ()
         return {
-            "slider": slider,
-            "here": here,
             "still": _short(still),
             "stillDots": _short(dots),
             "places": [[shown[0].bars[i][0], shown[0].bars[i][3]] for i in places],
@@ -104,6 +104,11 @@ class Film:
             "quiet": QUIET,
             "isLog": self.is_log,
         }
+
+    @cached_property
+    def n_numbers(self) -> int:
+        """How many numbers the browser gets."""
+        return numbers_in(self.data)
 
 
 def _without_motion(frames: Sequence[Frame]) -> tuple[tuple[Bar, ...], tuple[int, ...]]:
@@ -136,11 +141,21 @@ def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
 
 @dataclass(frozen=True)
 class Reel:
-    """A film, the key of the slider that it follows, and the position of the slider that the page stands on."""
+    """A film, the key of the slider that it follows, and the position of the slider that the page stands on.
+
+    span: ends of the x axis in place of the film's.
+    """
 
     film: Film
     slider: str
     here: int
+    span: tuple[float, float] | None = None
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What the browser gets."""
+        own = {"slider": self.slider, "here": self.here}
+        return self.film.data | own | ({"span": list(self.span)} if self.span else {})
 
 
 @contextmanager
@@ -148,11 +163,9 @@ def covering(key: str, reel: Reel | None) -> Iterator[None]:
     """Around a chart: cover it with the film while the slider is away from where the page stands."""
     with st.container(key=f"live_box_{key}"):
         yield
-        if reel is not None:
-            data = reel.film.to_data(reel.slider, reel.here)
-            if numbers_in(data) <= NUMBERS_SENT:
-                st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
-                _component(data=data, key=f"live_over_{key}")
+        if reel is not None and reel.film.n_numbers <= NUMBERS_SENT:
+            st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
+            _component(data=reel.data, key=f"live_over_{key}")
 
 
 def numbers_in(data: object) -> int:

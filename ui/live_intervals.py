@@ -52,9 +52,14 @@ def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> 
     value, options = controls.positions(controls.total_value(settings), grid)
     asked = free_of_total(settings)
     key = ("reel", view.records.digest, repr(asked), units, tuple(item.combination.key for item in rows))
-    found = state.curves().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
-    film = total_film(rows, found, knots, np.array(options), settings=settings, is_odds=units == "odds")
-    return live.Reel(film, "total_slider", options.index(value))
+    is_odds = units == "odds"
+
+    def make() -> live.Film:
+        found = state.curves().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
+        return total_film(rows, found, knots, np.array(options), settings=settings, is_odds=is_odds)
+
+    film = state.films().get((*key, len(options), value if len(options) > len(grid) else None), make)
+    return live.Reel(film, "total_slider", options.index(value), span(rows, is_odds=is_odds))
 
 
 def knots_for(n_intervals: int) -> int:
@@ -121,7 +126,7 @@ def total_film(
         frames=tuple(frames),
         strokes=tuple(strokes),
         x_title="odds ratio per unit" if is_odds else "coefficient",
-        span=_span(rows, is_odds),
+        span=span(rows, is_odds=is_odds),
         rows=(-(many + 0.8) / 2, float(base[0]) + (many + 0.8) / 2),
         labels=tuple((float(y), name) for y, name in zip(base, rows[0].names, strict=True)),
         lines=(1.0 if is_odds else 0.0,),
@@ -162,7 +167,7 @@ def _ends(estimate: Array, length: Array, is_odds: bool) -> tuple[Array, Array]:
     return (np.exp(np.clip(low, -50, 50)), np.exp(np.clip(high, -50, 50))) if is_odds else (low, high)
 
 
-def _span(rows: Sequence[IntervalRows], is_odds: bool) -> tuple[float, float]:
+def span(rows: Sequence[IntervalRows], *, is_odds: bool) -> tuple[float, float]:
     """The ends of the axis: what the chart shows now, with room for longer intervals."""
     low = min(float((item.estimate - item.ci_length / 2).min()) for item in rows)
     high = max(float((item.estimate + item.ci_length / 2).max()) for item in rows)

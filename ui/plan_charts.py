@@ -14,7 +14,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
 from dpci_core.planner import RegularizationCurve
-from ui.charts import Meta, finish
+from ui.figure import Meta, finish
 from ui.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.planning import IsoMap, SplitMap
 

@@ -13,7 +13,7 @@ import streamlit as st
 from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.schema import MappingNote
 from ui import explore
-from ui.charts import dress, literal, short_name
+from ui.figure import common_layout, literal, short_name
 from ui.ledger_text import moment
 from ui.palette import BLUE, GRID, PAPER, QUIET
 from ui.text import number, plain
@@ -93,7 +93,7 @@ def release_chart(made: Release) -> go.Figure:
     fig.update_xaxes(title={"text": "scaled coefficient"}, gridcolor=GRID, zeroline=False)
     guarantee = made.guarantee
     meta: dict[str, object] = {"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"}
-    return dress(fig, meta=meta, height=22 + 36 * len(rows), top=40, bottom=48)
+    return fig.update_layout(common_layout(meta=meta, height=22 + 36 * len(rows), top=40, bottom=48))
 
 
 def release_table(made: Release) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from itertools import groupby
 import plotly.graph_objects as go
 
 from dpci_core.reproduce import Cell, Reproduced
-from ui.charts import Meta, finish
+from ui.figure import Meta, finish
 from ui.palette import GRID, QUIET, Combination
 
 DATASET_WORDS = {

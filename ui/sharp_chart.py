@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpci_core.compare import Compared
-from ui.charts import Meta, finish
+from ui.figure import Meta, finish
 from ui.palette import BLUE, GREEN, GRID, ORANGE, QUIET, Combination
 from ui.sharp_rows import CALIBRATION_WORDS, SHOWN, Change, Groups, signed_percent
 
@@ -54,8 +54,7 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
     )
     height = int(_ROW * step * len(groups)) + 10
     words = f"{caption}. Number at the right: length in variability intervals"
-    fig = finish(fig, caption=words, meta=meta, source=source, height=height, legend_rows=3)
-    return fig.update_layout(margin_r=58)
+    return finish(fig, caption=words, meta=meta, source=source, height=height, legend_rows=3, right=58)
 
 
 def _calibration(fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combination, Compared]]) -> None:

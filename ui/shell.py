@@ -33,6 +33,7 @@ from ui import (  # noqa: E402
     style,
     validate,  # noqa: F401
 )
+from ui.turns import turn  # noqa: E402
 from ui.warm import freeze_gc, one_thread  # noqa: E402
 
 freeze_gc()
@@ -58,5 +59,6 @@ page = st.navigation(
 address.one_entry_per_page()
 if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()
-page.run()
+with turn():
+    page.run()
 hints.switch()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from ui.charts import Meta, finish, short_name
+from ui.figure import Figure, Meta, finish, short_name
 from ui.palette import GRID, QUIET, Combination
 
 Array = npt.NDArray[np.float64]
@@ -80,8 +80,9 @@ def coverage_comparison(
     return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1)
 
 
-def add_points(fig: go.Figure, rows: Sequence[Comparison], *, x: float, first_only: bool) -> go.Figure:
-    """Draw simulated lengths over the curves of a sweep: interval ± one standard deviation, variability interval."""
+def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_only: bool) -> Figure:
+    """The curves of a sweep under simulated lengths: intervals ± one standard deviation, variability intervals."""
+    traces = list(figure["data"])
     for row in rows:
         style = row.combination.style
         shown = slice(0, 1) if first_only else slice(None)
@@ -90,20 +91,22 @@ def add_points(fig: go.Figure, rows: Sequence[Comparison], *, x: float, first_on
             ("simulated interval ± 1 sd", ci, sd, style.marker),
             ("simulated variability ± 2 s.e.", vi, 2 * se, "x"),
         )
-        for word, y, bar, marker in points:
-            fig.add_scatter(
-                x=[x],
-                y=[y],
-                mode="markers",
-                marker={"color": style.colour, "symbol": marker, "size": 10, "line": {"color": QUIET, "width": 1.5}},
-                error_y={"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 9},
-                name=f"{row.combination.short}: {word}",
-                legendgroup=row.combination.key,
-            )
-    rows_of_legend = len(rows)
-    return fig.update_layout(
-        height=fig.layout.height + 20 * rows_of_legend, margin_t=fig.layout.margin.t + 20 * rows_of_legend
-    )
+        traces += [
+            {
+                "type": "scatter",
+                "x": [x],
+                "y": [y],
+                "mode": "markers",
+                "marker": {"color": style.colour, "symbol": marker, "size": 10, "line": {"color": QUIET, "width": 1.5}},
+                "error_y": {"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 9},
+                "name": f"{row.combination.short}: {word}",
+                "legendgroup": row.combination.key,
+            }
+            for word, y, bar, marker in points
+        ]
+    layout, more = figure["layout"], 20 * len(rows)  # for the rows of the legend
+    margin = layout["margin"] | {"t": layout["margin"]["t"] + more}
+    return {"data": traces, "layout": layout | {"height": layout["height"] + more, "margin": margin}}
 
 
 def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: int) -> str:

@@ -15,7 +15,7 @@ from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui import jobs, linked
 from ui.budget import from_shares
-from ui.compute import CURVES, DECLARED, LRU, PUBLIC, SESSION_LIMIT, Source, Store, Upload, declared_table
+from ui.compute import CURVES, DECLARED, FILMS, LRU, PUBLIC, SESSION_LIMIT, Source, Store, Upload, declared_table
 from ui.plan_object import settings_of
 from ui.settings import Settings, from_query
 
@@ -214,6 +214,11 @@ def curves() -> LRU:
 def is_public_demo() -> bool:
     """Whether uploads are switched off for everyone (`DPCI_PUBLIC_DEMO=1`)."""
     return os.environ.get("DPCI_PUBLIC_DEMO") == "1"
+
+
+def films() -> LRU:
+    """Where pictures for all positions of a slider are kept, likewise."""
+    return memo() if source().upload is not None else FILMS
 
 
 @dataclass(frozen=True)

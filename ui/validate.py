@@ -11,7 +11,8 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Design, ExperimentResult
-from ui import charts, compute, controls, explore, jobs, linked, simulation_charts, state, text
+from ui import compute, controls, explore, jobs, linked, simulation_charts, state, text
+from ui.figure import Meta
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
 from ui.simulation_charts import Comparison
@@ -201,7 +202,7 @@ def _results(view: compute.View) -> None:
     rows = _comparisons(found, view)
     level, result = view.settings.level, found.result
     caption = f"{found.assumptions}; simulated, seed {found.seed}"
-    meta: charts.Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": found.seed}
+    meta: Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": found.seed}
     figure = simulation_charts.coverage_comparison(
         rows, level=level, caption=caption, meta=meta, source=view.records.source
     )
@@ -244,7 +245,7 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
     return rows
 
 
-def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: charts.Meta) -> None:
+def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: Meta) -> None:
     st.header("The simulation on the forecast's curves")
     settings = view.settings
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dpci_core.design import Design
 from dpci_core.erm import Moments
@@ -16,7 +18,14 @@ from dpci_core.linalg import floor_eigenvalues
 
 _LARGEST = (1e6, 1e6, 1e4)
 """Remedies are looked for up to these multiples of n, of the budget and of c."""
-_FIRST_STEP = 2.5
+_STEP = math.log(2.5)
+"""A factor is looked for in steps of its logarithm, at least of this size, then between two of them."""
+_CLOSE = 0.02
+"""Margins so near 0 count as 0 while draws are few: those with all draws differ by more."""
+_FAR = 10.0
+"""The largest margin, and one that stands for any larger."""
+_BEYOND, _BEFORE = 1.05, 0.004
+"""Part of a margin by which a step goes too far on purpose; what the last step stays short of the root."""
 _FEW_DRAWS = 16
 _CONFIRMATIONS = 20
 
@@ -26,8 +35,8 @@ class Remedies:
     """The smallest single change that makes a useless design useful, to a few per cent, rounded up; None where none is
     found up to the multiples of `_LARGEST`.
 
-    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is from moments carried
-    to the other c by one Newton step, so it is a first guess; a larger c also moves what is estimated.
+    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is from few draws around
+    moments carried to the other c by one Newton step, so it is a first guess; a larger c also moves what is estimated.
     """
 
     n_records: int | None
@@ -49,6 +58,10 @@ class Remedies:
         return "The smallest change that helps: " + ", or ".join(ways) + "."
 
 
+Case = tuple[Moments, Design, int]
+"""Moments, the design and n of one forecast."""
+
+
 def remedies(moments: Moments, *, design: Design, n_records: int | None = None) -> Remedies:
     """Return the smallest n, budget or c at which the forecast of a useless design is usable and no longer useless.
 
@@ -57,30 +70,29 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
     """
     n = moments.n_records if n_records is None else n_records
 
-    def is_useful(moments: Moments, design: Design, n: int, n_draws: int) -> bool:
-        made = forecast(moments, design=design, n_records=n, n_draws=n_draws)
-        return not made.usefulness.is_useless and made.validity.grade != "unusable"
+    def at_n(factor: float) -> Case:
+        return moments, design, _at_least(n * factor)
 
-    def at_n(factor: float, n_draws: int) -> bool:
-        return is_useful(moments, design, _at_least(n * factor), n_draws)
-
-    def at_budget(factor: float, n_draws: int) -> bool:
+    def at_budget(factor: float) -> Case:
         times = Decimal(repr(factor))
         model, hessian, covariance = (part * times for part in design.budget.parts)
         budget = type(design.budget)(model=model, hessian=hessian, covariance=covariance)
-        return is_useful(moments, replace(design, budget=budget), n, n_draws)
+        return moments, replace(design, budget=budget), n
 
-    def at_c(factor: float, n_draws: int) -> bool:
+    def at_c(factor: float) -> Case:
         c = _rounded_up(design.regularization * factor)
-        return is_useful(moments_near(moments, c), replace(design, regularization=c), n, n_draws)
+        return moments_near(moments, c), replace(design, regularization=c), n
 
+    present = _margin((moments, design, n), _FEW_DRAWS)
     of_n, of_budget, of_c = (
-        _smallest_factor(works, largest) for works, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
+        _log_of_smallest_factor(case, present, largest)
+        for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
     )
+    of_n, of_budget = (_confirmed(case, factor) for case, factor in ((at_n, of_n), (at_budget, of_budget)))
     return Remedies(
         n_records=None if of_n is None else _at_least(n * of_n),
         budget_factor=of_budget,
-        regularization=None if of_c is None else _rounded_up(design.regularization * of_c),
+        regularization=None if of_c is None else _rounded_up(design.regularization * math.exp(of_c)),
     )
 
 
@@ -106,29 +118,58 @@ def moments_near(moments: Moments, regularization: float) -> Moments:
     return replace(moments, theta_hat=theta, hessian=H, covariance=S, regularization=regularization)
 
 
-def _smallest_factor(works: Callable[[float, int], bool], largest: float) -> float | None:
-    """The smallest factor that works, found with few draws and confirmed with all, rounded up; None up to `largest`."""
+def _margin(case: Case, n_draws: int) -> float:
+    """How far from useless a forecast is, on the scale of the logarithm of its noise; -_STEP where there is none.
 
-    def try_out(factor: float, n_draws: int) -> bool:
-        try:
-            return works(factor, n_draws)
-        except ValueError:  # infeasible, or out of the range of an argument
-            return False
+    Negative where it is useless or cannot be used. Useless intervals are longer than the typical estimate, which is
+    partly noise itself: taking that part off both sides leaves what grows in step with the logarithm of n or budget.
+    """
+    moments, design, n = case
+    try:
+        made = forecast(moments, design=design, n_records=n, n_draws=n_draws)
+    except ValueError:  # infeasible, or out of the range of an argument
+        return -_STEP
+    use, signal = made.usefulness, float(np.mean(moments.theta_hat**2))
+    too_long = _half_log_ratio(signal, use.half_width**2 - use.coefficient**2 + signal)
+    too_noisy = _half_log_ratio(1.0 - use.privacy_share, use.privacy_share)
+    margin = max(too_long, too_noisy)
+    return margin if made.validity.grade != "unusable" else min(margin, -_STEP)
 
-    if try_out(1.0, N_DRAWS):
-        return 1.0
-    high = _FIRST_STEP
-    while not try_out(high, _FEW_DRAWS):
-        if high >= largest:
+
+def _half_log_ratio(above: float, below: float) -> float:
+    """Half the logarithm of above / below, between the largest margins."""
+    if below <= 0.0:
+        return _FAR
+    return min(_FAR, max(-_FAR, 0.5 * math.log(above / below))) if above > 0.0 else -_FAR
+
+
+def _log_of_smallest_factor(case: Callable[[float], Case], present: float, largest: float) -> float | None:
+    """The logarithm of the smallest factor whose case is useful, from few draws; None up to `largest`.
+
+    present: margin at factor 1.
+    """
+
+    @cache
+    def margin(x: float) -> float:
+        found = present if x == 0.0 else _margin(case(math.exp(x)), _FEW_DRAWS)
+        return 0.0 if abs(found) < _CLOSE else found
+
+    low = high = 0.0
+    while margin(high) < 0.0:
+        if high >= math.log(largest):
             return None
-        high = min(high * _FIRST_STEP, largest)
-    low = high / _FIRST_STEP
-    while high > low * 1.01:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if try_out(middle, _FEW_DRAWS) else (middle, high)
+        low, high = high, min(high + max(_STEP, -_BEYOND * margin(high)), math.log(largest))
+    return float(brentq(margin, low, high, xtol=_CLOSE)) if low < high else 0.0
+
+
+def _confirmed(case: Callable[[float], Case], x: float | None) -> float | None:
+    """The factor whose logarithm was found with few draws, corrected and confirmed with all of them, rounded up."""
+    if x is None:
+        return None
+    x = max(0.0, x - _margin(case(math.exp(x)), N_DRAWS) + _BEFORE)
     for _ in range(_CONFIRMATIONS):
-        high = _rounded_up(high)
-        if try_out(high, N_DRAWS):
-            return high
-        high *= 1.02
+        factor = _rounded_up(math.exp(x))
+        if _margin(case(factor), N_DRAWS) >= 0.0:
+            return factor
+        x += 0.01
     return None
