@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Design, ExperimentResult
-from ui import compute, controls, explore, jobs, linked, simulation_charts, state, text
+from ui import charts, compute, controls, explore, jobs, linked, simulation_charts, state, text
 from ui.figure import Meta
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
