@@ -33,7 +33,7 @@ from dpci_core.linalg import floor_eigenvalues
 from dpci_core.noise import coverage_probability
 from dpci_core.perturbation import ModelNoise, model_noise
 from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
-from dpci_core.spectra import shrink_eigenvalues
+from dpci_core.spectra import Spectrum
 
 Array = npt.NDArray[np.float64]
 
@@ -90,9 +90,7 @@ class World:
         return floor_eigenvalues(H, self.on_h.floor).matrix
 
     def shrunken(self, H: Array) -> Array:
-        values, vectors = shrink_eigenvalues(H, self.on_h.diagonal_sd(H.shape[-1]))
-        lifted = np.maximum(values, self.on_h.floor)
-        return np.asarray((vectors * lifted[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+        return Spectrum.of(H).shrunken(self.on_h).matrix
 
 
 def solve(ratio: Array) -> Array:

@@ -132,7 +132,7 @@ def private_half_widths(
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
     if not design.switches.noise_aware:
         S = floor_eigenvalues(S_stack, covariance_noise.floor).matrix
-        return _reshape(_plain(H_stack, S, known), lead)
+        return _reshape(_plain(known.noisy(H_stack), S, known), lead)
     return _reshape(_noise_aware(H_stack, S_stack, known, sd_s, n_factors), lead)
 
 
@@ -149,6 +149,10 @@ class _Known:
     on_covariance: MatrixNoise
     n_redraws: int
     spectra: SharedSpectra | None
+
+    def noisy(self, H_noisy: Array) -> Spectrum:
+        """The spectrum of the Hessians as they were released."""
+        return self.spectrum("noisy", len(H_noisy), lambda: Spectrum.of(H_noisy))
 
     def spectrum(self, name: str, size: Hashable, make: Callable[[], Spectrum]) -> Spectrum:
         """A spectrum, shared between designs where that is asked for."""
@@ -181,10 +185,10 @@ class _Known:
         )
 
 
-def _plain(H_noisy: Array, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
+def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor already; `allowance`
     (K, k) times |v|^2 is added to v'Sv."""
-    spectrum = known.spectrum("floored", len(H_noisy), lambda: Spectrum.floored(H_noisy, known.on_hessian))
+    spectrum = noisy.floored(known.on_hessian)
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(estimand.contrasts)
     law = known.law(rows, S, estimand.contrasts)
@@ -203,7 +207,8 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
 
 def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None) -> HalfWidths:
     """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
-    spectrum = known.spectrum("shrunken", len(H_noisy), lambda: Spectrum.shrunken(H_noisy, known.on_hessian))
+    noisy = known.noisy(H_noisy)
+    spectrum = noisy.shrunken(known.on_hessian)
     p = H_noisy.shape[-1]
     estimand = known.estimand(spectrum, known.theta)
     rows, S = spectrum.rows(estimand.contrasts), floor_eigenvalues(S_noisy, 0.0).matrix
@@ -232,7 +237,7 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
     floor = known.on_covariance.floor
     S_plain = S if floor == 0.0 else floor_eigenvalues(S_noisy, floor).matrix
-    return _blend(aware, _plain(H_noisy, S_plain, known, allowance))
+    return _blend(aware, _plain(noisy, S_plain, known, allowance))
 
 
 def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
@@ -284,7 +289,7 @@ def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
     """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p, p)."""
     law, p = known.on_hessian, truth.values.shape[-1]
     unit = fixed_draws(p, n_draws=known.n_redraws, kind=law.kind, symmetric=law.symmetric, seed=_SEED)
-    return Spectrum.shrunken(truth.matrix[:, None] + law.diagonal_sd(p) * unit, law)
+    return Spectrum.of(truth.matrix[:, None] + law.diagonal_sd(p) * unit).shrunken(law)
 
 
 def _factors(truth: Spectrum, redrawn: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:

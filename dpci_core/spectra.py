@@ -16,22 +16,24 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Spectrum:
-    """Hessians as eigenvalues (..., p), at least the floor, and eigenvectors."""
+    """Hessians as eigenvalues (..., p) and eigenvectors."""
 
     values: Array
     vectors: Array
 
     @classmethod
-    def floored(cls, noisy: Array, law: MatrixNoise) -> Spectrum:
-        """As published: eigenvalues raised to the floor."""
-        values, vectors = np.linalg.eigh(noisy)
-        return cls(lift(values, law.floor), vectors)
+    def of(cls, matrices: Array) -> Spectrum:
+        """Of symmetric matrices (..., p, p)."""
+        return cls(*np.linalg.eigh(matrices))
 
-    @classmethod
-    def shrunken(cls, noisy: Array, law: MatrixNoise) -> Spectrum:
-        """Eigenvalues moved back before the floor."""
-        values, vectors = shrink_eigenvalues(noisy, law.diagonal_sd(noisy.shape[-1]))
-        return cls(lift(values, law.floor), vectors)
+    def floored(self, law: MatrixNoise) -> Spectrum:
+        """As published: eigenvalues of a noisy Hessian raised to the floor."""
+        return Spectrum(lift(self.values, law.floor), self.vectors)
+
+    def shrunken(self, law: MatrixNoise) -> Spectrum:
+        """Eigenvalues of a noisy Hessian moved back before the floor."""
+        values = shrink_eigenvalues(self.values, law.diagonal_sd(self.values.shape[-1]))
+        return Spectrum(lift(values, law.floor), self.vectors)
 
     @property
     def matrix(self) -> Array:
@@ -66,14 +68,13 @@ class SharedSpectra:
         return self._kept[key]
 
 
-def shrink_eigenvalues(matrix: Array, sd: float) -> tuple[Array, Array]:
-    """Return eigenvalues (..., p) corrected for symmetric noise of diagonal standard deviation `sd`, and the vectors.
+def shrink_eigenvalues(values: Array, sd: float) -> Array:
+    """Return eigenvalues (..., p) corrected for symmetric noise of diagonal standard deviation `sd`.
 
     x_i = l_i - sd^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + p sd^2/2): the rotationally invariant estimator of Bun,
     Allez, Bouchaud and Potters (2016) for Gaussian symmetric noise, its resolvent taken at the noise level.
     """
-    values, vectors = np.linalg.eigh(matrix)
     gap = values[..., :, None] - values[..., None, :]
     p = values.shape[-1]
     pull = gap / np.maximum(gap * gap + p * sd * sd / 2.0, np.finfo(np.float64).tiny)
-    return values - sd * sd * pull.sum(axis=-1), vectors
+    return np.asarray(values - sd * sd * pull.sum(axis=-1))
