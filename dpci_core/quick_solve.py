@@ -106,6 +106,12 @@ class _Objective:
         self.at_theta = np.asarray(mean + self.linear + 2.0 * self.regularization * theta)
         return self.at_theta
 
+    def rough_gradient(self, theta: Array) -> Array:
+        """At theta in single precision, where no gradient is at hand to start from."""
+        slopes = self.loss.slope(self.single @ theta.astype(np.float32))
+        mean = (slopes @ self.single) / len(self.rows)
+        return np.asarray(mean + self.linear + 2.0 * self.regularization * theta)
+
     def changed_gradient(self, theta: Array) -> Array:
         """At theta, from the last `gradient` and what changed since; its error is some 1e-5 of the change."""
         step = theta - self.theta
@@ -136,10 +142,11 @@ def _descend(objective: _Objective, theta: Array, at: Array | None, tolerance: f
     at: where the first Hessian is taken, None for the largest curvature: far from the minimiser of an SVM its Hessian
     says nothing about where a step ends.
     """
-    gradient = objective.gradient(theta)
-    norm, n_stalls, is_certain = math.sqrt(gradient @ gradient), 0, True
+    is_certain = objective.single is None
+    gradient = objective.gradient(theta) if is_certain else objective.rough_gradient(theta)
+    norm, n_stalls = math.sqrt(gradient @ gradient), 0
     best, best_norm = theta, norm
-    expected, last_certain = norm, norm
+    expected, last_certain = norm, norm if is_certain else math.inf
     inverse = np.empty((0, 0))
     for n_passes in range(1, _MAX_PASSES + 1):
         if norm <= tolerance and is_certain:
