@@ -57,6 +57,7 @@ def solve_quickly(
     return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=fit.theta, tolerance=tolerance)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall like others
 def approach(
     A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
 ) -> Fit:

@@ -117,10 +117,12 @@ def test_a_table_that_needs_no_change_is_not_copied(value: float) -> None:
         by_hand = np.clip(X, -1, 1) / (B * np.sqrt(2))
         np.testing.assert_allclose(records[:][:, :-1], by_hand, rtol=1e-11, atol=1e-15)
         np.testing.assert_array_equal(table, before)
-    long = np.full((1_500, 30), 0.9)  # of norm 4.9, all within their bounds
-    records = Scaling.of((-1, 1), n_features=30, norm_bound=2.0).encode(long)
-    np.testing.assert_allclose(np.linalg.norm(records[:], axis=1), 1.0, rtol=1e-11)
-    assert np.linalg.norm(records[:], axis=1).max() <= 1.0
+    for size, is_kept in ((1.99, True), (2.01, False)):
+        X[-1] = size / np.sqrt(30)  # all within their bounds
+        records = Scaling.of((-1, 1), n_features=30, norm_bound=2.0).encode(X)
+        assert np.shares_memory(records.features, X) == is_kept
+        assert np.linalg.norm(records[:], axis=1).max() <= 1.0
+        assert np.linalg.norm(records[-1:][0, :-1]) == pytest.approx(min(size, 2.0) / np.sqrt(8), rel=1e-11)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
