@@ -32,9 +32,9 @@ _COARSER = 4
 """Only so many-th of them count where a start is far from the minimiser anyway."""
 _SINGLE_CHANGE = 1e-4
 """Share of the gradient norm in double precision down to which changes in single precision lead on."""
-_STRETCH = 4
+_STRETCH = 6
 """Steps before the Hessian is taken anew, at a point that is then closer,"""
-_LAST_HESSIAN = 17
+_LAST_HESSIAN = 19
 """up to this pass."""
 _MAX_PASSES = 60
 _STALLED = 0.9
