@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 from dpci_core.errors import ConvergenceError, check_positive
 from dpci_core.limits import LARGEST_START, regularization_in_range
 from dpci_core.losses import Loss, check_loss
+from dpci_core.rows import Rows
 from dpci_core.validation import check_records, check_vector
 
 Array = npt.NDArray[np.float64]
@@ -72,12 +73,12 @@ class Moments:
     drift: HessianDrift | None = None
 
 
-def _chunks(A: Array) -> Iterator[Array]:
+def _chunks(A: Rows) -> Iterator[Array]:
     for start in range(0, len(A), CHUNK_ROWS):
         yield A[start : start + CHUNK_ROWS]
 
 
-def objective(A: Array, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None) -> float:
+def objective(A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None) -> float:
     """J(theta)."""
     total = sum(float(loss.value(a @ theta).sum()) for a in _chunks(A))
     linear = 0.0 if tilt is None else float(tilt @ theta)
@@ -85,7 +86,7 @@ def objective(A: Array, theta: Array, *, loss: Loss, regularization: float, tilt
 
 
 def gradient_and_hessian(
-    A: Array, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
 ) -> tuple[Array, Array]:
     """Gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
     p = len(theta)
@@ -99,7 +100,7 @@ def gradient_and_hessian(
     return gradient / n + 2.0 * regularization * theta, hessian / n + 2.0 * regularization * np.eye(p)
 
 
-def moments_at(A: Array, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
+def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
     """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
 
     S = (1/n) sum f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser; elsewhere it
@@ -116,7 +117,7 @@ def moments_at(A: Array, theta: Array, *, loss: Loss, regularization: float) -> 
 
 
 def solve(
-    A: Array,
+    A: Rows,
     *,
     loss: Loss,
     regularization: float,
@@ -162,7 +163,7 @@ def _solved(hessian: Array, gradient: Array) -> Array:
 
 
 def _step_length(
-    A: Array,
+    A: Rows,
     theta: Array,
     step: Array,
     gradient: Array,
@@ -223,30 +224,50 @@ def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> 
 
 
 def solve_surely(
-    A: Array, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
+    A: Rows,
+    *,
+    loss: Loss,
+    regularization: float,
+    tilt: Array | None = None,
+    start: Array | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Fit:
     """Return the minimiser of J as `solve` does, and where that gives up by gradient descent, which always arrives.
+
+    A start (p,) that is within the tolerance already is the answer; its gradient is summed as `rounding_of_sums` says.
 
     In exact arithmetic this never raises, whatever the records: an abort would tell something about them. It is for the
     release; 500 passes of Newton's method have been enough on every table tried.
     Raises:  ConvergenceError if rounding keeps even descent from the tolerance.
     Source:  docs/release.md, section 2.
     """
+    if start is not None:
+        norm = float(np.linalg.norm(_gradient(A, start, loss=loss, regularization=regularization, tilt=tilt)))
+        if norm <= tolerance:
+            return Fit(start, norm, norm / math.sqrt(2.0 * regularization), 0)
     try:
-        return solve(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+        return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance)
     except RuntimeError:  # also of the root finder in the line search
         pass
     return _descend(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
 
 
-def _descend(A: Array, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float) -> Fit:
+def _gradient(A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None) -> Array:
+    """The gradient of `gradient_and_hessian`, summed in the same order."""
+    gradient = np.zeros(len(theta)) if tilt is None else tilt.astype(np.float64)
+    for a in _chunks(A):
+        gradient = gradient + a.T @ loss.slope(a @ theta)
+    return np.asarray(gradient / len(A) + 2.0 * regularization * theta)
+
+
+def _descend(A: Rows, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float) -> Fit:
     """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of convergence asks for."""
     steepest = loss.max_curvature + 2.0 * regularization
     first_norm = 1.0 + (0.0 if tilt is None else float(np.linalg.norm(tilt))) / len(A)
     condition = steepest / (2.0 * regularization)
     theta = np.zeros(A.shape[1])
     for k in range(descent_passes(condition=condition, first_norm=first_norm, tolerance=tolerance) + 1):
-        gradient, _ = gradient_and_hessian(A, theta, loss=loss, regularization=regularization, tilt=tilt)
+        gradient = _gradient(A, theta, loss=loss, regularization=regularization, tilt=tilt)
         norm = float(np.linalg.norm(gradient))
         if norm <= tolerance:
             return Fit(theta, norm, norm / math.sqrt(2.0 * regularization), k)

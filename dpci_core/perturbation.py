@@ -18,6 +18,7 @@ from dpci_core.errors import Change, InfeasibleDesignError
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import PureDP, to_float_down
 from dpci_core.randomness import Source, SystemSource
+from dpci_core.rows import Rows
 from dpci_core.sensitivity import (
     gaussian_objective_sd,
     objective_noise_rate,
@@ -152,7 +153,7 @@ def smallest_regularization_of(design: Design, n_records: int) -> float:
     return smallest_regularization(epsilon=design.objective_epsilon, n_records=n_records, loss=design.loss)
 
 
-def perturb_objective(A: Array, *, design: Design, rng: Source, solver: Solver = solve) -> PerturbedModel:
+def perturb_objective(A: Rows, *, design: Design, rng: Source, solver: Solver = solve) -> PerturbedModel:
     """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1] or Gaussian (own).
 
     Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP; rho-zCDP
@@ -165,7 +166,7 @@ def perturb_objective(A: Array, *, design: Design, rng: Source, solver: Solver =
 
 
 def perturb_output(
-    A: Array, *, design: Design, rng: Source, solver: Solver = solve, solver_error: float = 0.0
+    A: Rows, *, design: Design, rng: Source, solver: Solver = solve, solver_error: float = 0.0
 ) -> PerturbedModel:
     """Add noise to the minimiser, whose L2 sensitivity is 1/(nc) [WKL Algorithm 4; CMS Algorithm 1].
 
@@ -181,7 +182,7 @@ def perturb_output(
     return PerturbedModel(noise.add_to(fit.theta, rng, sensitivity=sensitivity, amount=amount), noise, fit)
 
 
-def train_private(A: Array, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
+def train_private(A: Rows, *, design: Design, rng: np.random.Generator) -> PerturbedModel:
     """Run the mechanism that the design names."""
     perturb = perturb_objective if design.mechanism == "objective" else perturb_output
     return perturb(A, design=design, rng=rng)

@@ -16,6 +16,7 @@ from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import to_float_down
 from dpci_core.randomness import Source, SystemSource
+from dpci_core.rows import Rows
 from dpci_core.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
 
 Array = npt.NDArray[np.float64]
@@ -209,7 +210,7 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
     return 2.0 * rounding_of_sums(n_records) * size
 
 
-def release_moments(A: Array, theta_priv: Array, *, design: Design, rng: Source) -> PrivateMoments:
+def release_moments(A: Rows, theta_priv: Array, *, design: Design, rng: Source) -> PrivateMoments:
     """Release H and S at the already released theta_priv.
 
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of theta_priv, on which

@@ -38,6 +38,7 @@ from dpci_core import (
 )
 from dpci_core.erm import solve
 from dpci_core.estimators.defaults import default_regularization
+from dpci_core.estimators.input import check_labels
 from dpci_core.estimators.released import divide_budget
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED, noise_source
@@ -86,7 +87,7 @@ def encoded_by_hand(X: np.ndarray) -> np.ndarray:
 def test_scaling_by_hand_and_norms() -> None:
     X, _ = table()
     X[0] = [-50, 70, 1e300]
-    records = Scaling.of(BOUNDS, n_features=3).encode(X)
+    records = Scaling.of(BOUNDS, n_features=3).encode(X)[:]
     np.testing.assert_allclose(records, encoded_by_hand(X), rtol=1e-11, atol=1e-15)
     assert np.linalg.norm(records, axis=1).max() <= 1.0
     assert np.linalg.norm(records[0]) == pytest.approx(1.0, abs=1e-11)
@@ -99,8 +100,57 @@ def test_a_declared_norm_shortens_longer_rows_only(norm_bound: float) -> None:
     z = (X - [5, 0, 200]) / [5, 5, 100]
     B = min(norm_bound, np.sqrt(3))
     short = z * np.minimum(1, B / np.linalg.norm(z, axis=1))[:, None]
-    np.testing.assert_allclose(scaling.encode(X)[:, :-1], short / (B * np.sqrt(2)), rtol=1e-10)
-    assert np.linalg.norm(scaling.encode(X), axis=1).max() <= 1.0
+    np.testing.assert_allclose(scaling.encode(X)[:][:, :-1], short / (B * np.sqrt(2)), rtol=1e-10)
+    assert np.linalg.norm(scaling.encode(X)[:], axis=1).max() <= 1.0
+
+
+@pytest.mark.parametrize("value", [1.0, -1.0, 1.0 + 2.0**-52, -1.5, 0.9])
+def test_a_table_that_needs_no_change_is_not_copied(value: float) -> None:
+    X = np.random.default_rng(0).uniform(-0.1, 0.1, (2_000, 30))
+    X[1_999, 29] = value
+    before = X.copy()
+    for table, norm_bound in ((X, None), (np.asfortranarray(X), 1.2), (np.repeat(X, 2, axis=1)[:, ::2], None)):
+        records = Scaling.of((-1, 1), n_features=30, norm_bound=norm_bound).encode(table)
+        is_kept = abs(value) <= 1.0 and table.flags.forc
+        assert np.shares_memory(records.features, table) == is_kept
+        B = norm_bound or np.sqrt(30)
+        by_hand = np.clip(X, -1, 1) / (B * np.sqrt(2))
+        np.testing.assert_allclose(records[:][:, :-1], by_hand, rtol=1e-11, atol=1e-15)
+        np.testing.assert_array_equal(table, before)
+    for size, is_kept in ((1.99, True), (2.01, False)):
+        X[-1] = size / np.sqrt(30)  # all within their bounds
+        records = Scaling.of((-1, 1), n_features=30, norm_bound=2.0).encode(X)
+        assert np.shares_memory(records.features, X) == is_kept
+        assert np.linalg.norm(records[:], axis=1).max() <= 1.0
+        assert np.linalg.norm(records[-1:][0, :-1]) == pytest.approx(min(size, 2.0) / np.sqrt(8), rel=1e-11)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("bounds", [(-1, 1), (0, 5)])
+def test_what_is_not_finite_is_refused_also_where_nothing_else_changes(bad: float, bounds: tuple[int, int]) -> None:
+    X, y = table()
+    X = np.clip(X, -0.5, 0.5)
+    X[-1, -1] = bad
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        made(feature_bounds=bounds).fit(X, y)
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (-1.0, 1.0), (False, True), (1, 2, 5)])
+def test_plain_labels_are_read_as_others_are(labels: tuple[float, ...]) -> None:
+    y = np.random.default_rng(0).choice(np.array(labels), 200)
+    classes, codes = check_labels(y, labels, n_records=200)
+    slowly, expected = check_labels(y.tolist(), labels, n_records=200)
+    assert classes.tolist() == slowly.tolist() == list(labels)
+    np.testing.assert_array_equal(codes, expected)
+    y = y.astype(float)
+    y[7] = 7.0
+    with pytest.raises(DataRejectedError, match="row 7 is not"):
+        check_labels(y, labels, n_records=200)
+    y[7] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        check_labels(y, labels, n_records=200)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        check_labels(np.array([0.5, 1.5]), (0.5, 1.5), n_records=2)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
@@ -119,7 +169,7 @@ def test_scaled_intervals_are_those_of_the_core() -> None:
     X, y = table()
     model = made(regularization=0.01).fit(X, y)
     design = Design(loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=0.01)
-    records = Scaling.of(BOUNDS, n_features=3).encode(X)
+    records = Scaling.of(BOUNDS, n_features=3).encode(X)[:]
     core = private_intervals(records, np.where(y == "yes", 1, -1), design=design, rng=np.random.default_rng(3))
     found = model.confidence_intervals(units="scaled")
     # The two solvers agree to their tolerance.
@@ -158,7 +208,7 @@ def test_intervals_cover_the_penalised_coefficients() -> None:
     # Fresh tables and fresh noise; the target from a table of 400,000.
     X, y = table(400_000, d=2, seed=99)
     bounds = ([0, -5], [10, 5])
-    A = np.where(y == "yes", 1.0, -1.0)[:, None] * Scaling.of(bounds, n_features=2).encode(X)
+    A = np.where(y == "yes", 1.0, -1.0)[:, None] * Scaling.of(bounds, n_features=2).encode(X)[:]
     scaling = Scaling.of(bounds, n_features=2)
     target = scaling.to_original @ solve(A, loss=Logistic(), regularization=0.01).theta
     inside = []
@@ -206,7 +256,7 @@ def test_divided_budgets_add_up_exactly() -> None:
 def test_each_class_has_noise_of_its_own_at_its_share() -> None:
     X, y = three_classes()
     bounds, c, epsilon = ([0, -5], [10, 5]), 0.1, 3.0
-    records = Scaling.of(bounds, n_features=2).encode(X)
+    records = Scaling.of(bounds, n_features=2).encode(X)[:]
     exact = [
         solve(np.where(y == k, 1.0, -1.0)[:, None] * records, loss=Logistic(), regularization=c).theta for k in range(3)
     ]
@@ -401,7 +451,7 @@ def test_a_pickle_holds_no_training_row(kind) -> None:
     X[7] = [1.2345678912, -4.321987654, 123.456789123]  # planted
     model = made(kind, budget=NO_PRIVACY).fit(X, y)
     held = pickle.dumps(model)
-    records = model._scaling.encode(X)
+    records = model._scaling.encode(X)[:]
     for value in (*X[7], *records[7, :3]):
         assert struct.pack("<d", value) not in held
         assert struct.pack(">d", value) not in held

@@ -22,6 +22,7 @@ FLOORS = (
         "randomness",
         "noise",
         "linalg",
+        "rows",
         "kernels",
         "runs",
     ),

@@ -9,6 +9,7 @@ from dpci_core import HuberSVM, Logistic, SmoothedHinge, quick_solve
 from dpci_core.erm import solve
 from dpci_core.errors import ConvergenceError
 from dpci_core.quick_solve import solve_quickly
+from dpci_core.rows import EncodedRows
 from tests.test_erm import assert_exact, margins_matrix
 
 LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.01), SmoothedHinge(h=0.5))
@@ -41,6 +42,72 @@ def test_more_rows_than_the_sample_take_few_passes(monkeypatch) -> None:
         np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
         assert fit.gradient_norm <= 1e-10
         assert fit.n_iterations <= 20
+
+
+def gradient_norm(A, theta, loss, c, tilt) -> float:
+    """From the definition of J, in extended precision."""
+    A, theta = A.astype(np.longdouble), theta.astype(np.longdouble)
+    slopes = loss.slope((A @ theta).astype(np.float64))
+    return float(np.linalg.norm((A.T @ slopes.astype(np.longdouble) + tilt) / len(A) + 2 * c * theta))
+
+
+def large_table(name: str) -> np.ndarray:
+    """10,000 rows, for which the start is a fit of some of them."""
+    A = margins_matrix(10_000, 5, 6)
+    if name == "separable":
+        return np.abs(A)
+    if name == "rare column":  # 0 in all rows that the start looks at
+        A[:, 2] = 0.0
+        A[1:4_000:2, 2] = 0.3
+    if name == "ill-conditioned":
+        A[:, 1] = A[:, 0] + 1e-7 * A[:, 1]
+        A[:, 2] *= 1e-6
+    if name == "one half is otherwise":
+        A[::2] *= -1.0
+    return A
+
+
+@pytest.mark.parametrize("name", ["plain", "separable", "rare column", "ill-conditioned", "one half is otherwise"])
+@pytest.mark.parametrize("c", [1e-8, 1e-5, 1e-2, 10.0])
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_the_start_and_single_precision_leave_no_trace(loss, name, c) -> None:
+    A = large_table(name)
+    for size in (0.0, 300.0):
+        tilt = size * np.random.default_rng(4).normal(size=6)
+        fit = solve_quickly(A, loss=loss, regularization=c, tilt=tilt)
+        assert fit.gradient_norm <= 1e-10
+        assert gradient_norm(A, fit.theta, loss, c, tilt) <= 1.01e-10 + 1e-13 / c
+
+
+def test_a_norm_in_single_precision_certifies_nothing(monkeypatch) -> None:
+    A = margins_matrix(10_000, 5, 6)
+    monkeypatch.setattr(quick_solve._Objective, "changed_gradient", lambda self, theta: np.zeros_like(theta))
+    fit = solve_quickly(A, loss=Logistic(), regularization=1e-4)
+    assert gradient_norm(A, fit.theta, Logistic(), 1e-4, np.zeros(6)) <= 1.01e-10
+
+
+def test_changes_in_single_precision_are_near() -> None:
+    A, rng = margins_matrix(10_000, 5, 6), np.random.default_rng(1)
+    for loss in LOSSES:
+        objective = quick_solve._Objective(A, A[::3], loss, 1e-3, rng.normal(size=6) / 100, A.astype(np.float32))
+        theta = rng.normal(size=6)
+        first = objective.gradient(theta).copy()
+        for size in (1.0, 1e-4, 1e-8):
+            moved = theta + size * rng.normal(size=6)
+            exact = quick_solve._Objective(A, A[::3], loss, 1e-3, objective.linear).gradient(moved)
+            change = np.linalg.norm(exact - first)
+            assert np.linalg.norm(objective.changed_gradient(moved) - exact) <= 3e-5 * change + 1e-16
+
+
+def test_encoded_rows_are_solved_like_the_rows_themselves() -> None:
+    rng = np.random.default_rng(2)
+    for n in (500, 12_000):
+        rows = EncodedRows(rng.uniform(-1, 1, (n, 4)), scale=0.3, constant=0.7, signs=rng.choice([-1.0, 1.0], n))
+        tilt = rng.normal(size=5)
+        fit = solve_quickly(rows, loss=Logistic(), regularization=1e-3, tilt=tilt)
+        exact = solve(rows[:], loss=Logistic(), regularization=1e-3, tilt=tilt)
+        np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
+        assert gradient_norm(rows[:], fit.theta, Logistic(), 1e-3, tilt) <= 1.01e-10
 
 
 def test_stalls_go_to_newton_from_the_best_point(monkeypatch) -> None:

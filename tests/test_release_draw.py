@@ -156,6 +156,18 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
     assert passes[0] != passes[1]
 
 
+def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, tilt = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
+    settings = {"loss": Logistic(), "regularization": 0.05, "tilt": tilt}
+    exact = solve(A, **settings, tolerance=1e-13).theta
+    near = solve_surely(A, **settings, start=exact + 1e-7, tolerance=1e-10)
+    np.testing.assert_allclose(near.theta, exact, atol=1e-9)
+    monkeypatch.setattr("dpci_core.erm.solve", None)  # would be called for another start
+    kept = solve_surely(A, **settings, start=exact, tolerance=1e-10)
+    assert kept.theta is exact
+    assert kept.gradient_norm <= 1e-13
+
+
 def test_the_number_of_passes_by_hand() -> None:
     # kappa = e, first norm e tolerances: e (1 + 2) = 8.15.
     assert descent_passes(condition=math.e, first_norm=math.e, tolerance=1.0) == 9

@@ -16,8 +16,11 @@ Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
-    """Return X as float64 (n, d), its names and number of columns checked or, on `reset`, kept on the estimator."""
+def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool = False) -> Array:
+    """Return X as float64 (n, d), its names and number of columns checked or, on `reset`, kept on the estimator.
+
+    Args:    may_be_infinite: leaves it to the caller to refuse what is not finite.
+    """
     if X is None:
         raise ValueError("Expected X: this estimator requires features, got None.")
     if issparse(X):
@@ -27,7 +30,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Array:
         raise ValueError("Complex data not supported: features are real numbers.")
     if kinds & set("OSUMmT"):
         _check_numbers(X)
-    return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64))
+    check_finite = not may_be_infinite
+    return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=check_finite))
 
 
 def _kinds(X: Any) -> set[str]:
@@ -54,6 +58,11 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     Args:    declared: the classes, or None to take those that occur.
     Raises:  DataRejectedError with the row of a label that is not declared; ValueError for fewer than two classes.
     """
+    if _is_plain(y, n_records) and declared is not None:
+        classes = _declared_classes(declared)
+        codes = _codes(y, classes)
+        if (codes >= 0).all() and _are_whole(classes):  # scikit-learn has nothing to object to in such labels
+            return classes, codes
     if y is None:
         raise ValueError("Expected y: this estimator requires y to be passed, but the target y is None.")
     if "c" in _kinds(y):
@@ -67,9 +76,7 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
         if len(classes) < 2:
             raise ValueError("Expected at least two classes in y, got one class; declare classes= if that is right.")
         return classes, codes
-    classes = np.unique(np.asarray(declared))
-    if np.ndim(declared) != 1 or len(classes) != len(declared) or len(classes) < 2:
-        raise ValueError("Expected classes to hold at least two labels, all different.")
+    classes = _declared_classes(declared)
     codes = _codes(labels, classes)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
@@ -77,16 +84,35 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     return classes, codes
 
 
+def _declared_classes(declared: Any) -> npt.NDArray[Any]:
+    """The declared classes, sorted."""
+    classes = np.unique(np.asarray(declared))
+    if np.ndim(declared) != 1 or len(classes) != len(declared) or len(classes) < 2:
+        raise ValueError("Expected classes to hold at least two labels, all different.")
+    return classes
+
+
+def _is_plain(y: Any, n_records: int) -> bool:
+    """Whether the labels are a plain array of real numbers."""
+    return type(y) is np.ndarray and y.shape == (n_records,) and y.dtype.kind in "biuf"
+
+
+def _are_whole(classes: npt.NDArray[Any]) -> bool:
+    return classes.dtype.kind in "biu" or (classes.dtype.kind == "f" and bool((classes == np.floor(classes)).all()))
+
+
 def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
     """The place of every label among the sorted classes, -1 for one that is not there."""
     if labels.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
+        if len(classes) == 2:
+            first, second = labels == classes[0], labels == classes[1]
+            return np.asarray(second.astype(np.intp) - ~(first | second))
         codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
         return np.where(classes[codes] == labels, codes, -1)
     place = {label: k for k, label in enumerate(classes.tolist())}
     return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
-def with_signs(records: Array, codes: Codes, k: int, n_models: int) -> Array:
-    """Rows y_i x_i for model k: y is +1 for its class, the second one where there are two; two classes use up X."""
-    y = np.where(codes == (1 if n_models == 1 else k), 1.0, -1.0)
-    return np.multiply(records, y[:, None], out=records if n_models == 1 else None)
+def signs_of(codes: Codes, k: int, n_models: int) -> Array:
+    """y (n,) of model k: +1 for its class, the second one where there are two, -1 elsewhere."""
+    return np.where(codes == (1 if n_models == 1 else k), 1.0, -1.0)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
 from dpci_core.errors import check_choice
 from dpci_core.estimators.defaults import default_regularization
-from dpci_core.estimators.input import check_features, check_labels, with_signs
+from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import PrivacyStatement, noise_source
@@ -85,7 +85,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         if unsupported:
             raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
         budget = self._declared_budget()
-        X = check_features(self, X, reset=True)
+        X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
         scaling = Scaling.of(self.feature_bounds, n_features=X.shape[1], norm_bound=self.norm_bound)
         classes, codes = check_labels(y, self.classes, n_records=len(X))
         n_models = 1 if len(classes) == 2 else len(classes)
@@ -93,7 +93,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         source = noise_source(self.random_state)
         records = scaling.encode(X)
         models = tuple(
-            draw_model(with_signs(records, codes, k, n_models), design=design, intervals=self.intervals, source=source)
+            draw_model(
+                records.signed(signs_of(codes, k, n_models)), design=design, intervals=self.intervals, source=source
+            )
             for k, design in enumerate(designs)
         )
         self._keep(scaling, models, classes)
@@ -158,7 +160,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         Inside the bounds this is X @ coef_.T + intercept_; outside, X is clipped as it was for the fit.
         """
         check_is_fitted(self)
-        X = check_features(self, X, reset=False)
+        X = check_features(self, X, reset=False, may_be_infinite=True)
         scores: Array = self._scaling.encode(X) @ np.array([model.theta_priv for model in self._models]).T
         return scores[:, 0] if len(self._models) == 1 else scores
 

@@ -16,6 +16,7 @@ from dpci_core.privacy import Budget
 from dpci_core.private_moments import covariance_noise, release_moments
 from dpci_core.quick_solve import solve_quickly
 from dpci_core.randomness import Source, SystemSource
+from dpci_core.rows import Rows
 
 Array = npt.NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class ReleasedModel:
         )
 
 
-def draw_model(A: Array, *, design: Design, intervals: bool, source: Source) -> ReleasedModel:
+def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
     Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals. From the operating

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import assert_all_finite
 
-from dpci_core.erm import CHUNK_ROWS
 from dpci_core.errors import check_positive
+from dpci_core.rows import EncodedRows
 from dpci_core.schema import NORM_MARGIN
 from dpci_core.schema.declare import SPAN
 
 Array = npt.NDArray[np.float64]
+
+_BLOCK_NUMBERS = 2**15
+"""Cells handled at a time, which stay in the cache from one look at them to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,7 @@ class Scaling:
 
     >>> scaling = Scaling.of((0.0, [10.0, 2.0]), n_features=2)
     >>> records = scaling.encode(np.array([[5.0, 2.0], [99.0, 1.0]]))
-    >>> np.round(records, 3).tolist()
+    >>> np.round(records[:], 3).tolist()
     [[0.0, 0.5, 0.707], [0.5, 0.0, 0.707]]
     """
 
@@ -60,24 +65,50 @@ class Scaling:
         check_positive(norm_bound=norm_bound)
         return cls(low, high, min(float(norm_bound), largest))  # type: ignore[arg-type]
 
-    def encode(self, X: Array) -> Array:
-        """Return records (n, d+1) with norms at most 1, the constant last."""
-        records = np.empty((len(X), len(self.low) + 1))
-        for start in range(0, len(X), CHUNK_ROWS):  # a block stays in the cache between passes
-            rows = slice(start, start + CHUNK_ROWS)
-            records[rows, :-1] = self._scaled(X[rows])
-        records[:, -1] = NORM_MARGIN / math.sqrt(2.0)
-        return records
+    def encode(self, X: Array) -> EncodedRows:
+        """Return records (n, d+1) with norms at most 1, the constant last; X is kept where nothing in it has to change.
 
-    def _scaled(self, X: Array) -> Array:
-        with np.errstate(over="ignore"):  # what lies so far out is clipped
-            z = (X - (self.low + self.high) / 2.0) * (2.0 / (self.high - self.low))
-        np.clip(z, -1.0, 1.0, out=z)
-        if self.norm_bound < math.sqrt(len(self.low)):
-            norms = np.sqrt(np.einsum("ij,ij->i", z, z))
-            z *= np.minimum(1.0, self.norm_bound / np.maximum(norms, self.norm_bound))[:, None]
-        z *= self._shrink
-        return z
+        Raises:  ValueError for numbers that are not finite, without their values.
+        """
+        # Of a table with gaps between its cells every product would make a copy.
+        features = X if X.flags.forc and self._leaves(X) else self._mapped(X)
+        return EncodedRows(features, scale=self._shrink, constant=NORM_MARGIN / math.sqrt(2.0))
+
+    def _leaves(self, X: Array) -> bool:
+        """Whether every cell is in [-1, 1] already, as declared, and no row too long; false for a NaN."""
+        if not (np.all(self.low == -1.0) and np.all(self.high == 1.0)):
+            return False
+        ones = np.ones(X.shape[1])
+        for x in self._blocks(X):
+            squares = x * x
+            if not squares.max() <= 1.0:
+                return False
+            if self._may_shorten and (squares @ ones).max() > self.norm_bound**2:
+                return False
+        return True
+
+    def _mapped(self, X: Array) -> Array:
+        """z (n, d): cells in [-1, 1], rows no longer than the bound."""
+        assert_all_finite(X, input_name="X")
+        found = np.empty(X.shape)
+        centre, factor = (self.low + self.high) / 2.0, 2.0 / (self.high - self.low)
+        for x, z in zip(self._blocks(X), self._blocks(found), strict=True):
+            with np.errstate(over="ignore"):  # what lies so far out is clipped
+                np.subtract(x, centre, out=z)
+                z *= factor
+            np.clip(z, -1.0, 1.0, out=z)
+            if self._may_shorten:
+                z *= np.minimum(1.0, self.norm_bound / np.maximum(_norms(z), self.norm_bound))[:, None]
+        return found
+
+    def _blocks(self, X: Array) -> Iterator[Array]:
+        n_rows = max(1, _BLOCK_NUMBERS // len(self.low))
+        for start in range(0, len(X), n_rows):
+            yield X[start : start + n_rows]
+
+    @property
+    def _may_shorten(self) -> bool:
+        return self.norm_bound < math.sqrt(len(self.low))
 
     @property
     def to_original(self) -> Array:
@@ -95,6 +126,11 @@ class Scaling:
     @property
     def _shrink(self) -> float:
         return NORM_MARGIN / (self.norm_bound * math.sqrt(2.0))
+
+
+def _norms(z: Array) -> Array:
+    """Euclidean norm of every row."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", z, z)))
 
 
 def _one_each(side: object, n_features: int, name: str) -> Array:

@@ -1,0 +1,86 @@
+"""The rows y_i x_i that training sees, as a product that is taken when it is asked for and not written out before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedRows:
+    """Rows y_i (scale z_i, constant), a matrix (n, d+1) of which only z is kept.
+
+    features: z (n, d), never written to: it may be the caller's own table.  signs: y (n,) in {-1, +1}, or None for +1.
+    Products with it cost what those with z cost, in the precision of z; a slice is the rows themselves, rounded once.
+
+    >>> rows = EncodedRows(np.array([[2.0], [4.0]]), scale=0.1, constant=0.5, signs=np.array([1.0, -1.0]))
+    >>> rows[:].tolist()
+    [[0.2, 0.5], [-0.4, -0.5]]
+    >>> (rows @ np.array([1.0, 1.0])).tolist(), (np.array([1.0, 1.0]) @ rows).round(3).tolist()
+    ([0.7, -0.9], [-0.2, 0.0])
+    """
+
+    features: Array
+    scale: float
+    constant: float
+    signs: Array | None = None
+
+    __array_ufunc__ = None  # tells NumPy that `array @ rows` is for `__rmatmul__`
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and d+1."""
+        return len(self.features), self.features.shape[1] + 1
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def signed(self, signs: Array) -> Self:
+        """The same records with these signs."""
+        return type(self)(self.features, self.scale, self.constant, signs)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the features."""
+        return self.features.dtype
+
+    def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
+        """The same rows in another precision."""
+        signs = None if self.signs is None else self.signs.astype(dtype, copy=copy)
+        return type(self)(self.features.astype(dtype, copy=copy), self.scale, self.constant, signs)
+
+    def __matmul__(self, theta: Array) -> Array:
+        """Margins of one theta (d+1,), or of several in columns (d+1, k) where there are no signs."""
+        margins: Array = self.features @ (self.scale * theta[:-1])
+        margins += self.constant * theta[-1]
+        if self.signs is not None:
+            margins *= self.signs
+        return margins
+
+    def __rmatmul__(self, weights: Array) -> Array:
+        """Sum of the rows with these weights (n,)."""
+        signed = weights if self.signs is None else weights * self.signs
+        return np.append(self.scale * (signed @ self.features), self.constant * signed.sum())
+
+    def __getitem__(self, rows: slice) -> Array:
+        """Some of the rows, written out."""
+        features = self.features[rows]
+        found = np.empty((len(features), features.shape[1] + 1), dtype=self.dtype)
+        np.multiply(features, self.scale, out=found[:, :-1])
+        found[:, -1] = self.constant
+        if self.signs is not None:
+            found *= self.signs[rows, None]
+        return found
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """All of the rows, written out."""
+        return np.asarray(self[:], dtype=dtype)
+
+
+Rows = Array | EncodedRows
+"""What a solver trains on: the rows themselves, or a product that stands for them."""
