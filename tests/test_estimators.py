@@ -362,6 +362,25 @@ def test_a_penalty_that_cannot_be_certified_is_refused_from_public_numbers() -> 
         made(random_state=None, **tiny).fit(X, y)
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_penalty_that_nobody_chose_is_one_that_can_be_certified(labels: int) -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.uniform(-1.0, 1.0, (3_000, 40)), rng.integers(labels, size=3_000)
+    much = {
+        "budget": PureDP(model="1000", hessian="1", covariance="1"),
+        "feature_bounds": (-1, 1),
+        "classes": list(range(labels)),
+        "intervals": False,
+    }
+    free = made(**much).fit(X, y).regularization_
+    held = made(random_state=None, **much).fit(X, y).regularization_
+    assert held > 2.0 * free
+    with pytest.raises(InfeasibleDesignError, match="cannot be certified"):
+        made(random_state=None, regularization=0.99 * held, **much).fit(X, y)
+    little = much | {"budget": PureDP(model="1", hessian="1", covariance="1")}
+    assert made(random_state=None, **little).fit(X, y).regularization_ == made(**little).fit(X, y).regularization_
+
+
 def test_statement_of_a_pure_fit() -> None:
     X, y = table()
     privacy = made().fit(X, y).privacy_

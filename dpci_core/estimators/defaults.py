@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpci_core.design import Design
-from dpci_core.errors import check_count
+from dpci_core.errors import InfeasibleDesignError, check_count
 from dpci_core.limits import REGULARIZATION
 from dpci_core.privacy import PureDP, to_float_down, zcdp_to_pure_run
 
@@ -48,3 +48,16 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     wanted += _WITHOUT_PRIVACY / n_records
     low, high = REGULARIZATION
     return min(max(wanted, low), high)
+
+
+def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float:
+    """Return the penalty of a design, or the larger one at which a fit like a release's can be certified, where that
+    is known. Public numbers decide, as for `default_regularization`."""
+    from dpci_core.release.draw import check_feasible  # tables and files, which a simulation does without
+
+    try:
+        check_feasible(design, n_records=n_records, dim=n_coefficients)
+    except InfeasibleDesignError as error:
+        needed = [float(change.value) for change in error.changes if change.what == "regularization"]
+        return max([design.regularization, *needed])
+    return design.regularization

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
 from dpci_core.errors import check_choice
-from dpci_core.estimators.defaults import default_regularization
+from dpci_core.estimators.defaults import certifiable, default_regularization
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
 from dpci_core.estimators.scaling import Scaling
@@ -23,7 +23,7 @@ from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.limits import confidence_level_in_range
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
-from dpci_core.randomness import SystemSource
+from dpci_core.randomness import Source, SystemSource
 
 Array = npt.NDArray[np.float64]
 Units = Literal["original", "scaled"]
@@ -89,8 +89,8 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         scaling = Scaling.of(self.feature_bounds, n_features=X.shape[1], norm_bound=self.norm_bound)
         classes, codes = check_labels(y, self.classes, n_records=len(X))
         n_models = 1 if len(classes) == 2 else len(classes)
-        designs = self._designs(budget, n_models, n_records=len(X), n_coefficients=X.shape[1] + 1)
         source = noise_source(self.random_state)
+        designs = self._designs(budget, n_models, source, n_records=len(X), n_coefficients=X.shape[1] + 1)
         records = scaling.encode(X)
         models = tuple(
             draw_model(
@@ -127,7 +127,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"Expected intervals={self.intervals!r} to be True or False.")
         return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
 
-    def _designs(self, budget: Budget, n_models: int, *, n_records: int, n_coefficients: int) -> list[Design]:
+    def _designs(
+        self, budget: Budget, n_models: int, source: Source, *, n_records: int, n_coefficients: int
+    ) -> list[Design]:
         """One design for each model; the budget divided, the penalty shared."""
         designs = [
             Design(
@@ -143,7 +145,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         ]
         if self.regularization is not None:
             return designs
-        c = default_regularization(designs[0], n_records=n_records, n_coefficients=n_coefficients)
+        size = {"n_records": n_records, "n_coefficients": n_coefficients}
+        c = default_regularization(designs[0], **size)
+        if isinstance(source, SystemSource):
+            c = certifiable(replace(designs[0], regularization=c), **size)
         return [replace(design, regularization=c) for design in designs]
 
     def _keep(self, scaling: Scaling, models: tuple[ReleasedModel, ...], classes: npt.NDArray[Any]) -> None:
@@ -245,9 +250,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
              labels, declared; None reads them from y, which the guarantee then does not cover.  norm_bound:
              declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).  mechanism: "objective" or
              "output" perturbation.  regularization: c in c |theta|^2 of the mean objective (scaled units, the constant
-             too); None takes `default_regularization`, a function of n, d and the budget.  calibration,
-             confidence_level, target: as for `Design`.  intervals: False spends the whole budget on the coefficients.
-             fit_intercept: only True.
+             too); None takes `default_regularization`, a function of n, d and the budget, and with the operating
+             system's noise at least what the fit can be certified for (`certifiable`).  calibration, confidence_level,
+             target: as for `Design`.  intervals: False spends the whole budget on the coefficients.  fit_intercept:
+             only True.
     Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than two.
     Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between the models.
     Source:  WKL Algorithms 1-5.
