@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 from dpci_core import (
@@ -268,9 +269,23 @@ def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
 
 
 def _steps(values, axis: int) -> list[float]:
-    import numpy as np
-
     return [d for d in np.diff(np.log(values), axis=axis).ravel().tolist() if math.isfinite(d)]
+
+
+def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
+    made, make = [], planning.iso_map
+    monkeypatch.setattr(planning, "iso_map", lambda case: made.append(make(case)) or made[-1])
+    app = start("plan", **SMALL)
+    app.number_input(key="total_number").set_value(2.0).run()
+    app.number_input(key="n_number").set_value(50_000).run()
+    app.number_input(key="goal_length").set_value(0.7).run()
+    check(app)
+    assert len(made) == 1
+    fresh = make(case_of(app))
+    np.testing.assert_allclose(made[0].values, fresh.values, rtol=1e-12)
+    app.number_input(key="c_number").set_value(0.01).run()
+    assert len(made) == 2
+    assert np.all(made[1].values != made[0].values)
 
 
 def test_an_impossible_wish_is_answered_in_the_units_it_was_made_in():

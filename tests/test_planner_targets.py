@@ -146,6 +146,17 @@ def test_published_lengths_fall_with_n_and_with_the_budget(design: Design, n: in
     assert length_at(times(design, round(grow, 6)), n) <= here * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("definition", ["pure", "zcdp"])
+@pytest.mark.parametrize(
+    "target", [Target(0.5), Target(0.6, coefficient=1), Target(coefficient=0, excludes_zero_at=0.7)]
+)
+def test_the_total_of_the_design_plays_no_part(definition: str, target: Target) -> None:
+    design = make_design(definition, "objective")
+    asked = [times(design, factor) for factor in (0.003, 0.3, 1.0, 7.0, 40.0)]
+    answers = {needed_budget(FIT, design=one, target=target, n_records=30_000).total for one in asked}
+    assert len(answers) == 1
+
+
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(any_design, n_of, more, any_budget)
 def test_sharp_lengths_fall_where_the_noise_does_not_dominate(design: Design, n: int, grow: float, b: float) -> None:

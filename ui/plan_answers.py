@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, cast
 
 import streamlit as st
 
 from dpci_core import NeededBudget, NeededRecords, needed_budget, needed_records
+from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import as_if_records, outcome
 from dpci_core.privacy import to_float_down
 from ui import plan_text, planning, state, text
@@ -33,8 +36,8 @@ def cards(case: Case) -> None:
 def needed(case: Case) -> tuple[Answer, Answer]:
     """The budget and the records that the wish needs, each or why there is none; remembered in the session."""
     memo = state.memo()
-    budget = memo.get(memo_key(case, "budget"), lambda: planning.attempt(lambda: _budget(case)))
-    records = memo.get(memo_key(case, "records"), lambda: planning.attempt(lambda: _records(case)))
+    budget = memo.get(memo_key(case, "budget", but={"total"}), lambda: planning.attempt(lambda: _budget(case)))
+    records = memo.get(memo_key(case, "records", but={"n"}), lambda: planning.attempt(lambda: _records(case)))
     return budget, records
 
 
@@ -115,8 +118,14 @@ def _records_card(case: Case, found: NeededRecords | None, why: str) -> None:
         st.caption("The control for n goes from 100 to 1,000,000.")
 
 
-def memo_key(case: Case, kind: str) -> tuple[object, ...]:
-    """What an answer rests on: the case in the scale of the moments, and how budget and wish are typed."""
-    now = case.settings
+def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> tuple[object, ...]:
+    """What an answer rests on: the case in the scale of the moments, and how budget and wish are typed.
+
+    but: what it does not rest on, of the "total" (only its shares count), the number "n", the "length" wished for and
+    the whole "wish".
+    """
+    now, target = case.settings, case.target
+    design = with_total(case.design, Decimal(1)) if "total" in but else case.design
+    wish = "" if "wish" in but else repr((target.coefficient, target.excludes_zero_at) if "length" in but else target)
     typed = (now.currency, now.delta, now.results, case.scale)
-    return (kind, case.records.digest, repr(case.design), repr(case.target), case.n, *typed)
+    return (kind, case.records.digest, repr(design), wish, None if "n" in but else case.n, *typed)

@@ -42,7 +42,7 @@ def _caption(case: Case) -> str:
 def _map(case: Case) -> None:
     settings = case.settings
     with st.spinner("Computing the map …", width="content"):
-        found = state.memo().get(memo_key(case, "map"), lambda: planning.iso_map(case))
+        found = state.memo().get(memo_key(case, "map", but={"total", "n", "length"}), lambda: planning.iso_map(case))
     is_chance = case.target.is_power
     x_label = f"total budget {plan_text.symbol(settings)}"
     wish = settings.goal_chance if is_chance else settings.goal_length
@@ -94,7 +94,7 @@ def _split(case: Case) -> None:
     }
     with st.spinner("Looking for the best split …", width="content"):
         answer, why = state.memo().get(
-            (*memo_key(case, "split"), tuple(locked.items())),
+            (*memo_key(case, "split", but={"wish"}), tuple(locked.items())),
             lambda: planning.attempt(
                 lambda: best_split(case.moments, design=case.design, n_records=case.n, locked=locked)
             ),
@@ -107,7 +107,7 @@ def _split(case: Case) -> None:
     length = best.forecast.ci_length_mean
     loss = best.asked.ci_length_mean / length - 1.0
     _split_words(best, loss, locked=bool(locked))
-    found = state.memo().get(memo_key(case, "triangle"), lambda: planning.split_map(case))
+    found = state.memo().get(memo_key(case, "triangle", but={"wish"}), lambda: planning.split_map(case))
     figure = plan_charts.split_chart(
         found,
         best_length=length,
@@ -144,7 +144,7 @@ def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
 def _mechanisms(case: Case) -> None:
     epsilon, delta = planning.guarantee(case.settings)
     with st.spinner("Comparing …", width="content"):
-        rows = state.memo().get((*memo_key(case, "rank"), epsilon, delta), lambda: planning.ranking(case))
+        rows = state.memo().get((*memo_key(case, "rank", but={"wish"}), epsilon, delta), lambda: planning.ranking(case))
     st.markdown(
         f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; pure ways keep it with "
         "δ = 0, which is more), each with its own best split, the shortest intervals first."
@@ -212,7 +212,7 @@ def _use_way(row: RankedDesign | None) -> None:
 def _penalty(case: Case) -> None:
     with st.spinner("Trying values of c …", width="content"):
         answer, why = state.memo().get(
-            memo_key(case, "c"), lambda: planning.attempt(lambda: planning.best_c(case, state.source()))
+            memo_key(case, "c", but={"wish"}), lambda: planning.attempt(lambda: planning.best_c(case, state.source()))
         )
     if answer is None:
         st.warning(plan_text.in_names(why, case.records, case.scale))

@@ -186,8 +186,8 @@ def needed_budget(
     To three significant digits, rounded up, and checked by a forecast with all draws. For lengths that do not fall
     everywhere see `needed_records`: from this total on the target stays met.
 
-    Args:    moments, n_records: as for `forecast`.  design: its budget gives the definition and the shares.
-             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
+    Args:    moments, n_records: as for `forecast`.  design: its budget gives definition and shares; its total plays no
+             part.  delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
     Privacy: none of its own; see the package docstring for what it may steer.
     Raises:  InfeasibleDesignError if no total meets the target, with the nearest target and the n that would.
     """
@@ -201,7 +201,7 @@ def needed_budget(
 
     own = design.budget
     least = DOWN.divide(DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
-    search = _Search(at, start=own.total, low=least, high=max(LARGEST_TOTAL, least), design=design, target=target)
+    search = _Search(at, start=Decimal(1), low=least, high=max(LARGEST_TOTAL, least), design=design, target=target)
     total = search.run()
     if total is None:
         _refuse_budget(moments, with_total(design, search.high), target, n)
