@@ -23,7 +23,7 @@ Part = dict[str, Any]
 Figure = dict[str, Any]
 """Traces under "data", everything else under "layout"."""
 
-_CAPTION_WIDTH = 56
+_CAPTION_WIDTH = 40
 """Letters in a line under a chart: what a narrow screen shows."""
 _BELOW: Part = {
     "xref": "paper",
@@ -63,6 +63,16 @@ def upright(x: float, *, width: float, dash: str) -> Part:
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain", "line": line}
 
 
+def wrapped(caption: str) -> list[str]:
+    """Lines of a caption; a value stays with its name.
+
+    >>> wrapped("Simulated census, encoding “schema”, d = 10, n = 8,000")
+    ['Simulated census, encoding “schema”,', 'd = 10, n = 8,000']
+    """
+    held = caption.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(held, _CAPTION_WIDTH)]
+
+
 def common_layout(*, meta: Meta, height: int, top: int, bottom: int, right: int = 8) -> Part:
     """Transparent, its legend on top; `height` is that of the plot between the margins."""
     return {
@@ -92,7 +102,7 @@ def finished_layout(
     notes: annotations of the chart's own.
     """
     badge, colour = SOURCE_MARKS[source]
-    lines = [literal(line) for line in textwrap.wrap(caption, _CAPTION_WIDTH)]
+    lines = [literal(line) for line in wrapped(caption)]
     words = {"text": "<br>".join(lines), "yshift": -74, "align": "left", "font": {"size": 10}, "opacity": 0.85}
     mark = {"text": f"<b>{badge}</b>", "yshift": -46, "font": {"size": 11}, "bordercolor": colour}
     frame = {"borderwidth": 2, "borderpad": 3}

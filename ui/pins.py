@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 
 from dpci_core import ConvergenceError, DataRejectedError
@@ -33,9 +32,8 @@ def panel(view: View) -> None:
         with column.container(border=True):
             st.markdown(f"**{pin.name}**")
             st.caption(pin.assumptions)
-            st.dataframe(
-                pd.DataFrame(pin.rows), hide_index=True, key=f"pin_table_{index}", alt=f"Lengths of {pin.name}"
-            )
+            for row in pin.rows:
+                st.markdown(row)
             st.button("Go back to it", key=f"pin_use_{index}", on_click=state.put, args=(pin.settings,))
             st.button("Remove", key=f"pin_drop_{index}", on_click=_drop, args=(index,))
 
@@ -63,13 +61,9 @@ def _numbered(pin: state.Pin) -> state.Pin:
 
 def _of(view: View, name: str) -> state.Pin:
     rows = tuple(
-        {
-            "what": o.combination.short,
-            "length": text.number(o.forecast.ci_length_mean),
-            "variability": text.number(o.forecast.vi_length_mean),
-            "ratio": f"{o.forecast.ci_length_mean / o.forecast.vi_length_mean:.2f}×",
-            "coverage": f"{100 * o.forecast.coverage_mean:.1f} %",
-        }
+        f"{o.combination.short}: **{text.number(o.forecast.ci_length_mean)}** long, "
+        f"{o.forecast.ci_length_mean / o.forecast.vi_length_mean:.2f}× the variability interval of "
+        f"{text.number(o.forecast.vi_length_mean)}; coverage {100 * o.forecast.coverage_mean:.1f} %"
         for o in view.drawn
         if o.forecast is not None
     )

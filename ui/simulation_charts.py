@@ -69,7 +69,7 @@ def coverage_comparison(
         level - 0.05, *(float(np.nanmin(np.r_[r.coverage - 2 * r.coverage_se, r.forecast_coverage])) for r in rows)
     )
     fig.update_xaxes(
-        title={"text": "share of intervals that contain the coefficient", "standoff": 4},
+        title={"text": "coverage (simulated)", "standoff": 4},
         range=[low, 1.01],
         tickformat=".0%",
         gridcolor=GRID,

@@ -228,7 +228,7 @@ class Pin:
     name: str
     settings: Settings
     assumptions: str = ""
-    rows: tuple[dict[str, str], ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 def pins() -> list[Pin]:
