@@ -235,12 +235,15 @@ def solve_surely(
     """Return the minimiser of J as `solve` does, and where that gives up by gradient descent, which always arrives.
 
     A start (p,) that is within the tolerance already is the answer; its gradient is summed as `rounding_of_sums` says.
+    One that is not finite counts as none.
 
     In exact arithmetic this never raises, whatever the records: an abort would tell something about them. It is for the
     release; 500 passes of Newton's method have been enough on every table tried.
     Raises:  ConvergenceError if rounding keeps even descent from the tolerance.
     Source:  docs/release.md, section 2.
     """
+    if start is not None and not np.isfinite(start).all():
+        start = None
     if start is not None:
         norm = float(np.linalg.norm(_gradient(A, start, loss=loss, regularization=regularization, tilt=tilt)))
         if norm <= tolerance:

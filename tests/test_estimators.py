@@ -8,6 +8,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -379,6 +380,36 @@ def test_a_penalty_that_nobody_chose_is_one_that_can_be_certified(labels: int) -
         made(random_state=None, regularization=0.99 * held, **much).fit(X, y)
     little = much | {"budget": PureDP(model="1", hessian="1", covariance="1")}
     assert made(random_state=None, **little).fit(X, y).regularization_ == made(**little).fit(X, y).regularization_
+
+
+def test_the_noise_drawn_never_decides_whether_a_fit_is_refused() -> None:
+    """Else its law would be cut off where the certificate ends: a refusal is decided before, by public numbers."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.0, 1.0, (10, 20)), np.array([0, 1] * 5)
+    little = PureDP(model="0.001", hessian="0.001", covariance="0.001")
+    model = DPLogisticRegression(budget=little, feature_bounds=(-1, 1), classes=(0, 1))
+    for _ in range(25):
+        with pytest.raises(InfeasibleDesignError, match="cannot be certified"):
+            model.fit(X, y)
+
+
+def test_a_far_cell_is_clipped_without_a_word() -> None:
+    X, y = table()
+    settings = {"feature_bounds": (-1, 1), "norm_bound": 1.0, "classes": ["no", "yes"]}
+    X = X / 300.0
+    far, near = X.copy(), X.copy()
+    far[3, 1], near[3, 1] = 1e200, 1.0
+    with np.errstate(over="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = made(**settings).fit(far, y)
+    np.testing.assert_allclose(found.coef_, made(**settings).fit(near, y).coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("bound", [1e-170, 9e-7])
+def test_a_norm_bound_that_squares_would_lose_is_refused(bound: float) -> None:
+    X, y = table()
+    with pytest.raises(ValueError, match="norm_bound"):
+        made(norm_bound=bound).fit(X, y)
 
 
 def test_statement_of_a_pure_fit() -> None:

@@ -230,6 +230,31 @@ def test_remedies_are_the_smallest_change(
     assert not is_useless_refitted(found.regularization * 1.3)
 
 
+def test_remedies_are_the_smallest_where_usefulness_begins_with_a_jump() -> None:
+    """From unusable straight to useful: there is no margin to correct few draws by."""
+    records = datasets.load("census", encoding="schema", features=10, n_rows=30_000)
+    loss, c = HuberSVM(h=0.1), 0.0046
+    fit = fit_moments(records.X, records.y, loss=loss, regularization=c)
+    design = Design(
+        loss=loss,
+        mechanism="objective",
+        budget=PureDP(model="6.9978931", hessian="1.0954086", covariance="0.1676983"),
+        regularization=c,
+        confidence_level=0.99,
+        calibration="sharp",
+    )
+    found = remedies(fit, design=design, n_records=5_476)
+
+    def is_good(n: int = 5_476, factor: float = 1.0) -> bool:
+        made = forecast(fit, design=dataclasses.replace(design, budget=scaled(design.budget, factor)), n_records=n)
+        return not made.usefulness.is_useless and made.validity.grade != "unusable"
+
+    assert is_good(found.n_records)
+    assert not is_good(math.floor(0.95 * found.n_records))
+    assert is_good(factor=found.budget_factor)
+    assert not is_good(factor=0.95 * found.budget_factor)
+
+
 def test_what_is_useful_already_needs_nothing(moments: dict[str, Moments]) -> None:
     design = make_design("logistic", "pure", "objective")
     found = remedies(moments["logistic"], design=design)

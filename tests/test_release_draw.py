@@ -162,6 +162,8 @@ def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(mo
     exact = solve(A, **settings, tolerance=1e-13).theta
     near = solve_surely(A, **settings, start=exact + 1e-7, tolerance=1e-10)
     np.testing.assert_allclose(near.theta, exact, atol=1e-9)
+    for wild in (np.array([np.nan, 0.0, 0.0]), np.full(3, np.inf), np.full(3, 1e100)):
+        np.testing.assert_allclose(solve_surely(A, **settings, start=wild, tolerance=1e-10).theta, exact, atol=1e-9)
     monkeypatch.setattr("dpci_core.erm.solve", None)  # would be called for another start
     kept = solve_surely(A, **settings, start=exact, tolerance=1e-10)
     assert kept.theta is exact

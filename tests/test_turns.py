@@ -57,3 +57,16 @@ def test_a_turn_is_given_back_once_whatever_happens(monkeypatch):
     assert turns._FREE.acquire(blocking=False)
     assert not turns._FREE.acquire(blocking=False)
     turns._FREE.release()
+
+
+def test_a_clock_that_cannot_start_costs_its_own_page_only(monkeypatch):
+    class Clock(turns.Timer):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(turns, "Timer", Clock)
+    with pytest.raises(RuntimeError), turns.turn():
+        pass
+    monkeypatch.undo()
+    assert turns._FREE.acquire(blocking=False)
+    turns._FREE.release()

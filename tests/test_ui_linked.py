@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.test_pages import check, now, start
+from tests.test_pages import ROOT, check, now, start, upload
 from ui.settings import Settings, from_query
 
 CHANGES = [
@@ -45,7 +45,16 @@ def test_a_choice_travels_and_survives_other_pages(page, kind, key, value, name)
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("shown", "table9"), ("effort", ""), ("seed", "-1"), ("seed", str(2**31)), ("seed", "9" * 5_000), ("seed", "²")],
+    [
+        ("shown", "table9"),
+        ("effort", ""),
+        ("seed", "-1"),
+        ("seed", str(2**31)),
+        ("seed", "9" * 5_000),
+        ("seed", "0" * 5_000),
+        ("seed", "00000000001"),
+        ("seed", "²"),
+    ],
 )
 def test_a_choice_that_does_not_exist_is_named(name, text):
     app = start("validate", **{name: text})
@@ -91,7 +100,33 @@ def test_pinned_defaults_travel():
     assert [settings for _, settings, _ in pinned(app)] == [Settings()]
 
 
-@pytest.mark.parametrize("text", ["n=-3", "dataset=nothing", "split=1~2", "c=x"])
+def test_a_lone_pin_is_the_first():
+    assert [name for name, _, _ in pinned(start("explore", pin2="n=5000"))] == ["Setting 1"]
+
+
+def test_nothing_of_an_uploaded_file_travels():
+    app = start()
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    app.button(key="pin").click().run()
+    app.switch_page(str(ROOT / "pages" / "plan.py")).run()
+    app.selectbox(key="goal_on").set_value("age").run()
+    app.number_input(key="goal_length").set_value(0.123).run()
+    check(app)
+    assert now(app).goal_on == "age"
+    app.run()
+    assert not set(link_of(app)) & {"dataset", "names", "goal_on", "goal_length", "pin1"}
+    app.selectbox(key="dataset").set_value("census").run()
+    check(app)
+    assert now(app).goal_on == ""
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    app.button(key="pin").click().run()
+    app.run()
+    assert "age" not in "".join(link_of(app).values())
+
+
+@pytest.mark.parametrize("text", ["garbage", "n=-3", "dataset=nothing", "split=1~2", "c=x"])
 def test_a_pin_that_cannot_be_used_is_named(text):
     app = start("explore", pin1=text)
     assert any("pin1" in warning.value for warning in app.warning)

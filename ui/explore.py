@@ -150,6 +150,8 @@ def _take_dataset() -> None:
     if key == "upload":
         state.update(dataset="upload", names=(), encoding="schema")
         return
+    if state.settings().dataset == "upload":
+        state.put(state.settings().without_table())
     if key == compute.DECLARED:
         declare.take(declare.example())
         return

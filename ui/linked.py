@@ -50,7 +50,7 @@ def whole_number(name: str, largest: int, *, default: int, widget: str) -> Choic
     """A whole number from 0 on; the widget deals in numbers, the choice in digits."""
 
     def accepts(text: str) -> bool:
-        return text.isascii() and text.isdigit() and int(text[: len(str(largest)) + 1]) <= largest
+        return text.isascii() and text.isdigit() and len(text) <= len(str(largest)) and int(text) <= largest
 
     return _registered(Choice(name, str(default), accepts, widget))
 

@@ -151,6 +151,18 @@ class Settings:
         free = replace(self.split, locked=(False, False, False))
         return replace(self, split=replace(free.with_total(total), locked=self.split.locked))
 
+    def without_table(self) -> Settings:
+        """These settings without anything that names or measures a column of the table."""
+        usual = Settings()
+        return replace(
+            self,
+            dataset=usual.dataset,
+            names=(),
+            goal_on=usual.goal_on,
+            goal_length=usual.goal_length,
+            goal_value=usual.goal_value,
+        )
+
     def to_query(self) -> dict[str, str]:
         """The settings that differ from the defaults, as the parameters of a link."""
         now, default = _flat(self), _flat(Settings())

@@ -134,7 +134,7 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
     """
     now = settings()
     if now.dataset == "upload":
-        now = replace(now, dataset="census", names=())
+        now = now.without_table()
     query = now.to_query()
     for name in _JOBS:  # a reload finds them again
         job = jobs.QUEUE.find(job_key(name) or "")
@@ -244,10 +244,11 @@ def _read_pins(link: Mapping[str, str]) -> tuple[str, ...]:
             continue
         wanted, unreadable = from_query(dict(parse_qsl(link[name], keep_blank_values=True)))
         restored, unfit = admissible(wanted)
-        if unreadable or unfit:
+        says_nothing = bool(link[name]) and not wanted.to_query()
+        if unreadable or unfit or says_nothing:
             bad.append(name)
         else:
-            pins().append(Pin(f"Setting {number}", restored))
+            pins().append(Pin(f"Setting {len(pins()) + 1}", restored))
     return tuple(bad)
 
 

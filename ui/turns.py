@@ -12,7 +12,7 @@ from threading import Lock, Semaphore, Timer
 
 LONGEST = 1.0
 """Seconds a turn lasts at most. A page that takes longer goes on beside the next: slow pages do not block others."""
-_FREE = Semaphore(1)  # who waits for it longest gets it first, which a lock does not promise
+_FREE = Semaphore(1)  # its waiters are woken in their order, which a lock does not promise
 
 
 @contextmanager
@@ -27,8 +27,8 @@ def turn() -> Iterator[None]:
     _FREE.acquire()
     clock = Timer(LONGEST, end)
     clock.daemon = True
-    clock.start()
     try:
+        clock.start()
         yield
     finally:
         clock.cancel()

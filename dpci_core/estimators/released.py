@@ -65,9 +65,11 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> R
     Raises:  InfeasibleDesignError, from the operating system's entropy also where c is too small for the certificate.
     """
     if isinstance(source, SystemSource):
-        from dpci_core.release.draw import draw_coefficients  # tables and files, which a simulation does without
+        from dpci_core.release.draw import check_feasible, draw_coefficients  # which a simulation does without
         from dpci_core.release.shares import share_out
 
+        # Before any draw: a refusal that depends on the noise drawn would cut off its law.
+        check_feasible(design, n_records=len(A), dim=A.shape[1])
         shares = share_out(design)
         theta, noise = draw_coefficients(A, shares=shares, source=source)
         design = shares.running

@@ -17,6 +17,8 @@ from dpci_core.schema.declare import SPAN
 
 Array = npt.NDArray[np.float64]
 
+_SMALLEST_NORM_BOUND = 1e-6
+"""Squares of much smaller numbers are lost to underflow, and with them the bound."""
 _BLOCK_NUMBERS = 2**15
 """Cells handled at a time, which stay in the cache from one look at them to the next."""
 
@@ -63,7 +65,10 @@ class Scaling:
         if norm_bound is None:
             return cls(low, high, largest)
         check_positive(norm_bound=norm_bound)
-        return cls(low, high, min(float(norm_bound), largest))  # type: ignore[arg-type]
+        bound = float(norm_bound)  # type: ignore[arg-type]
+        if bound < _SMALLEST_NORM_BOUND:
+            raise ValueError(f"Expected norm_bound={norm_bound!r} >= {_SMALLEST_NORM_BOUND:g}.")
+        return cls(low, high, min(bound, largest))
 
     def encode(self, X: Array) -> EncodedRows:
         """Return records (n, d+1) with norms at most 1, the constant last; X is kept where nothing in it has to change.
@@ -71,7 +76,8 @@ class Scaling:
         Raises:  ValueError for numbers that are not finite, without their values.
         """
         # Of a table with gaps between its cells every product would make a copy.
-        features = X if X.flags.forc and self._leaves(X) else self._mapped(X)
+        with np.errstate(all="ignore"):  # a cell far outside its bounds is clipped without a word
+            features = X if X.flags.forc and self._leaves(X) else self._mapped(X)
         return EncodedRows(features, scale=self._shrink, constant=NORM_MARGIN / math.sqrt(2.0))
 
     def _leaves(self, X: Array) -> bool:
@@ -93,9 +99,8 @@ class Scaling:
         found = np.empty(X.shape)
         centre, factor = (self.low + self.high) / 2.0, 2.0 / (self.high - self.low)
         for x, z in zip(self._blocks(X), self._blocks(found), strict=True):
-            with np.errstate(over="ignore"):  # what lies so far out is clipped
-                np.subtract(x, centre, out=z)
-                z *= factor
+            np.subtract(x, centre, out=z)
+            z *= factor
             np.clip(z, -1.0, 1.0, out=z)
             if self._may_shorten:
                 z *= np.minimum(1.0, self.norm_bound / np.maximum(_norms(z), self.norm_bound))[:, None]

@@ -26,6 +26,8 @@ _FAR = 10.0
 """The largest margin, and one that stands for any larger."""
 _BEYOND, _BEFORE = 1.05, 0.004
 """Part of a margin by which a step goes too far on purpose; what the last step stays short of the root."""
+_MOST_OFF = 0.1
+"""Few draws are off by less; where the margin with all of them is farther from 0, it jumps there."""
 _FEW_DRAWS = 16
 _CONFIRMATIONS = 20
 
@@ -159,17 +161,21 @@ def _log_of_smallest_factor(case: Callable[[float], Case], present: float, large
         if high >= math.log(largest):
             return None
         low, high = high, min(high + max(_STEP, -_BEYOND * margin(high)), math.log(largest))
-    return float(brentq(margin, low, high, xtol=_CLOSE)) if low < high else 0.0
+    if low == high:
+        return 0.0
+    x = float(brentq(margin, low, high, xtol=_CLOSE))
+    return x if margin(x) >= 0.0 else x + _CLOSE  # the margin jumps where a forecast becomes feasible or usable
 
 
 def _confirmed(case: Callable[[float], Case], x: float | None) -> float | None:
     """The factor whose logarithm was found with few draws, corrected and confirmed with all of them, rounded up."""
     if x is None:
         return None
-    x = max(0.0, x - _margin(case(math.exp(x)), N_DRAWS) + _BEFORE)
-    for _ in range(_CONFIRMATIONS):
+    off = _margin(case(math.exp(x)), N_DRAWS)
+    x = max(0.0, x - min(_MOST_OFF, max(-_MOST_OFF, off)) + _BEFORE)
+    for k in range(_CONFIRMATIONS):
         factor = _rounded_up(math.exp(x))
         if _margin(case(factor), N_DRAWS) >= 0.0:
             return factor
-        x += 0.01
+        x += 0.01 * 1.25**k
     return None
