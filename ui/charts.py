@@ -402,7 +402,7 @@ def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, m
         notes=[_PROMISE | {"text": f"promised {100 * level:g} %", "x": level}],
     )
     layout["xaxis"] = {
-        "title": {"text": "share of intervals that contain the coefficient (forecast)", "standoff": 4},
+        "title": {"text": "coverage (forecast)", "standoff": 4},
         "range": [min(level - 0.05, *(float(c.min()) - 0.005 for _, _, c in rows)), 1.003],
         "tickformat": ".0%",
         "gridcolor": GRID,

@@ -23,7 +23,7 @@ Part = dict[str, Any]
 Figure = dict[str, Any]
 """Traces under "data", everything else under "layout"."""
 
-_CAPTION_WIDTH = 56
+_CAPTION_WIDTH = 40
 """Letters in a line under a chart: what a narrow screen shows."""
 _BELOW: Part = {
     "xref": "paper",
