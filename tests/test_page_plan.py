@@ -24,7 +24,7 @@ from dpci_core import (
 from dpci_core.planner.targets import meeting_probability
 from dpci_core.schema import CategoricalColumn, Schema
 from tests.test_pages import charts_of, check, now, start
-from ui import planning
+from ui import plan_charts, planning
 from ui.compute import DECLARED, PUBLIC, Source, packed_table
 from ui.settings import Settings, from_query
 from ui.text import percent
@@ -149,6 +149,19 @@ def test_the_split_is_scored_and_taken_over():
     check(app)
     assert now(app).split.parts == best.design.budget.parts
     assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(0.0, abs=2e-3)
+
+
+def test_the_lines_of_the_triangle_run_around_the_best_split():
+    case = planning.make_case(Settings(d=3, n=20_000), Source(PUBLIC))
+    best = best_split(case.moments, design=case.design, n_records=case.n)
+    found = planning.split_map(case, best.shares)
+    (place,) = np.flatnonzero(np.abs(found.shares - best.shares).max(axis=1) < 1e-9)
+    assert abs(found.loss[place]) < min(plan_charts.LOSSES) / 2
+    assert np.nanmin(found.loss) > -min(plan_charts.LOSSES) / 2
+    around = plan_charts.level_lines(found.shares, found.loss, found.triangles, min(plan_charts.LOSSES))
+    low, high = around.min(axis=(0, 1)), around.max(axis=(0, 1))
+    assert (low < best.shares).all()
+    assert (best.shares < high).all()
 
 
 def test_a_lock_stays_in_the_best_split():

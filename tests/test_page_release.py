@@ -151,6 +151,15 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
 
 
+def test_what_is_left_is_said_anew_beside_a_choice_whose_words_stay():
+    app = ready()
+    before = app.selectbox(key="release_account").options
+    assert "ε = 3 left" in words(app)
+    app.button(key="release_now").click().run()
+    assert "ε = 2 left" in words(app)
+    assert app.selectbox(key="release_account").options == before
+
+
 def test_a_second_click_in_a_stale_tab_neither_spends_nor_draws():
     first, second = ready(), ready_in_second_tab()
     first.button(key="release_now").click().run()
@@ -316,6 +325,23 @@ def test_a_bad_budget_is_refused_in_words(amount, name):
     app = with_budget(begin(), amount=amount, name=name)
     assert app.error
     assert Ledger().accounts() == ()
+
+
+@pytest.mark.parametrize(
+    ("away", "said"),
+    [
+        ((), "No interval of a feature excludes zero."),
+        ((0,), "The interval of age excludes zero."),
+        ((0, 1), "The intervals of age, city=b exclude zero."),
+    ],
+)
+def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
+    made = Desk.at(tmp_path).release()
+    shown = tuple(
+        replace(c, scaled=replace(c.scaled, estimate=1.0, low=0.5 if i in away else -0.5, high=2.0))
+        for i, c in enumerate(made.coefficients)
+    )
+    assert release_result.takeaway(replace(made, coefficients=shown)).endswith(said)
 
 
 def test_the_result_can_be_taken_along(desk):

@@ -211,7 +211,7 @@ def _control(screen: Screen) -> None:
         kind(_value(screen)),
         [kind(value) for value in control.values],
         lambda typed: _move(screen, typed),
-        note=f"← {control.low_end} · {control.high_end} →",
+        note=f"←\u00a0{control.low_end} · {control.high_end}\u00a0→",
         help="The slider goes in steps; a typed number moves it to the nearest one.",
         show=control.show,
     )

@@ -28,7 +28,7 @@ def panel(view: View) -> None:
         st.caption("Pin a setting, change something, pin again: they stand here side by side.")
         return
     pins[:] = [pin if pin.assumptions else _numbered(pin) for pin in pins]
-    for index, (column, pin) in enumerate(zip(st.columns(state.MAX_PINS), pins, strict=False)):
+    for index, (column, pin) in enumerate(zip(st.columns(max(2, len(pins))), pins, strict=False)):
         with column.container(border=True):
             st.markdown(f"**{pin.name}**")
             st.caption(pin.assumptions)

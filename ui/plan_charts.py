@@ -185,14 +185,11 @@ def the_best_split(shares: tuple[float, float, float]) -> SplitMark:
     return SplitMark("best split", shares, 0.0, "star", _BEST)
 
 
-def split_chart(
-    found: SplitMap, *, best_length: float, marks: list[SplitMark], caption: str, meta: Meta, source: str
-) -> go.Figure:
+def split_chart(found: SplitMap, *, marks: list[SplitMark], caption: str, meta: Meta, source: str) -> go.Figure:
     """All splits of a total as a triangle: lines where the mean interval is so much longer than at the best split."""
     fig = go.Figure()
-    loss = found.lengths / best_length - 1.0
     for place, level in enumerate(LOSSES):
-        points = level_lines(found.shares, loss, found.triangles, level)
+        points = level_lines(found.shares, found.loss, found.triangles, level)
         if not len(points):
             continue
         fig.add_scatterternary(
@@ -291,6 +288,7 @@ def c_chart(
         )
     fig.add_hline(y=share, line={"color": QUIET, "width": 1.2, "dash": "dot"}, row=2, col=1)
     fig.add_vline(x=now, line={"color": QUIET, "width": 1.2, "dash": "dot"})
+    fig.update_traces(cliponaxis=False)  # the shortest is often the last
     axis = {"type": "log", "gridcolor": GRID, "automargin": True, "range": [math.log10(c[0]), math.log10(c[-1])]}
     fig.update_xaxes(**axis, dtick=1, exponentformat="power")
     fig.update_xaxes(title={"text": "penalty c", "standoff": 4}, row=2, col=1)
@@ -324,7 +322,7 @@ def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
     )
 
 
-def split_table(found: SplitMap, *, best_length: float) -> pd.DataFrame:
+def split_table(found: SplitMap) -> pd.DataFrame:
     """The triangle as numbers."""
     model, hessian, covariance = (100.0 * found.shares).T
     return pd.DataFrame(
@@ -333,6 +331,6 @@ def split_table(found: SplitMap, *, best_length: float) -> pd.DataFrame:
             "curvature (%)": hessian,
             "gradient covariance (%)": covariance,
             "mean length": found.lengths,
-            "longer than the best (%)": 100.0 * (found.lengths / best_length - 1.0),
+            "longer than the best (%)": 100.0 * found.loss,
         }
     )

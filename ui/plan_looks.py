@@ -104,13 +104,12 @@ def _split(case: Case) -> None:
         return
     best = cast(SplitAnswer, answer)
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
-    length = best.forecast.ci_length_mean
-    loss = best.asked.ci_length_mean / length - 1.0
+    loss = best.asked.ci_length_mean / best.forecast.ci_length_mean - 1.0
     _split_words(best, loss, locked=bool(locked))
-    found = state.memo().get(memo_key(case, "triangle", but={"wish"}), lambda: planning.split_map(case))
+    key = (*memo_key(case, "triangle", but={"wish"}), best.shares)
+    found = state.memo().get(key, lambda: planning.split_map(case, best.shares))
     figure = plan_charts.split_chart(
         found,
-        best_length=length,
         marks=[
             plan_charts.your_split((mine[0], mine[1], mine[2]), loss),
             plan_charts.the_best_split(best.shares),
@@ -119,7 +118,7 @@ def _split(case: Case) -> None:
         meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
         source=case.records.source,
     )
-    explore.show("plan_split", figure, best.reason, plan_charts.split_table(found, best_length=length))
+    explore.show("plan_split", figure, best.reason, plan_charts.split_table(found))
 
 
 def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:

@@ -199,20 +199,33 @@ def typed_total(settings: Settings, spent: Decimal) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SplitMap:
-    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring splits by index."""
+    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring splits by index.
+
+    best_length: at the best split, from the same few draws as the others, so that what they err by cancels.
+    """
 
     shares: Array
     lengths: Array
     triangles: npt.NDArray[np.intp]
+    best_length: float
+
+    @property
+    def loss(self) -> Array:
+        """How much longer than at the best split, as a share; (k,)."""
+        return self.lengths / self.best_length - 1.0
 
 
-def split_map(case: Case) -> SplitMap:
-    """Mean interval lengths over a grid of splits of the same total, finer where matrices get little."""
+def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
+    """Mean interval lengths over a grid of splits of the same total, finer where matrices get little, through the best.
+
+    best: shares of the best split, without which the valley would end beside it.
+    """
+    along_h, along_s = (sorted({*SPLIT_SHARES, share}) for share in best[1:])
     index: dict[tuple[int, int], int] = {}
     shares: list[tuple[float, float, float]] = []
     lengths: list[float] = []
-    for i, h in enumerate(SPLIT_SHARES):
-        for j, s in enumerate(SPLIT_SHARES):
+    for i, h in enumerate(along_h):
+        for j, s in enumerate(along_s):
             if h + s > 0.97:
                 continue
             index[i, j] = len(shares)
@@ -225,7 +238,8 @@ def split_map(case: Case) -> SplitMap:
             cells.append((index[i, j], right, up))
             if across is not None:
                 cells.append((right, across, up))
-    return SplitMap(np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp))
+    best_length = _mean_length(case, best[1], best[2])
+    return SplitMap(np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp), best_length)
 
 
 def _mean_length(case: Case, hessian: float, covariance: float) -> float:

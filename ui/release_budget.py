@@ -33,20 +33,22 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
     chosen = st.selectbox(
         "Data set whose budget pays",
         options,
-        format_func=lambda i: _label(fitting[i]) if i else "A data set that has no budget yet …",
+        # Nothing that a release changes: the browser goes on showing the words under which it was chosen.
+        format_func=lambda i: fitting[i].dataset if i else "A data set that has no budget yet …",
         key=_CHOSEN,
         persist_state="session",
     )
     if said := st.session_state.pop(_SAID, None):
         st.error(said)
     if chosen:
+        st.caption(_left(fitting[chosen]))
         return fitting[chosen]
     _form(every, plan, priced)
     return None
 
 
-def _label(account: Account) -> str:
-    return f"{account.dataset}: {ledger_text.symbol(account.cap)} = {as_text(account.remaining)} left"
+def _left(account: Account) -> str:
+    return f"{ledger_text.symbol(account.cap)} = {as_text(account.remaining)} left"
 
 
 def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:

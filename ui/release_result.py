@@ -48,7 +48,12 @@ def takeaway(made: Release) -> str:
     planned = sum(c.planned_scaled for c in made.coefficients) / len(made.coefficients)
     got = sum(c.scaled.length for c in made.coefficients) / len(made.coefficients)
     clear = [c.name for c in made.coefficients[:-1] if c.scaled.low > 0 or c.scaled.high < 0]
-    told = f"The intervals of {', '.join(clear)} exclude zero." if clear else "No interval of a feature excludes zero."
+    if len(clear) == 1:
+        told = f"The interval of {clear[0]} excludes zero."
+    elif clear:
+        told = f"The intervals of {', '.join(clear)} exclude zero."
+    else:
+        told = "No interval of a feature excludes zero."
     return (
         f"Released intervals are {number(got)} long on average, where {number(planned)} was planned "
         f"({number(got / planned)} times). {told}"

@@ -26,6 +26,8 @@ _CSS = """<style>
 :is([role=group], [data-testid=stNumberInputContainer], [data-testid=stMultiSelectTagsContainer]):has(
   > input:focus-visible) {
   outline: 3px solid light-dark(LIGHT_LINK, DARK_LINK) !important; outline-offset: 2px; border-radius: 0.25rem }
+/* Choices stand close together: further out, the ring would cross the words of the next. */
+[data-testid=stRadio] label { outline-offset: 0 !important }
 
 @media (prefers-reduced-motion: reduce) {
   *, ::before, ::after { animation-duration: 1ms !important; animation-iteration-count: 1 !important;

@@ -1,0 +1,81 @@
+"""Walks through what no link opens: each pauses, with the name of what is on the screen, where something new is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+from tests.browser.driver import press, wait_chart, wait_idle, wait_meta
+from tests.browser.test_explore import bring_file
+from tests.browser.test_steward import fill
+from tests.test_page_release import LINK, csv_bytes
+from ui.compute import DECLARED, packed_table
+from ui.declare import example
+from ui.learn_path import SCREENS
+
+Tour = Callable[[Page, str], Iterator[str]]
+"""A page and the server's address in, the names of the stops out; the page waits at each."""
+
+
+def learn(page: Page, address: str) -> Iterator[str]:
+    """Every screen, answered: now right, now wrong."""
+    page.goto(f"{address}/learn")
+    for number, screen in enumerate(SCREENS):
+        page.get_by_text(f"Screen {number + 1} of {len(SCREENS)}").wait_for()
+        page.locator(f".st-key-learn_{screen.key}_answer label").nth(1).click()
+        wait_chart(page, f"chart_learn_{screen.key}")
+        yield screen.key
+        if screen is not SCREENS[-1]:
+            page.locator(".st-key-learn_next button").click()
+
+
+def explore(page: Page, address: str) -> Iterator[str]:
+    """Two settings side by side, then a file of one's own."""
+    page.goto(f"{address}/explore")
+    wait_chart(page, "chart_coverage")
+    page.get_by_role("button", name="Pin these settings").click()
+    page.locator(".st-key-pin_use_0").wait_for()
+    wait_idle(page)
+    press(page, "total_slider")
+    wait_meta(page, "chart_intervals", "total", 1.1)
+    wait_idle(page)
+    page.get_by_role("button", name="Pin these settings").click()
+    page.locator(".st-key-pin_use_1").wait_for()
+    wait_idle(page)
+    yield "pins"
+    bring_file(page)
+    yield "upload"
+
+
+def plan(page: Page, address: str) -> Iterator[str]:
+    """A table that somebody describes, and every look but the map."""
+    link = {"dataset": DECLARED, "declared": packed_table(example()), "d": 5, "look": "mechanisms"}
+    page.goto(f"{address}/plan?{urlencode(link)}")
+    page.locator(".st-key-use_way").wait_for(timeout=60_000)
+    wait_idle(page)
+    yield "mechanisms"
+    for look, name in (("c", "Which penalty"), ("split", "Split of the budget")):
+        page.locator(".st-key-look").get_by_text(name).click()
+        wait_chart(page, f"chart_plan_{look}")
+        yield look
+
+
+def release(page: Page, address: str) -> Iterator[str]:
+    """A private file, and its release: of a plan that no link of the other tests has."""
+    page.goto(f"{address}/release?{urlencode(LINK | {'c': '0.02'})}")
+    page.locator(".st-key-release_file input[type=file]").set_input_files(
+        {"name": "clinic.csv", "mimeType": "text/csv", "buffer": csv_bytes()}
+    )
+    page.get_by_text("Only its header was read").wait_for()
+    fill(page, "release_person", "Ada")
+    fill(page, "release_typed", "Clinic")
+    yield "file"
+    page.locator(".st-key-release_now button").click()
+    page.get_by_text("This plan was released").wait_for()
+    wait_chart(page, "chart_release")
+    yield "released"
+
+
+TOURS: dict[str, Tour] = {"learn": learn, "explore": explore, "plan": plan, "release": release}
