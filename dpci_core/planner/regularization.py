@@ -17,6 +17,7 @@ from dpci_core.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.remedies import moments_near
 from dpci_core.planner.split import quick_split
+from dpci_core.words import number
 
 Array = npt.NDArray[np.float64]
 Source = Callable[[float], Moments]
@@ -69,10 +70,10 @@ class RegularizationChoice:
     def sentence(self) -> str:
         """What it gives."""
         low, high = self.flat
+        around = "" if low == high else f"; between c = {low:g} and {high:g} lengths are within {_FLAT:.0%} of that"
         return (
-            f"c = {self.regularization:g}: {self.forecast.ci_length_mean:.3g} long on average, and the target lies "
-            f"{self.mean_shift:.2g} half-widths from the coefficients without penalty; between c = {low:g} and "
-            f"{high:g} lengths are within {_FLAT:.0%} of that."
+            f"c = {self.regularization:g}: {number(self.forecast.ci_length_mean)} long on average, and the target lies "
+            f"{number(self.mean_shift, 2)} half-widths from the coefficients without penalty{around}."
         )
 
 
