@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
 
 from benchmarks.planner import Tables
 from dpci_core import ZCDP, Design, HuberSVM, InfeasibleDesignError, Logistic, Moments, PureDP, forecast
+from dpci_core.planner.amounts import with_total
 
 LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.1))
 TABLES = ((2_000, 0.01), (30_000, 0.001), (30_000, 0.01), (300_000, 0.0001))
@@ -104,10 +105,8 @@ def largest_rise(tables: Tables, design: Design, n: int, points: int) -> Rise:
 
 def lengths_at(moments: Moments, design: Design, n: int, total: Decimal) -> np.ndarray:
     """Forecast mean length with this total and that of every coefficient; infinite where the design cannot run."""
-    parts = [part * total for part in design.budget.parts]
-    budget = type(design.budget)(model=parts[0], hessian=parts[1], covariance=parts[2])
     try:
-        found = forecast(moments, design=replace(design, budget=budget), n_records=n)
+        found = forecast(moments, design=with_total(design, total), n_records=n)
     except InfeasibleDesignError:
         return np.full(len(moments.hessian) + 1, np.inf)
     return np.append(found.ci_length_mean, found.ci_length)

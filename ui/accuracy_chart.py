@@ -13,9 +13,9 @@ from plotly.subplots import make_subplots
 
 from dpci_core.cms.training import Measured
 from ui.accuracy_numbers import Line
-from ui.charts import SweepCurve
-from ui.figure import Meta, finish
-from ui.palette import GRID, QUIET, Combination, Style
+from ui.charts import SweepCurve, one_sd
+from ui.figure import Meta, Part, band, finish
+from ui.palette import GRID, QUIET, Combination
 
 Array = npt.NDArray[np.float64]
 
@@ -93,13 +93,13 @@ def _name_at_left(fig: go.Figure, words: str, y: float) -> None:
 
 
 def _error_traces(fig: go.Figure, curve: ErrorCurve) -> None:
-    line, mean, band = curve.line, curve.column("error"), BAND * curve.column("error_se")
-    style, group = line.style, f"{line.name}"
+    line, mean, error = curve.line, curve.column("error"), BAND * curve.column("error_se")
+    style, group = line.style, line.name
     keep = np.isfinite(mean)
     x = np.array(line.x)
-    if (band[keep] > 0).any():
-        edge = [*(mean + band)[keep], *(mean - band)[keep][::-1]]
-        _band(fig, [*x[keep], *x[keep][::-1]], edge, style, group, row=1)
+    if (error[keep] > 0).any():
+        part = band(x[keep], (mean - error)[keep], (mean + error)[keep], colour=style.colour)
+        _add_band(fig, part, group, row=1)
     is_raised = np.array(line.is_raised or [False] * len(x))
     fig.add_scatter(
         x=x.tolist(),
@@ -122,22 +122,8 @@ def _opened(marker: str) -> str:
     return f"{base}-open{dot}"
 
 
-def _band(fig: go.Figure, x: list[float], y: list[float], style: Style, group: str, *, row: int) -> None:
-    fig.add_scatter(
-        x=x,
-        y=y,
-        fill="toself",
-        fillcolor=style.colour,
-        opacity=0.18,
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=group,
-        name=f"{group}: band",
-        row=row,
-        col=1,
-    )
+def _add_band(fig: go.Figure, part: Part, group: str, *, row: int) -> None:
+    fig.add_scatter(**part, legendgroup=group, name=f"{group}: band", row=row, col=1)
 
 
 def _hover(curve: ErrorCurve, k: int) -> str:
@@ -155,10 +141,8 @@ def _length_traces(fig: go.Figure, length: LengthCurve) -> None:
     curve, style = length.sweep, length.sweep.combination.style
     keep = np.isfinite(curve.ci_length)
     x, group = curve.x, f"length {curve.combination.key}"
-    low = np.maximum(curve.ci_length - curve.ci_sd, 0.2 * curve.ci_length)
     if keep.any():
-        edge = [*(curve.ci_length + curve.ci_sd)[keep], *low[keep][::-1]]
-        _band(fig, [*x[keep], *x[keep][::-1]], edge, style, group, row=2)
+        _add_band(fig, one_sd(curve), group, row=2)
     for values, look in (
         (curve.ci_length, {"color": style.colour, "width": 2.5, "dash": style.dash}),
         (length.nonprivate, {"color": QUIET, "width": 1.5, "dash": "solid"}),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ui.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
+from ui.figure import Figure, Meta, Part, band, finished_layout, literal, short_name, upright
 from ui.palette import GRID, PAPER, QUIET, Combination
 
 Array = npt.NDArray[np.float64]
@@ -258,27 +258,19 @@ def sweep_chart(
     return {"data": [trace for curve in curves for trace in _sweep_traces(curve)], "layout": layout}
 
 
+def one_sd(curve: SweepCurve) -> Part:
+    """The band of one standard deviation of the length, never down to where a logarithm ends."""
+    keep, length, sd = np.isfinite(curve.ci_length), curve.ci_length, curve.ci_sd
+    low, high = np.maximum(length - sd, 0.2 * length), length + sd
+    return band(curve.x[keep], low[keep], high[keep], colour=curve.combination.style.colour)
+
+
 def _sweep_traces(curve: SweepCurve) -> list[Part]:
     style, name = curve.combination.style, curve.combination.short
     common: Part = {"type": "scatter", "legendgroup": curve.combination.key}
     x = curve.x.tolist()
     finite = np.isfinite(curve.ci_length)
-    upper = (curve.ci_length + curve.ci_sd)[finite].tolist()
-    lower = np.maximum(curve.ci_length - curve.ci_sd, 0.2 * curve.ci_length)[finite].tolist()
-    inside = curve.x[finite].tolist()
-    band = {
-        "x": inside + inside[::-1],
-        "y": upper + lower[::-1],
-        "fill": "toself",
-        "fillcolor": style.colour,
-        "opacity": 0.18,
-        "line": {"width": 0},
-        "mode": "lines",
-        "hoverinfo": "skip",
-        "showlegend": False,
-        "name": f"{name}: one sd",
-    }
-    traces = [common | band]
+    traces = [common | one_sd(curve) | {"name": f"{name}: one sd"}]
     firm = np.array([g == "valid" for g in curve.grades])
     for word, keep, dash in (("interval", firm, style.dash), ("interval, rough forecast", ~firm, "dot")):
         y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)

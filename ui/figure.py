@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import plotly.graph_objects as go
 import plotly.io as pio
 
 from ui.palette import CLEAR, QUIET, SOURCE_MARKS
 
+Array = npt.NDArray[np.float64]
 Meta = dict[str, object]
 Part = dict[str, Any]
 """A trace, an axis, a shape or an annotation, by Plotly's names."""
@@ -61,6 +64,21 @@ def upright(x: float, *, width: float, dash: str) -> Part:
     """A vertical line over the whole height."""
     line = {"color": QUIET, "width": width, "dash": dash}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain", "line": line}
+
+
+def band(x: Array, low: Array, high: Array, *, colour: str) -> Part:
+    """The area between two lines (k,), out along the upper one and back along the lower."""
+    return {
+        "x": [*x.tolist(), *x[::-1].tolist()],
+        "y": [*high.tolist(), *low[::-1].tolist()],
+        "fill": "toself",
+        "fillcolor": colour,
+        "opacity": 0.18,
+        "line": {"width": 0},
+        "mode": "lines",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def wrapped(caption: str) -> list[str]:
