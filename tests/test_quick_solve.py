@@ -99,6 +99,19 @@ def test_changes_in_single_precision_are_near() -> None:
             assert np.linalg.norm(objective.changed_gradient(moved) - exact) <= 3e-5 * change + 1e-16
 
 
+@pytest.mark.parametrize("n", [300, 5_000])
+def test_steps_start_from_the_hessian_of_the_sample_or_its_upper_bound(n: int) -> None:
+    """The bound, curvature as large as it gets, is taken over every fourth row of a large sample."""
+    A, c, loss = margins_matrix(n, 4, 7), 0.3, Logistic()
+    objective = quick_solve._Objective(A, A, loss, c, np.zeros(5))
+    theta = np.linspace(-1.0, 1.0, 5)
+    exact = (A.T * loss.curvature(A @ theta)) @ A / n + 2.0 * c * np.eye(5)
+    np.testing.assert_allclose(objective.inverse_hessian(theta) @ exact, np.eye(5), atol=1e-12)
+    some = A if n < 4_096 else A[::4]
+    bound = 0.25 * some.T @ some / len(some) + 2.0 * c * np.eye(5)
+    np.testing.assert_allclose(objective.inverse_hessian(None) @ bound, np.eye(5), atol=1e-12)
+
+
 def test_encoded_rows_are_solved_like_the_rows_themselves() -> None:
     rng = np.random.default_rng(2)
     for n in (500, 12_000):
