@@ -82,34 +82,34 @@ def ask(page: Page, address: str, question: Question) -> Found:
 # --- what stands on the screen -----------------------------------------------------------------------------------
 
 
-def _main_text(page: Page, pattern: str) -> str:
-    """The text of the page once it holds what is looked for."""
-    page.wait_for_function(
-        "p => new RegExp(p).test(document.querySelector('[data-testid=stMain]').innerText)",
-        arg=pattern,
-        timeout=_PATIENCE,
-    )
-    return page.locator("[data-testid=stMain]").inner_text()
+_READ = """([title, pattern]) => {
+    const app = document.querySelector('[data-testid=stApp]'), main = document.querySelector('[data-testid=stMain]');
+    const isThere = main.querySelector('h1')?.innerText.trim() === title && app.dataset.testScriptState === 'notRunning';
+    return isThere && new RegExp(pattern).test(main.innerText) ? main.innerText : null;
+}"""
+"""The text of a page, in the moment when it is complete and holds what is looked for: a page that is left for another
+may show the same words."""
 
 
-def _numbers(page: Page, pattern: str) -> Numbers:
-    """The numbers in the groups of every match."""
-    found = re.findall(pattern, _main_text(page, pattern))
+def _numbers(page: Page, title: str, pattern: str) -> Numbers:
+    """The numbers in the groups of every match on the page with this title, once it is complete."""
+    text = page.wait_for_function(_READ, arg=[title, pattern], timeout=_PATIENCE).json_value()
+    found = re.findall(pattern, text)
     return tuple(
         float(x.replace(",", "")) for match in found for x in (match if isinstance(match, tuple) else (match,))
     )
 
 
 def _lengths(page: Page) -> Numbers:
-    return _numbers(page, r"Mean interval length\s+([\d.,]+)")
+    return _numbers(page, "Explore", r"Mean interval length\s+([\d.,]+)")
 
 
 def _shares(page: Page) -> Numbers:
-    return _numbers(page, r"The best split: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %")
+    return _numbers(page, "Plan", r"The best split: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %")
 
 
 def _records(page: Page) -> Numbers:
-    return _numbers(page, r"Records n\s+([\d,]+)")
+    return _numbers(page, "Plan", r"Records n\s+([\d,]+)")
 
 
 # --- what the core says ------------------------------------------------------------------------------------------
