@@ -1,7 +1,8 @@
 """How long a fit takes beside diffprivlib: `python -m benchmarks.peers_times`.
 
 Processor time with one thread of linear algebra on either side, on the table of `benchmarks.peers`. Fits take turns,
-seed by seed, so that what else the machine does slows all of them down alike.
+seed by seed, so that what else the machine does slows all of them down alike. diffprivlib stops where the gradient of
+its objective is 1e-4, which its theorem does not cover; "to the minimiser" it goes on to 1e-10, as ours always does.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from dpci_core.datasets.files import is_available
 
 OURS = {"ours": True, "ours, noise from the operating system": False}
 """By name, whether the fit has a seed."""
-PEERS = {"diffprivlib, its own intercept": "own", "diffprivlib, constant in the records": "column"}
+PEERS = {
+    "diffprivlib, its own intercept": "own",
+    "diffprivlib, constant in the records": "column",
+    "diffprivlib, its own intercept, to the minimiser": "exact",
+}
 
 
 def seconds_of_ours(epsilon: str, seed: int, *, is_seeded: bool, X: np.ndarray, y: np.ndarray) -> float:

@@ -31,6 +31,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
     if kinds & set("OSUMmT"):
         _check_numbers(X)
     check_finite = not may_be_infinite
+    if may_be_infinite and type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
+        return np.asarray(validate_data(estimator, X, reset=reset, skip_check_array=True))  # nothing to convert
     return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=check_finite))
 
 
