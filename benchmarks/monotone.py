@@ -1,24 +1,36 @@
 """By how much more budget lengthens a sharp interval, where it does at all.
 
-    python -m benchmarks.monotone [--features 10] [--points 40]
+    python -m benchmarks.monotone [--features 10] [--points 40] [--best-split]
 
 Forecast lengths of many designs on the simulated census, budgets from epsilon 0.05 to 20 (for zCDP a total of
 0.1875 epsilon^2), among them splits that give the Hessian next to nothing: there its noise dominates, and half-widths
-fade from noise-aware to plain (`dpci_core.half_widths`). Published lengths fall always.
+fade from noise-aware to plain (`dpci_core.half_widths`). Published lengths fall always. With --best-split every total
+is divided anew, as the planner does.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
 
 from benchmarks.planner import Tables
-from dpci_core import ZCDP, Design, HuberSVM, InfeasibleDesignError, Logistic, Moments, PureDP, forecast
+from dpci_core import (
+    ZCDP,
+    Design,
+    Forecast,
+    HuberSVM,
+    InfeasibleDesignError,
+    Logistic,
+    Moments,
+    PureDP,
+    best_split,
+    forecast,
+)
 from dpci_core.planner.amounts import with_total
 
 LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.1))
@@ -51,11 +63,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--features", type=int, default=10)
     parser.add_argument("--points", type=int, default=40, help="budgets for each design")
+    parser.add_argument("--best-split", action="store_true", help="divide every total anew")
     options = parser.parse_args()
     tables = Tables(options.features)
     rises = []
-    for design, n in designs():
-        rise = largest_rise(tables, design, n, options.points)
+    splits, forecast_of = (SPLITS[:1], at_best_split) if options.best_split else (SPLITS, forecast)
+    for design, n in designs(splits):
+        rise = largest_rise(tables, design, n, options.points, forecast_of)
         rises.append(rise)
         if rise.mean > COUNTS:
             shares = " ".join(f"{float(part / design.budget.total):.3g}" for part in design.budget.parts)
@@ -73,22 +87,29 @@ def main() -> None:
     )
 
 
-def designs() -> Iterator[tuple[Design, int]]:
+def at_best_split(moments: Moments, *, design: Design, n_records: int) -> Forecast:
+    """The forecast of the best split of the design's total."""
+    return best_split(moments, design=design, n_records=n_records).forecast
+
+
+def designs(splits: tuple[tuple[str, ...], ...]) -> Iterator[tuple[Design, int]]:
     """Every combination, at a total of 1."""
     for loss, (n, c), mechanism, kind, split in itertools.product(
-        LOSSES, TABLES, ("objective", "output"), (PureDP, ZCDP), SPLITS
+        LOSSES, TABLES, ("objective", "output"), (PureDP, ZCDP), splits
     ):
         model, hessian, covariance = split
         budget = kind(model=model, hessian=hessian, covariance=covariance)
         yield Design(loss=loss, mechanism=mechanism, budget=budget, regularization=c, calibration="sharp"), n
 
 
-def largest_rise(tables: Tables, design: Design, n: int, points: int) -> Rise:
+def largest_rise(
+    tables: Tables, design: Design, n: int, points: int, forecast_of: Callable[..., Forecast] = forecast
+) -> Rise:
     """How far lengths exceed those of smaller budgets."""
     moments = tables.moments(design.loss, design.regularization)
     epsilons = np.geomspace(0.05, 20.0, points)
     totals = epsilons if design.definition == "pure" else 0.1875 * epsilons**2
-    lengths = np.array([lengths_at(moments, design, n, Decimal(f"{total:.6g}")) for total in totals])
+    lengths = np.array([lengths_at(moments, design, n, Decimal(f"{total:.6g}"), forecast_of) for total in totals])
     runs = np.isfinite(lengths[:, 0])
     epsilons, lengths = epsilons[runs], lengths[runs]
     if not len(lengths):
@@ -103,10 +124,12 @@ def largest_rise(tables: Tables, design: Design, n: int, points: int) -> Rise:
     return Rise(float(rise[worst, 0]), float(epsilons[worst]), float(rise[:, 1:].max()), span)
 
 
-def lengths_at(moments: Moments, design: Design, n: int, total: Decimal) -> np.ndarray:
+def lengths_at(
+    moments: Moments, design: Design, n: int, total: Decimal, forecast_of: Callable[..., Forecast]
+) -> np.ndarray:
     """Forecast mean length with this total and that of every coefficient; infinite where the design cannot run."""
     try:
-        found = forecast(moments, design=with_total(design, total), n_records=n)
+        found = forecast_of(moments, design=with_total(design, total), n_records=n)
     except InfeasibleDesignError:
         return np.full(len(moments.hessian) + 1, np.inf)
     return np.append(found.ci_length_mean, found.ci_length)

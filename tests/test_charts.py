@@ -15,7 +15,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from ui import charts, palette, simulation_charts, style
+from ui import charts, palette, simulation_charts, style, sweep_chart, wasted
 from ui.exports import csv_bytes
 from ui.figure import Written, in_colour, literal, plot_config
 from ui.palette import ALL_COMBINATIONS, SOURCE_MARKS
@@ -199,7 +199,7 @@ def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
     figures = [
         charts.interval_chart(rows(), **COMMON),
         charts.coverage_chart([(ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97]))], level=0.95, **COMMON),
-        charts.sweep_chart([curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON),
+        sweep_chart.sweep_chart([curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON),
     ]
     for figure in map(go.Figure, figures):
         assert figure.layout.font.color is None
@@ -218,7 +218,7 @@ def test_sentence_and_table_say_what_the_chart_shows():
     assert f"({int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())} of 3 exclude zero)" in sentence
 
 
-def sweep_curve(**changes: object) -> charts.SweepCurve:
+def sweep_curve(**changes: object) -> sweep_chart.SweepCurve:
     values = {
         "combination": ALL_COMBINATIONS[0],
         "x": np.array([10.0, 20.0, 40.0, 80.0]),
@@ -228,11 +228,28 @@ def sweep_curve(**changes: object) -> charts.SweepCurve:
         "grades": ("unusable", "rough", "valid", "valid"),
         "extrapolated_from": 40.0,
     }
-    return charts.SweepCurve(**{**values, **changes})
+    return sweep_chart.SweepCurve(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "current", "expected"),
+    [
+        ((np.nan, 3.0, 1.0, 2.0), 80.0, 40.0),
+        ((np.nan, 3.0, 1.0, 2.0), 50.0, None),  # the present length is that of the last point reached
+        ((0.5, np.nan, 1.0, 1.0), 45.0, 10.0),
+        ((3.0, 1.0, 1.0019, 2.0), 40.0, None),
+        ((3.0, 1.0, 1.0021, 2.0), 40.0, 20.0),
+        ((3.0, 2.0, 1.5, 1.0), 80.0, None),
+        ((np.nan, 2.0, 1.5, 1.0), 10.0, None),
+        ((1.0, 2.0, 1.5, 1.0), 5.0, None),
+    ],
+)
+def test_where_less_is_shorter(lengths, current, expected):
+    assert wasted.shorter_with_less(sweep_curve(ci_length=np.array(lengths)), current) == expected
 
 
 def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
-    made = charts.sweep_chart([sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON)
+    made = sweep_chart.sweep_chart([sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON)
     figure = go.Figure(made)
     by_name = {t.name.partition(": ")[2]: t for t in figure.data}
     assert list(by_name["interval"].y) == [None, None, 1.0, 2.0]
@@ -249,12 +266,12 @@ def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
 
 def test_a_sweep_without_a_feasible_point_says_so():
     empty = sweep_curve(ci_length=np.full(4, np.nan), ci_sd=np.full(4, np.nan), vi_length=np.full(4, np.nan))
-    assert "no feasible point" in charts.sweep_sentence([empty], x_label="n", current=None)
-    charts.sweep_chart([empty], x_label="n", x_log=False, current=None, y_label="length", **COMMON)
+    assert "no feasible point" in sweep_chart.sweep_sentence([empty], x_label="n", current=None)
+    sweep_chart.sweep_chart([empty], x_label="n", x_log=False, current=None, y_label="length", **COMMON)
 
 
 def test_the_sweep_names_its_shortest_point():
-    sentence = charts.sweep_sentence([sweep_curve()], x_label="Records n", current=20.0)
+    sentence = sweep_chart.sweep_sentence([sweep_curve()], x_label="Records n", current=20.0)
     assert "from 3 at 20 to 2 at 80, shortest at 40 (1)" in sentence
     assert "The present setting is 20." in sentence
 
@@ -285,12 +302,12 @@ def every_chart() -> list[dict]:
     """Each chart that is written as a dictionary, with all that can be on it."""
     row, curve = (ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97])), sweep_curve()
     along = {"x_label": "n", "y_label": "length", **COMMON}
-    sweep = charts.sweep_chart([curve], x_log=True, current=20.0, **along)
+    sweep = sweep_chart.sweep_chart([curve], x_log=True, current=20.0, **along)
     return [
         *(charts.interval_chart(rows(), odds=odds, **COMMON) for odds in (False, True)),
         charts.coverage_chart([row], level=0.95, **COMMON),
         sweep,
-        charts.sweep_chart([curve], x_log=False, current=None, **along),
+        sweep_chart.sweep_chart([curve], x_log=False, current=None, **along),
         simulation_charts.add_points(sweep, [comparison(("a", "b"))], x=20.0, first_only=False),
     ]
 

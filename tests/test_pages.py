@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,24 @@ def test_every_sweep_draws(name):
     app.selectbox(key="sweep").set_value(name).run()
     check(app)
     assert charts_of(app)[1]["layout"]["meta"]["sweep"] == name
+
+
+def test_a_split_that_wastes_budget_is_called_so():
+    query = {"mechanisms": "objective", "losses": "huber_svm", "h": "0.1", "n": "60000"}
+    app = start(epsilon="9", split="7.38~0.135~1.485", **query)
+    check(app)
+    told = [box.value for box in app.info if "spending less is better" in box.value]
+    assert len(told) == 1
+    less, there, here = map(float, re.search(r"ε = ([\d.]+) .* of (\d\.\d+); now it is (\d\.\d+)", told[0]).groups())
+    assert less < 9
+    assert there < here
+    assert float(app.metric[0].value) == pytest.approx(here, abs=5e-4)
+    with_less = start(epsilon=f"{less}", split=f"{0.82 * less}~{0.015 * less}~{0.165 * less}", **query)
+    assert float(with_less.metric[0].value) == pytest.approx(there, abs=5e-4)
+    assert not [box for box in with_less.info if "spending less" in box.value]
+    app.selectbox(key="sweep").select("n").run()
+    assert not [box for box in app.info if "spending less" in box.value]
+    assert not [box for box in start().info if "spending less" in box.value]
 
 
 def test_pairing_is_named_on_the_chart():

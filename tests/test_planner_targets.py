@@ -197,6 +197,23 @@ def test_sharp_lengths_hardly_rise_anywhere(
     assert length_at(times(design, round(grow, 6)), n, MOMENTS[loss.name]) <= here
 
 
+@settings(derandomize=True, max_examples=25, deadline=None)
+@given(any_design, st.sampled_from(LOSSES), n_of, more, any_budget)
+def test_the_best_split_of_a_larger_total_is_not_longer(
+    design: Design, loss: Loss, n: int, grow: float, b: float
+) -> None:
+    """What is added can go to the coefficients alone, where it only helps; up to what the search leaves."""
+    design, moments = times(dataclasses.replace(design, loss=loss), b), MOMENTS[loss.name]
+
+    def shortest(design: Design) -> float:
+        try:
+            return best_split(moments, design=design, n_records=n).forecast.ci_length_mean
+        except InfeasibleDesignError:
+            return math.inf
+
+    assert shortest(times(design, round(grow, 6))) <= shortest(design) * 1.002
+
+
 CROSSING = np.unique(np.geomspace(300, 30_000, 160).astype(int))
 """Numbers of records at which the noise on the Hessian goes from far above to below what it is held against."""
 

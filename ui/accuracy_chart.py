@@ -13,9 +13,9 @@ from plotly.subplots import make_subplots
 
 from dpci_core.cms.training import Measured
 from ui.accuracy_numbers import Line
-from ui.charts import SweepCurve, one_sd
 from ui.figure import Meta, Part, band, finish
 from ui.palette import GRID, QUIET, Combination
+from ui.sweep_chart import SweepCurve, one_sd
 
 Array = npt.NDArray[np.float64]
 

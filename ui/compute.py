@@ -28,9 +28,10 @@ from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import Records, Schema, encode
 from dpci_core.schema import Source as RecordSource
 from ui.budget import from_shares
-from ui.charts import IntervalRows, SweepCurve
+from ui.charts import IntervalRows
 from ui.palette import Combination
 from ui.settings import LIMITS, Settings
+from ui.sweep_chart import SweepCurve
 
 Array = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -45,7 +46,8 @@ RECORDS_LIMIT = 1500 * _MEGABYTE
 SESSION_LIMIT = 300 * _MEGABYTE
 """Of the records of an upload: one session holds its table, and little more than the records in use."""
 SWEEP_DRAWS = {False: 16, True: 8}
-"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20); within 2 % of the full forecast."""
+"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20). How far that is from a whole
+forecast: `python -m benchmarks.draws`."""
 
 
 class LRU:

@@ -12,7 +12,22 @@ import streamlit as st
 from dpci_core import datasets, remedies
 from dpci_core.design import NOT_REVIEWED
 from dpci_core.errors import ConvergenceError, DataRejectedError
-from ui import charts, compute, controls, declare, deployments, hints, live, live_intervals, pins, state, text, upload
+from ui import (
+    charts,
+    compute,
+    controls,
+    declare,
+    deployments,
+    hints,
+    live,
+    live_intervals,
+    pins,
+    state,
+    sweep_chart,
+    text,
+    upload,
+    wasted,
+)
 from ui.exports import csv_bytes
 from ui.figure import Figure, Written, in_colour, plot_config
 from ui.settings import SWEEPS, Settings
@@ -329,7 +344,7 @@ def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_
     if name == "d":
         note += " Shown is the first coefficient, because the others change with d."
     y_label = "Length for the first coefficient" if name == "d" else "Mean length over coefficients"
-    figure = charts.sweep_chart(
+    figure = sweep_chart.sweep_chart(
         curves,
         x_label=SWEEP_NAMES[name],
         x_log=name in ("total", "n", "c", "h"),
@@ -341,8 +356,16 @@ def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_
     )
     if note:
         st.caption(note)
-    sentence = charts.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=current_value(settings, name))
-    show("sweep", figure, sentence, charts.sweep_table(curves, x_label=SWEEP_NAMES[name]))
+    if name == "total":
+        _say_if_budget_is_wasted(view, curves)
+    sentence = sweep_chart.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=current_value(settings, name))
+    show("sweep", figure, sentence, sweep_chart.sweep_table(curves, x_label=SWEEP_NAMES[name]))
+
+
+def _say_if_budget_is_wasted(view: compute.View, curves: list[sweep_chart.SweepCurve]) -> None:
+    for sentence in wasted.sentences(view, curves, current_value(view.settings, "total")):
+        st.info(sentence)
+        st.page_link("../pages/plan.py", label="Find the best split on Plan →")
 
 
 def sweep_control(options: list[str]) -> str:
@@ -359,7 +382,7 @@ def sweep_control(options: list[str]) -> str:
     return name
 
 
-def sweep_curves(view: compute.View, name: str, max_features: int) -> list[charts.SweepCurve]:
+def sweep_curves(view: compute.View, name: str, max_features: int) -> list[sweep_chart.SweepCurve]:
     """Forecast curves, remembered."""
     asked = compute.free_of(view.settings, name)
     return state.curves().get(

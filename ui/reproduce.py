@@ -17,7 +17,7 @@ from dpci_core.reproduce import (
     difference_in_errors,
     read_run,
 )
-from ui import charts, explore, jobs, linked, state
+from ui import explore, jobs, linked, state, sweep_chart
 from ui.palette import Combination
 from ui.reproduce_chart import DATASET_WORDS, coverage_chart
 
@@ -262,7 +262,7 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
     if curves:
         y_label = "Length for the first coefficient" if panel.swept == "d" else "Mean length over coefficients"
         caption = f"{_title(name)}; k = {next(iter(recent.values())).k:,}, m = {next(iter(recent.values())).m:,}"
-        figure = charts.sweep_chart(
+        figure = sweep_chart.sweep_chart(
             curves,
             x_label=_WORDS[panel.swept],
             x_log=False,
@@ -272,19 +272,19 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
             y_label=y_label,
             source="public",
         )
-        sentence = charts.sweep_sentence(curves, x_label=_WORDS[panel.swept], current=None)
-        explore.show(f"figure_{name}", figure, sentence, charts.sweep_table(curves, x_label=_WORDS[panel.swept]))
+        sentence = sweep_chart.sweep_sentence(curves, x_label=_WORDS[panel.swept], current=None)
+        explore.show(f"figure_{name}", figure, sentence, sweep_chart.sweep_table(curves, x_label=_WORDS[panel.swept]))
     _recompute(name, cells, panel.swept)
 
 
-def _curves(cells: tuple[Cell, ...], found: dict[str, Reproduced], swept: str) -> list[charts.SweepCurve]:
+def _curves(cells: tuple[Cell, ...], found: dict[str, Reproduced], swept: str) -> list[sweep_chart.SweepCurve]:
     """Curves through the recomputed cells of each combination."""
     curves = []
     for combination in dict.fromkeys(map(combination_of, cells)):
         mine = [(c, found[c.key]) for c in cells if combination_of(c) == combination and c.key in found]
         if mine:
             curves.append(
-                charts.SweepCurve(
+                sweep_chart.SweepCurve(
                     combination=combination,
                     x=np.array([float(getattr(c, swept)) for c, _ in mine]),
                     ci_length=np.array([f.ci_length for _, f in mine]),

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Design, ExperimentResult
-from ui import charts, compute, controls, explore, jobs, linked, simulation_charts, state, text
+from ui import compute, controls, explore, jobs, linked, simulation_charts, state, sweep_chart, text
 from ui.figure import Meta
 from ui.palette import Combination
 from ui.settings import SWEEPS, Settings, from_query
@@ -252,7 +252,7 @@ def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str,
     name = explore.sweep_control(options)
     features = len(explore.feature_names())
     curves = explore.sweep_curves(view, name, features)
-    figure = charts.sweep_chart(
+    figure = sweep_chart.sweep_chart(
         curves,
         x_label=explore.SWEEP_NAMES[name],
         x_log=name in ("total", "n", "c", "h"),
@@ -268,7 +268,9 @@ def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str,
         f"Curves are forecasts, the large marks at {text.number(here)} are simulated: intervals with one standard "
         "deviation, crosses the variability intervals with two standard errors."
     )
-    explore.show("simulated_sweep", figure, sentence, charts.sweep_table(curves, x_label=explore.SWEEP_NAMES[name]))
+    explore.show(
+        "simulated_sweep", figure, sentence, sweep_chart.sweep_table(curves, x_label=explore.SWEEP_NAMES[name])
+    )
 
 
 def _document(found: _Finished, title: str) -> None:

@@ -1,0 +1,162 @@
+"""The chart of lengths along one control: numbers in, figure, sentence and table out. No Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ui.figure import Figure, Meta, Part, band, finished_layout, upright
+from ui.palette import GRID, QUIET, Combination
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SweepCurve:
+    """Chart 2 for one combination, arrays (m,); NaN where a point is not feasible."""
+
+    combination: Combination
+    x: Array
+    ci_length: Array
+    ci_sd: Array
+    vi_length: Array
+    grades: tuple[str, ...]
+    extrapolated_from: float | None = None
+
+
+def sweep_chart(
+    curves: Sequence[SweepCurve],
+    *,
+    x_label: str,
+    x_log: bool,
+    current: float | None,
+    caption: str,
+    meta: Meta,
+    y_label: str,
+    source: str,
+) -> Figure:
+    """Interval length (solid, band of one standard deviation) and variability length (dashed) along a control."""
+    shapes: list[Part] = []
+    notes: list[Part] = []
+    start = next((c.extrapolated_from for c in curves if c.extrapolated_from is not None), None)
+    begin, end = float(curves[0].x.min()), float(max(c.x.max() for c in curves))
+    if start is not None and start < end:
+        shapes.append(_shade(start, end))
+        notes.append(_EXTRAPOLATED | {"x": end})
+    if current is not None:
+        shapes.append(upright(current, width=1.5, dash="dot"))
+        notes.append(_HERE | {"x": float(np.log10(current)) if x_log else current})
+    layout = finished_layout(
+        caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves), notes=notes
+    )
+    across: Part = {"title": {"text": x_label, "standoff": 4}, "gridcolor": GRID, "automargin": True}
+    kind = {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"} if x_log else {"type": "linear"}
+    layout["xaxis"] = across | kind
+    layout["yaxis"] = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
+    layout["shapes"] = shapes
+    return {"data": [trace for curve in curves for trace in _sweep_traces(curve)], "layout": layout}
+
+
+def one_sd(curve: SweepCurve) -> Part:
+    """The band of one standard deviation of the length, never down to where a logarithm ends."""
+    keep, length, sd = np.isfinite(curve.ci_length), curve.ci_length, curve.ci_sd
+    low, high = np.maximum(length - sd, 0.2 * length), length + sd
+    return band(curve.x[keep], low[keep], high[keep], colour=curve.combination.style.colour)
+
+
+def _sweep_traces(curve: SweepCurve) -> list[Part]:
+    style, name = curve.combination.style, curve.combination.short
+    common: Part = {"type": "scatter", "legendgroup": curve.combination.key}
+    x = curve.x.tolist()
+    finite = np.isfinite(curve.ci_length)
+    traces = [common | one_sd(curve) | {"name": f"{name}: one sd"}]
+    firm = np.array([g == "valid" for g in curve.grades])
+    for word, keep, dash in (("interval", firm, style.dash), ("interval, rough forecast", ~firm, "dot")):
+        y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)
+        if np.isfinite(y).any():
+            line = {
+                "x": x,
+                "y": _gaps(y),
+                "mode": "lines+markers",
+                "line": {"color": style.colour, "width": 2.5, "dash": dash},
+                "marker": {"symbol": style.marker, "size": 6},
+                "opacity": 0.6 if dash == "dot" else 1.0,
+                "name": f"{name}: {word}",
+            }
+            traces.append(common | line)
+    spread = {
+        "x": x,
+        "y": _gaps(curve.vi_length),
+        "mode": "lines",
+        "line": {"color": style.colour, "width": 1.8, "dash": "dash"},
+        "name": f"{name}: variability",
+    }
+    return [*traces, common | spread]
+
+
+def _with_neighbours(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """A point and the one after it, so that pieces of a line meet."""
+    return np.asarray(keep | np.r_[False, keep[:-1]])
+
+
+def _gaps(values: Array) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in values]
+
+
+_HERE: Part = {"text": "you are here", "y": 1, "yref": "paper", "xanchor": "left", "showarrow": False, "xshift": 3}
+_EXTRAPOLATED: Part = {
+    "text": "extrapolated",
+    "font": {"size": 11},
+    "showarrow": False,
+    "xref": "x",
+    "xanchor": "right",
+    "y": 0,
+    "yref": "y domain",
+    "yanchor": "bottom",
+}
+
+
+def _shade(start: float, end: float) -> Part:
+    """A grey field from start to end, over the whole height."""
+    where = {"x0": start, "x1": end, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
+    return {"type": "rect", "fillcolor": QUIET, "opacity": 0.12, "line": {"width": 0}} | where
+
+
+def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float | None) -> str:
+    """The takeaway of chart 2."""
+    parts = []
+    for curve in curves:
+        finite = np.flatnonzero(np.isfinite(curve.ci_length))
+        if not len(finite):
+            parts.append(f"{curve.combination.label}: no feasible point")
+            continue
+        a, b = finite[0], finite[-1]
+        best = finite[np.argmin(curve.ci_length[finite])]
+        parts.append(
+            f"{curve.combination.label}: from {curve.ci_length[a]:.3g} at {curve.x[a]:.4g} to {curve.ci_length[b]:.3g} "
+            f"at {curve.x[b]:.4g}, shortest at {curve.x[best]:.4g} ({curve.ci_length[best]:.3g})"
+        )
+    here = f" The present setting is {current:.4g}." if current is not None else ""
+    return f"Interval length as “{x_label}” moves. " + "; ".join(parts) + "." + here
+
+
+def sweep_table(curves: Sequence[SweepCurve], *, x_label: str) -> pd.DataFrame:
+    """Chart 2 as numbers."""
+    frames = [
+        pd.DataFrame(
+            {
+                "combination": c.combination.label,
+                x_label: c.x,
+                "interval length": c.ci_length,
+                "standard deviation": c.ci_sd,
+                "variability length": c.vi_length,
+                "forecast": list(c.grades),
+            }
+        )
+        for c in curves
+    ]
+    return pd.concat(frames, ignore_index=True)
