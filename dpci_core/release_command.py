@@ -180,9 +180,9 @@ def run_predict(options: argparse.Namespace) -> int:
     try:
         made = load_release(options.release)
         header = read_header(options.file, encoding=options.encoding)
-        columns = RecordMapper(made.schema, made.features).needed[:-1]
-        header.check_has(columns)
-        text = predictions_csv(made, pd.DataFrame(read_cells(header, columns), dtype=object))
+        mapper = RecordMapper(made.schema, made.features)
+        header.check_has(mapper.needed[:-1])
+        text = predictions_csv(made, pd.DataFrame(read_cells(header, mapper), dtype=object))
         if options.output is None:
             print(text, end="")
         else:

@@ -45,8 +45,19 @@ def test_latin_1_fallback_quotes_and_blank_lines() -> None:
     assert frame.to_dict("list") == {"na;me": ['Zo\u00eb "Z"\nsecond line', "x"], "city": ["K\u00f6ln", "y"]}
 
 
-def test_decimal_commas_stay_texts_with_semicolons() -> None:
-    frame = read_upload(b"a;b\n1,5;2\n", "t.csv")
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_decimal_commas_where_no_comma_separates(delimiter: str) -> None:
+    rows = ["a;b;c;d;e", "1,5;2;1,5;1.234,5;", "-,5;3,25e1;x;2,5;", ";?;1,5;2,5;"]
+    frame = read_upload("\n".join(rows).replace(";", delimiter).encode(), "t.csv")
+    np.testing.assert_array_equal(frame["a"], [1.5, -0.5, np.nan])
+    np.testing.assert_array_equal(frame["b"], [2.0, 32.5, np.nan])
+    assert frame["c"].tolist() == ["1,5", "x", "1,5"]
+    assert frame["d"].tolist() == ["1.234,5", "2,5", "2,5"]
+    assert frame["e"].isna().all()
+
+
+def test_quoted_commas_stay_texts_where_commas_separate() -> None:
+    frame = read_upload(b'a,b\n"1,5",2\n', "t.csv")
     assert frame["a"].tolist() == ["1,5"]
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from dpci_core.datasets.upload import read_upload
 from dpci_core.errors import DataRejectedError
 from dpci_core.release import table as tables
-from dpci_core.release.table import read_header, read_records
+from dpci_core.release.table import read_cells, read_header, read_records
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema, encode
 from dpci_core.schema.mapping import level_of, number_of
 
@@ -231,6 +231,34 @@ def test_not_one_byte_below_the_header_is_read(tmp_path: Path, ending: bytes, mo
     X, y, _ = read_records(header, RecordMapper(schema))
     assert X.shape == (1, 2)
     assert y.tolist() == [1.0]
+
+
+COMMAS = Schema((NumericColumn("age", 0, 10), CategoricalColumn("step", ("0,5", "1,5"))), "y", "1,5")
+ROWS = ("3,5;1,5;1,5", "3.5;1,5;1,5", "3,5,0;1,5;1.5", "1.003,5;0,5;", " ,5;1.5;1,5")
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_decimal_comma_where_no_comma_separates(tmp_path: Path, delimiter: str) -> None:
+    """In numbers only: a level is compared as it stands."""
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(("age;step;y", *ROWS)).replace(";", delimiter))
+    header, mapper = read_header(path), RecordMapper(COMMAS)
+    X, y, _ = read_records(header, mapper)
+    expected = mapper.features_of({"age": [3.5, 3.5, None, None, 0.5], "step": ["1,5", "1,5", "1,5", "0,5", "0,5"]})
+    np.testing.assert_array_equal(X, expected)
+    assert y.tolist() == [1.0, 1.0, -1.0, -1.0, 1.0]
+    assert header.has_decimal_comma
+    assert read_cells(header, mapper)["age"] == ["3.5", "3.5", "3,5,0", "1.003,5", " .5"]
+
+
+def test_no_decimal_comma_where_commas_separate(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('age,step,y\n"3,5","1,5","1,5"\n')
+    header, mapper = read_header(path), RecordMapper(COMMAS)
+    X, y, _ = read_records(header, mapper)
+    np.testing.assert_array_equal(X, mapper.features_of({"age": [None], "step": ["1,5"]}))
+    assert y.tolist() == [1.0]
+    assert not header.has_decimal_comma
 
 
 @pytest.mark.parametrize(

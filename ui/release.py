@@ -243,6 +243,7 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
     st.success(
         f"Only its header was read: all {len(needed)} columns of the plan are there"
         + (f", and {others} that stay unread." if others else ".")
+        + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
     )
     if header.n_records not in (None, plan.n_records):
         st.warning(release_text.other_rows(header.n_records, plan.n_records))

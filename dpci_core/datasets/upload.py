@@ -40,6 +40,7 @@ _PARQUET_MAGIC = b"PAR1"
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f]")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 _NOT_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_COMMA_NUMBER = re.compile(r"\s*[+-]?(\d+(,\d*)?|,\d+)([eE][+-]?\d+)?\s*")
 _CHUNK = 2**20
 
 
@@ -68,7 +69,7 @@ def _read_csv(data: bytes) -> pd.DataFrame:
     delimiter = _delimiter(data, encoding)
     names, last = _scan(data, encoding, delimiter)
     try:
-        return pd.read_csv(
+        frame = pd.read_csv(
             io.BytesIO(data),
             sep=delimiter,
             encoding=encoding,
@@ -83,6 +84,17 @@ def _read_csv(data: bytes) -> pd.DataFrame:
             f"The file cannot be read as CSV: its quotation marks do not match up after line {last}.",
             row=last,
         ) from None
+    return frame if delimiter == "," else frame.apply(_with_points)
+
+
+def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers, where all of a column's texts are numbers with a decimal comma or without."""
+    if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        return column
+    texts = column.dropna()
+    if not texts.map(lambda text: isinstance(text, str) and _COMMA_NUMBER.fullmatch(text) is not None).all():
+        return column
+    return pd.to_numeric(column.str.replace(",", ".", regex=False))
 
 
 def _encoding(data: bytes) -> str:

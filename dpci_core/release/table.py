@@ -71,6 +71,11 @@ class Header:
     unusable: frozenset[str] = frozenset()
     n_records: int | None = None
 
+    @property
+    def has_decimal_comma(self) -> bool:
+        """Whether a comma in a number is its decimal point, as where fields are separated by something else."""
+        return self.kind == "csv" and self.delimiter != ","
+
     def check_has(self, needed: tuple[str, ...]) -> None:
         """Raise DataRejectedError unless every needed column is there once."""
         for name in needed:
@@ -208,8 +213,7 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
 
     Raises:  TableError if the file has no rows or another header than before; OSError.
     """
-    blocks = _csv_blocks(header, mapper.needed) if header.kind == "csv" else _parquet_blocks(header, mapper.needed)
-    parts = [mapper.records_of(cells) for cells in blocks]
+    parts = [mapper.records_of(cells) for cells in _blocks(header, mapper.needed, mapper.numbers)]
     if not parts:
         raise TableError("The table has column names but no rows.")
     X = np.concatenate([x for x, _ in parts])
@@ -217,18 +221,35 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
     return X, y, mapper.note
 
 
-def read_cells(header: Header, columns: tuple[str, ...]) -> dict[str, list[object]]:
-    """Return the cells of some columns as the release reads them, for rows that the model is applied to."""
+def read_cells(header: Header, mapper: RecordMapper) -> dict[str, list[object]]:
+    """Return the cells of the features as the release reads them, for rows that the model is applied to."""
+    columns = mapper.needed[:-1]
     cells: dict[str, list[object]] = {name: [] for name in columns}
-    blocks = _csv_blocks(header, columns) if header.kind == "csv" else _parquet_blocks(header, columns)
-    for block in blocks:
+    for block in _blocks(header, columns, mapper.numbers):
         for name in columns:
             cells[name] += block[name]
     return cells
 
 
+def _blocks(header: Header, needed: tuple[str, ...], numbers: frozenset[str]) -> Iterator[dict[str, list[object]]]:
+    """Cells by column, some thousand rows at a time."""
+    if header.kind == "parquet":
+        yield from _parquet_blocks(header, needed)
+        return
+    commas = numbers if header.has_decimal_comma else frozenset()
+    for block in _csv_blocks(header, needed):
+        yield {
+            name: [_with_point(cell) for cell in cells] if name in commas else cells for name, cells in block.items()
+        }
+
+
+def _with_point(cell: object) -> object:
+    """A number's text with a point for its decimal comma; with both, or two commas, it stays no number."""
+    return cell.replace(",", ".") if isinstance(cell, str) and cell.count(",") == 1 and "." not in cell else cell
+
+
 def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
-    """Cells by column, some thousand rows at a time; rows that are too short are filled with empty cells."""
+    """Cells by column; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
     with _opened(header.file) as raw:
         if raw.read(len(header.first_line)) != header.first_line:

@@ -119,6 +119,11 @@ class RecordMapper:
         return (*(column.name for column in self.columns), self.schema.target)
 
     @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that hold numbers."""
+        return frozenset(column.name for column in self.columns if isinstance(column, NumericColumn))
+
+    @property
     def to_original(self) -> Array:
         """L (p, p): L @ theta are the coefficients in original units, the intercept last."""
         return to_original(self.schema, self.names)
