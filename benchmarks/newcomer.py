@@ -84,7 +84,8 @@ def ask(page: Page, address: str, question: Question) -> Found:
 
 _READ = """([title, pattern]) => {
     const app = document.querySelector('[data-testid=stApp]'), main = document.querySelector('[data-testid=stMain]');
-    const isThere = main.querySelector('h1')?.innerText.trim() === title && app.dataset.testScriptState === 'notRunning';
+    const isIdle = app.dataset.testScriptState === 'notRunning';
+    const isThere = isIdle && main.querySelector('h1')?.innerText.trim() === title;
     return isThere && new RegExp(pattern).test(main.innerText) ? main.innerText : null;
 }"""
 """The text of a page, in the moment when it is complete and holds what is looked for: a page that is left for another

@@ -1,7 +1,7 @@
 """Long searches, watched and stopped from outside.
 
-Whatever the planner looks for, it looks by forecasts, and nearly all its time goes into the draws of matrix noise behind
-them. Every forecast is therefore a step of whoever watches; the searches themselves know nothing of it.
+Whatever the planner looks for, it looks by forecasts, and nearly all its time goes into the draws of matrix noise
+behind them. So every forecast is a step, which whoever watches is told of; the searches themselves know nothing of it.
 """
 
 from __future__ import annotations

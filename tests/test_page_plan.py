@@ -24,10 +24,17 @@ from dpci_core import (
 from dpci_core.planner.targets import meeting_probability
 from dpci_core.schema import CategoricalColumn, Schema
 from tests.test_pages import charts_of, check, now, start
-from ui import plan_charts, planning
+from ui import plan_charts, plan_work, planning
 from ui.compute import DECLARED, PUBLIC, Source, packed_table
 from ui.settings import Settings, from_query
 from ui.text import percent
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Pages are drawn with all their answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+
 
 SMALL = {"d": "3", "n": "20000", "calibrations": "published"}
 

@@ -101,9 +101,8 @@ def test_looking_keeps_a_job_alive(monkeypatch):
     queue.cancel(watched)
 
 
-def test_a_full_queue_refuses_in_words(monkeypatch):
-    monkeypatch.setattr(jobs, "MOST_WAITING", 1)
-    queue = jobs.JobQueue()
+def test_a_full_queue_refuses_in_words():
+    queue = jobs.JobQueue(most_waiting=1)
     running, waiting = job(m=LONG), job()
     queue.submit(running)
     wait_for(lambda: running.state == "running")
