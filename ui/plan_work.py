@@ -13,11 +13,13 @@ from ui.plan_jobs import Answer, Part, PlanJob, parts_of
 from ui.planning import Case
 
 _JOB = "plan_job"
-PATIENCE = 0.2
-"""Seconds for which the answers are waited for before their places are drawn without them."""
+PATIENCE = 0.25
+"""Seconds for which answers are waited for that may come by then; a fifth of it, until it shows that they will not."""
+_LENIENT = 1.6
+"""By so much the end may seem too far away: a thread needs time to begin, and what is being done does not count yet."""
 _POLL = 0.3
-_TALL = 420
-"""Pixels of the place of a picture, so that what is below it hardly moves when the picture comes."""
+_TALL = {False: 250, True: 420}
+"""Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when the answer comes."""
 _LOOKS = ("map", "split", "mechanisms", "c")
 
 
@@ -37,7 +39,7 @@ class Work:
     def stand_in(self, name: str) -> None:
         """What stands where an answer will; in one of the places how the work goes on, and how to stop it."""
         is_look = name in _LOOKS
-        with st.container(border=is_look, height=_TALL if is_look else "content"):
+        with st.container(border=is_look, height=_TALL[is_look]):
             if name != self.missing[-1]:  # the look, where it is among them
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:
@@ -88,10 +90,15 @@ def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
     queue = jobs.QUICK if len(case.moments.theta_hat) <= planning.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
-    end = time.monotonic() + PATIENCE
-    while job.is_active and queue.place(job) == 0 and time.monotonic() < end:
+    begun = time.monotonic()
+    while job.is_active and queue.place(job) == 0 and _may_come(job, time.monotonic() - begun):
         time.sleep(0.005)
     return job
+
+
+def _may_come(job: PlanJob, passed: float) -> bool:
+    """Whether its end is near enough to wait for it, as far as its share of the work says."""
+    return passed < PATIENCE / 5 or (passed < PATIENCE and passed <= _LENIENT * PATIENCE * job.share)
 
 
 def _job() -> PlanJob | None:
