@@ -18,7 +18,7 @@ PATIENCE = 0.25
 _LENIENT = 1.6
 """By so much the end may seem too far away: a thread needs time to begin, and what is being done does not count yet."""
 _POLL = 0.3
-_TALL = {False: 250, True: 420}
+_TALL = {False: 330, True: 420}
 """Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when the answer comes."""
 _LOOKS = ("map", "split", "mechanisms", "c")
 
@@ -84,14 +84,14 @@ def _is_kept(job: PlanJob | None, case: Case) -> bool:
 
 
 def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
-    """A job for what is missing, waited for a moment if it is its turn; None if too many people wait."""
+    """A job for what is missing, waited for a moment; None if too many people wait."""
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     job = PlanJob(about=case.settings, parts=tuple(missing.values()), memo=state.memo(), held=held)
     queue = jobs.QUICK if len(case.moments.theta_hat) <= planning.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
     begun = time.monotonic()
-    while job.is_active and queue.place(job) == 0 and _may_come(job, time.monotonic() - begun):
+    while job.is_active and _may_come(job, time.monotonic() - begun):
         time.sleep(0.005)
     return job
 
