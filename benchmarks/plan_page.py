@@ -81,11 +81,8 @@ def main() -> None:
     for d in options.features:
         print(f"\n| d = {d}: move | processor, drawn | clock, drawn | processor, all answers |\n|---|---|---|---|")
         for name, made in measure(d, options.times).items():
-            print(
-                "|",
-                " | ".join([name, *(f"{statistics.median(column):.2f} s" for column in zip(*made, strict=True))]),
-                "|",
-            )
+            medians = [f"{statistics.median(column):.2f} s" for column in zip(*made, strict=True)]
+            print("|", " | ".join([name, *medians]), "|")
 
 
 if __name__ == "__main__":

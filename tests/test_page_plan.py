@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from dataclasses import replace
@@ -290,6 +291,24 @@ def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
 
 def _steps(values, axis: int) -> list[float]:
     return [d for d in np.diff(np.log(values), axis=axis).ravel().tolist() if math.isfinite(d)]
+
+
+def test_the_heights_of_the_map_are_drawn_with_gaps_where_the_design_cannot_run():
+    app = start("plan", **(SMALL | {"c": "0.0001"}))
+    drawn = charts_of(app)[0]["data"][0]["z"]
+    z = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]).reshape(shape_of(drawn["shape"]))
+    found = planning.iso_map(case_of(app)).values
+    assert 0 < np.isnan(found).sum() < found.size
+    finer = len(z) // (len(found) - 1)
+    z = z[::finer, ::finer]
+    is_drawn = np.isfinite(z)
+    assert not is_drawn[np.isnan(found)].any()  # nor right beside a gap
+    assert is_drawn.sum() > found.size / 2
+    np.testing.assert_allclose(z[is_drawn], found[is_drawn], rtol=1e-5)
+
+
+def shape_of(words: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in words.split(","))
 
 
 def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
