@@ -287,6 +287,17 @@ def test_what_is_left_is_told_when_it_is_more_than_a_guess():
     assert job.seconds_left is None
 
 
+@pytest.mark.parametrize(
+    ("passed", "share", "is_waited_for"),
+    [(0.04, 0.0, True), (0.06, 0.0, False), (0.1, 0.3, True), (0.1, 0.2, False), (0.24, 0.7, True), (0.26, 0.9, False)],
+)
+def test_only_an_end_that_is_near_is_waited_for(passed, share, is_waited_for, monkeypatch):
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.25)
+    job, _, _ = make_job()
+    job.share = share
+    assert plan_work._may_come(job, passed) is is_waited_for
+
+
 def test_a_refusal_is_an_answer_in_words():
     job, memo, parts = make_job(goal_length=0.001)
     job.run()

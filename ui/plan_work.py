@@ -16,7 +16,9 @@ _JOB = "plan_job"
 PATIENCE = 0.25
 """Seconds for which answers are waited for that may come by then; a fifth of it, until it shows that they will not."""
 _LENIENT = 1.6
-"""By so much the end may seem too far away: a thread needs time to begin, and what is being done does not count yet."""
+"""So many times too far away may the end seem: a thread takes time to begin, and a step counts when it is done."""
+_QUICK = 21
+"""With more coefficients no answer comes in time."""
 _POLL = 0.3
 _TALL = {False: 330, True: 420}
 """Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when the answer comes."""
@@ -84,12 +86,14 @@ def _is_kept(job: PlanJob | None, case: Case) -> bool:
 
 
 def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
-    """A job for what is missing, waited for a moment; None if too many people wait."""
+    """A job for what is missing, waited for a moment where that can help; None if too many people wait."""
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     job = PlanJob(about=case.settings, parts=tuple(missing.values()), memo=state.memo(), held=held)
     queue = jobs.QUICK if len(case.moments.theta_hat) <= planning.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
+    if len(case.moments.theta_hat) > _QUICK:
+        return job
     begun = time.monotonic()
     while job.is_active and _may_come(job, time.monotonic() - begun):
         time.sleep(0.005)
