@@ -26,6 +26,7 @@ from dpci_core.planner import (
     remedies,
 )
 from dpci_core.privacy import ZCDP, ApproxDP, PureDP, zcdp_to_epsilon
+from dpci_core.watch import StoppedError, watched
 
 if TYPE_CHECKING:
     from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
@@ -72,6 +73,7 @@ __all__ = [
     "Schema",
     "SmoothedHinge",
     "SplitAnswer",
+    "StoppedError",
     "Target",
     "Validity",
     "as_if_records",
@@ -89,6 +91,7 @@ __all__ = [
     "remedies",
     "run_experiment",
     "simulate_twin",
+    "watched",
     "write_plan",
     "zcdp_to_epsilon",
 ]

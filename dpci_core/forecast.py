@@ -29,6 +29,7 @@ from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws
 from dpci_core.spectra import SharedSpectra
 from dpci_core.target import correction
 from dpci_core.validation import check_contrasts
+from dpci_core.watch import step
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
@@ -232,6 +233,7 @@ def drawn_intervals(
     check_count(n_draws=n_draws)
     if n_draws % 2:
         raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
+    step(n_draws)
     H, S = moments.hessian, moments.covariance
     p = len(H)
     L = None if contrasts is None else check_contrasts(contrasts, p=p)

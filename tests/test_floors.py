@@ -15,6 +15,7 @@ FLOORS = (
     (
         "places",
         "errors",
+        "watch",
         "limits",
         "validation",
         "privacy",

@@ -18,6 +18,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ui import jobs
+from ui.plan_jobs import PlanJob
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME, LEVEL, TEXT, NUMBER = "lovelace_shoe", "ZanzibarLevel", "MsLovelacePlanted", 7_351_946.25
@@ -122,7 +123,11 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
     wait(lambda: not job.is_active)
     assert job.state in ("done", "cancelled"), job.problem
     mine.run()
-    planned = shown(go_to(mine, "plan"))
+    go_to(mine, "plan")
+    search = jobs.QUICK.find(mine.session_state["plan_job"])
+    assert isinstance(search, PlanJob)
+    wait(lambda: not search.is_active)
+    planned = shown(mine.run())
     declared = [shown(go_to(mine, page)) for page in ("ledger", "release")]
     for page in ("explore", "validate", "plan", "ledger", "release"):
         go_to(other, page)
@@ -134,6 +139,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
         "declared": declared,
         "explored": explored,
         "job": job,
+        "search": search,
         "logged": "\n".join(logged),
         "written": {path for path in ROOT.rglob("*") if ".git" not in path.parts} - before,
         "folder": folder,
@@ -170,6 +176,13 @@ def test_a_simulation_that_ended_has_let_go_of_the_table(used):
     assert used["job"].X is None
     assert used["job"].y is None
     assert used["job"].is_private_to_session
+
+
+def test_a_search_that_ended_has_let_go_of_the_table_and_of_its_answers(used):
+    assert used["search"].state == "done"
+    assert used["search"].parts == ()
+    assert used["search"].memo is None
+    assert used["search"].held > 0
 
 
 def test_the_other_session_sees_nothing(used):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from dataclasses import replace
@@ -24,10 +25,17 @@ from dpci_core import (
 from dpci_core.planner.targets import meeting_probability
 from dpci_core.schema import CategoricalColumn, Schema
 from tests.test_pages import charts_of, check, now, start
-from ui import plan_charts, planning
+from ui import plan_charts, plan_work, planning
 from ui.compute import DECLARED, PUBLIC, Source, packed_table
 from ui.settings import Settings, from_query
 from ui.text import percent
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Pages are drawn with all their answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+
 
 SMALL = {"d": "3", "n": "20000", "calibrations": "published"}
 
@@ -283,6 +291,24 @@ def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
 
 def _steps(values, axis: int) -> list[float]:
     return [d for d in np.diff(np.log(values), axis=axis).ravel().tolist() if math.isfinite(d)]
+
+
+def test_the_heights_of_the_map_are_drawn_with_gaps_where_the_design_cannot_run():
+    app = start("plan", **(SMALL | {"c": "0.0001"}))
+    drawn = charts_of(app)[0]["data"][0]["z"]
+    z = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]).reshape(shape_of(drawn["shape"]))
+    found = planning.iso_map(case_of(app)).values
+    assert 0 < np.isnan(found).sum() < found.size
+    finer = len(z) // (len(found) - 1)
+    z = z[::finer, ::finer]
+    is_drawn = np.isfinite(z)
+    assert not is_drawn[np.isnan(found)].any()  # nor right beside a gap
+    assert is_drawn.sum() > found.size / 2
+    np.testing.assert_allclose(z[is_drawn], found[is_drawn], rtol=1e-5)
+
+
+def shape_of(words: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in words.split(","))
 
 
 def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):

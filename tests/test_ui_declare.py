@@ -13,10 +13,17 @@ import pytest
 from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.schema import CategoricalColumn, NumberGuess, NumericColumn, Schema
 from tests.test_pages import charts_of, check, now, start
-from ui import bounds, declare, planning
+from ui import bounds, declare, plan_work, planning
 from ui.compute import DECLARED, PUBLIC, Source, declared_table, packed_table
 from ui.settings import Settings, from_query
 from ui.state import admissible
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Plan is drawn with all its answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+
 
 OUTCOME = {"target": "ill", "positive": "yes", "base_rate": 0.3, "unit": "one person", "rows": 5_000}
 

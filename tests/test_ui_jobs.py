@@ -59,6 +59,7 @@ def test_jobs_run_in_order_and_know_their_place():
     wait_for(lambda: first.progress is not None)
     assert (queue.place(first), queue.place(second), queue.place(third)) == (0, 1, 2)
     queue.cancel(first)
+    assert (queue.place(second), queue.place(third)) == (0, 1)  # not behind one that is about to end
     wait_for(lambda: third.state == "done")
     assert first.state == "cancelled"
     assert 0 < first.result.n_done < LONG
@@ -101,9 +102,8 @@ def test_looking_keeps_a_job_alive(monkeypatch):
     queue.cancel(watched)
 
 
-def test_a_full_queue_refuses_in_words(monkeypatch):
-    monkeypatch.setattr(jobs, "MOST_WAITING", 1)
-    queue = jobs.JobQueue()
+def test_a_full_queue_refuses_in_words():
+    queue = jobs.JobQueue(most_waiting=1)
     running, waiting = job(m=LONG), job()
     queue.submit(running)
     wait_for(lambda: running.state == "running")

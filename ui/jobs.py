@@ -225,7 +225,8 @@ class AccuracyJob(Task):
 class JobQueue:
     """Jobs in the order they came, run one at a time by a daemon thread that starts with the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
+        self._most_waiting = most_waiting
         self._lock = threading.Condition()
         self._waiting: list[Task] = []
         self._jobs: OrderedDict[str, Task] = OrderedDict()
@@ -235,7 +236,7 @@ class JobQueue:
         """Put a job at the end of the queue; raises QueueFullError with a sentence."""
         with self._lock:
             held = sum(other.n_bytes for other in self._waiting)
-            if len(self._waiting) >= MOST_WAITING or (self._waiting and held + job.n_bytes > MOST_HELD):
+            if len(self._waiting) >= self._most_waiting or (self._waiting and held + job.n_bytes > MOST_HELD):
                 raise QueueFullError(
                     f"{len(self._waiting)} simulations are waiting already. Try again in a few minutes."
                 )
@@ -256,9 +257,10 @@ class JobQueue:
         return job
 
     def place(self, job: Task) -> int:
-        """How many jobs run or wait before this one."""
+        """How many jobs run or wait before this one; one that was told to stop is as good as gone."""
         with self._lock:
-            ahead = sum(other.state == "running" for other in self._jobs.values() if other is not job)
+            running = [other for other in self._jobs.values() if other.state == "running" and other is not job]
+            ahead = sum(not other.stop.is_set() for other in running)
             with contextlib.suppress(ValueError):
                 return self._waiting.index(job) + ahead
             return 0
@@ -288,5 +290,5 @@ class JobQueue:
 
 
 QUEUE = JobQueue()
-QUICK = JobQueue()
-"""For answers of a second or a few, which need not wait behind a simulation of minutes."""
+QUICK = JobQueue(most_waiting=60)
+"""For answers of a second or a few, which need not wait behind a simulation of minutes; more people fit in."""

@@ -47,8 +47,8 @@ def page() -> None:
         bounds.panel(case)
     _wish(case)
     if _is_wanted(case):
-        plan_answers.cards(case)
-        plan_looks.panel(case)
+        work = plan_answers.cards(case)
+        plan_looks.panel(case, work)
     plan_file.panel(case)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
 

@@ -2,64 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any, cast
 
 import streamlit as st
 
-from dpci_core import NeededBudget, NeededRecords, needed_budget, needed_records
-from dpci_core.planner.amounts import with_total
-from dpci_core.planner.targets import as_if_records, outcome
+from dpci_core import NeededBudget, NeededRecords
+from dpci_core.forecast import drawn_intervals, forecast_of
+from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy import to_float_down
-from ui import plan_text, planning, state, text
+from ui import plan_text, plan_work, planning, state, text
+from ui.plan_jobs import memo_key
+from ui.plan_work import Work
 from ui.planning import Case
 
-Answer = tuple[object, str]
-"""What `planning.attempt` gives: a value and no words, or None and why."""
 
-
-def cards(case: Case) -> None:
+def cards(case: Case) -> Work:
     """In both directions: what the settings give, what budget the wish needs, and how many records."""
-    got = state.memo().get(memo_key(case, "got"), lambda: planning.attempt(lambda: _got(case)))
-    budget, records = needed(case)
     left, middle, right = st.columns(3, gap="small")
     with left.container(border=True, height="stretch"):
-        _got_card(case, *got)
+        _got_card(case)
+    work = plan_work.work_on(case)
     with middle.container(border=True, height="stretch"):
-        _budget_card(case, cast("NeededBudget | None", budget[0]), budget[1])
+        _budget_card(case, work)
     with right.container(border=True, height="stretch"):
-        _records_card(case, cast("NeededRecords | None", records[0]), records[1])
-
-
-def needed(case: Case) -> tuple[Answer, Answer]:
-    """The budget and the records that the wish needs, each or why there is none; remembered in the session."""
-    memo = state.memo()
-    budget = memo.get(memo_key(case, "budget", but={"total"}), lambda: planning.attempt(lambda: _budget(case)))
-    records = memo.get(memo_key(case, "records", but={"n"}), lambda: planning.attempt(lambda: _records(case)))
-    return budget, records
+        _records_card(case, work)
+    return work
 
 
 def _got(case: Case) -> dict[str, Any]:
-    found = outcome(case.moments, design=case.design, target=case.target, n_records=case.n)
+    drawn = drawn_intervals(case.moments, design=case.design, n_records=case.n)
+    found = outcome_of(drawn, case.target)
     return {
         "length": found.length * case.scale,
         "probability": found.probability,
         "meets": found.meets,
-        "as_if": as_if_records(case.moments, design=case.design, n_records=case.n),
+        "as_if": as_if(forecast_of(drawn, case.moments, design=case.design)),
     }
 
 
-def _budget(case: Case) -> NeededBudget:
-    return needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
-
-
-def _records(case: Case) -> NeededRecords:
-    return needed_records(case.moments, design=case.design, target=case.target)
-
-
-def _got_card(case: Case, got: object, why: str) -> None:
+def _got_card(case: Case) -> None:
+    got, why = state.memo().get(memo_key(case, "got"), lambda: planning.attempt(lambda: _got(case)))
     st.markdown(f"**With {plan_text.total_words(case.settings)} and n = {case.n:,}**")
     if got is None:
         st.warning(plan_text.in_names(why, case.records, case.scale))
@@ -76,9 +59,13 @@ def _got_card(case: Case, got: object, why: str) -> None:
     )
 
 
-def _budget_card(case: Case, found: NeededBudget | None, why: str) -> None:
+def _budget_card(case: Case, work: Work) -> None:
     st.markdown(f"**Budget needed, with n = {case.n:,}**")
-    if found is None:
+    if "budget" in work.missing:
+        work.stand_in("budget")
+        return
+    answer, why = work.known["budget"]
+    if (found := cast("NeededBudget | None", answer)) is None:
         st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     settings = case.settings
@@ -98,9 +85,13 @@ def _use_budget(typed: float) -> None:
     state.put(free.swept("total", typed))
 
 
-def _records_card(case: Case, found: NeededRecords | None, why: str) -> None:
+def _records_card(case: Case, work: Work) -> None:
     st.markdown(f"**Records needed, with {plan_text.total_words(case.settings)}**")
-    if found is None:
+    if "records" in work.missing:
+        work.stand_in("records")
+        return
+    answer, why = work.known["records"]
+    if (found := cast("NeededRecords | None", answer)) is None:
         st.warning(plan_text.in_names(why, case.records, case.scale))
         return
     st.metric("Records n", f"{found.n_records:,}")
@@ -116,16 +107,3 @@ def _records_card(case: Case, found: NeededRecords | None, why: str) -> None:
     )
     if not reaches:
         st.caption("The control for n goes from 100 to 1,000,000.")
-
-
-def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> tuple[object, ...]:
-    """What an answer rests on: the case in the scale of the moments, and how budget and wish are typed.
-
-    but: what it does not rest on, of the "total" (only its shares count), the number "n", the "length" wished for and
-    the whole "wish".
-    """
-    now, target = case.settings, case.target
-    design = with_total(case.design, Decimal(1)) if "total" in but else case.design
-    wish = "" if "wish" in but else repr((target.coefficient, target.excludes_zero_at) if "length" in but else target)
-    typed = (now.currency, now.delta, now.results, case.scale)
-    return (kind, case.records.digest, repr(design), wish, None if "n" in but else case.n, *typed)

@@ -136,7 +136,7 @@ def _line(fig: go.Figure, x: Array, y: Array, z: Array, level: float, *, colour:
     fig.add_contour(
         x=x,
         y=y,
-        z=[[v if math.isfinite(v) else None for v in row] for row in z.tolist()],
+        z=z.astype(np.float32),  # an array is taken as it is; lists are checked number by number, which takes longer
         contours={
             "start": level,
             "end": level,

@@ -7,11 +7,11 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from dpci_core import NeededBudget, NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer, best_split
+from dpci_core import NeededBudget, NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
 from ui import explore, plan_charts, plan_text, planning, state, text
 from ui.budget import Split
-from ui.plan_answers import memo_key, needed
-from ui.planning import Case
+from ui.plan_work import Work
+from ui.planning import Case, IsoMap, SplitMap
 
 LOOKS = {
     "map": "Budget × records",
@@ -21,7 +21,8 @@ LOOKS = {
 }
 
 
-def panel(case: Case) -> None:
+def panel(case: Case, work: Work) -> None:
+    """The look that is chosen."""
     st.header("Look closer")
     st.session_state["look"] = case.settings.look
     st.segmented_control(
@@ -32,22 +33,34 @@ def panel(case: Case) -> None:
         on_change=lambda: state.update(look=st.session_state["look"] or case.settings.look),
         label_visibility="collapsed",
     )
-    {"map": _map, "split": _split, "mechanisms": _mechanisms, "c": _penalty}[case.settings.look](case)
+    look = case.settings.look
+    if look in work.missing:
+        work.stand_in(look)
+        return
+    answer, why = work.known[look]
+    if answer is None:
+        st.warning(plan_text.in_names(why, case.records, case.scale))
+    elif look == "map":
+        _map(case, cast(IsoMap, answer), work)
+    elif look == "split":
+        _split(case, *cast("tuple[SplitAnswer, SplitMap]", answer))
+    elif look == "mechanisms":
+        _mechanisms(case, cast("tuple[RankedDesign, ...]", answer))
+    else:
+        _penalty(case, cast(RegularizationAnswer, answer))
 
 
 def _caption(case: Case) -> str:
     return text.assumptions(case.settings, case.records)
 
 
-def _map(case: Case) -> None:
+def _map(case: Case, found: IsoMap, work: Work) -> None:
     settings = case.settings
-    with st.spinner("Computing the map …", width="content"):
-        found = state.memo().get(memo_key(case, "map", but={"total", "n", "length"}), lambda: planning.iso_map(case))
     is_chance = case.target.is_power
     x_label = f"total budget {plan_text.symbol(settings)}"
     wish = settings.goal_chance if is_chance else settings.goal_length
     marks = [plan_charts.here(explore.current_value(settings, "total"), case.n)]
-    marks += _answer_marks(case)
+    marks += _answer_marks(case, work)
     figure = plan_charts.iso_chart(
         found,
         wish=wish,
@@ -71,43 +84,23 @@ def _map(case: Case) -> None:
     )
 
 
-def _answer_marks(case: Case) -> list[plan_charts.Mark]:
-    """Where the wish comes true on the two lines through the present settings."""
+def _answer_marks(case: Case, work: Work) -> list[plan_charts.Mark]:
+    """Where the wish comes true on the two lines through the present settings, as far as that is known."""
     settings, marks = case.settings, []
-    budget, records = needed(case)
-    if budget[0] is not None:
-        typed = planning.typed_total(settings, cast(NeededBudget, budget[0]).total)
+    budget, records = (work.known.get(name, (None, ""))[0] for name in ("budget", "records"))
+    if budget is not None:
+        typed = planning.typed_total(settings, cast(NeededBudget, budget).total)
         marks.append(plan_charts.needed_budget(typed, case.n))
-    if records[0] is not None:
+    if records is not None:
         total = explore.current_value(settings, "total")
-        marks.append(plan_charts.needed_records(total, cast(NeededRecords, records[0]).n_records))
+        marks.append(plan_charts.needed_records(total, cast(NeededRecords, records).n_records))
     return marks
 
 
-def _split(case: Case) -> None:
-    locked = {
-        name: part
-        for name, part, is_locked in zip(
-            text.PART_NAMES, case.settings.split.parts, case.settings.split.locked, strict=True
-        )
-        if is_locked
-    }
-    with st.spinner("Looking for the best split …", width="content"):
-        answer, why = state.memo().get(
-            (*memo_key(case, "split", but={"wish"}), tuple(locked.items())),
-            lambda: planning.attempt(
-                lambda: best_split(case.moments, design=case.design, n_records=case.n, locked=locked)
-            ),
-        )
-    if answer is None:
-        st.warning(plan_text.in_names(why, case.records, case.scale))
-        return
-    best = cast(SplitAnswer, answer)
+def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
     loss = best.asked.ci_length_mean / best.forecast.ci_length_mean - 1.0
-    _split_words(best, loss, locked=bool(locked))
-    key = (*memo_key(case, "triangle", but={"wish"}), best.shares)
-    found = state.memo().get(key, lambda: planning.split_map(case, best.shares))
+    _split_words(best, loss, locked=any(case.settings.split.locked))
     figure = plan_charts.split_chart(
         found,
         marks=[
@@ -140,10 +133,8 @@ def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
     )
 
 
-def _mechanisms(case: Case) -> None:
+def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     epsilon, delta = planning.guarantee(case.settings)
-    with st.spinner("Comparing …", width="content"):
-        rows = state.memo().get((*memo_key(case, "rank", but={"wish"}), epsilon, delta), lambda: planning.ranking(case))
     st.markdown(
         f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; pure ways keep it with "
         "δ = 0, which is more), each with its own best split, the shortest intervals first."
@@ -208,15 +199,7 @@ def _use_way(row: RankedDesign | None) -> None:
         st.session_state["way_refused"] = str(problem)
 
 
-def _penalty(case: Case) -> None:
-    with st.spinner("Trying values of c …", width="content"):
-        answer, why = state.memo().get(
-            memo_key(case, "c", but={"wish"}), lambda: planning.attempt(lambda: planning.best_c(case, state.source()))
-        )
-    if answer is None:
-        st.warning(plan_text.in_names(why, case.records, case.scale))
-        return
-    found = cast(RegularizationAnswer, answer)
+def _penalty(case: Case, found: RegularizationAnswer) -> None:
     st.markdown(
         "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the coefficients toward zero**, "
         "and the intervals are for the pulled ones. Short intervals around something else are no gain: below, both."

@@ -14,8 +14,10 @@ from dpci_core import (
     Moments,
     RankedDesign,
     RegularizationAnswer,
+    SplitAnswer,
     Target,
     best_regularization,
+    best_split,
     forecast,
     rank_mechanisms,
 )
@@ -25,7 +27,7 @@ from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import CONSTANT, Records
-from ui.budget import Split
+from ui.budget import PARTS, Split
 from ui.compute import Source
 from ui.palette import Combination
 from ui.settings import LIMITS, Settings
@@ -174,12 +176,17 @@ class IsoMap:
 
 def iso_map(case: Case) -> IsoMap:
     """The map's values; budgets in the currency of the settings."""
-    points = MAP_POINTS[len(case.moments.theta_hat) > MANY]
+    points = map_points(case)
     totals = np.geomspace(*MAP_TOTALS[case.settings.currency], points)
     counts = np.geomspace(*MAP_RECORDS, points)
     spent = [own_total(case.settings, total) for total in totals]
     values = np.array([[at(case, total, n) for total in spent] for n in counts])
     return IsoMap(totals, counts, values)
+
+
+def map_points(case: Case) -> int:
+    """Budgets, and numbers of records, of the map."""
+    return MAP_POINTS[len(case.moments.theta_hat) > MANY]
 
 
 def own_total(settings: Settings, typed: float) -> float:
@@ -213,6 +220,21 @@ class SplitMap:
     def loss(self) -> Array:
         """How much longer than at the best split, as a share; (k,)."""
         return self.lengths / self.best_length - 1.0
+
+
+def locked_parts(settings: Settings) -> tuple[tuple[str, Decimal], ...]:
+    """Names and amounts of the parts that are locked."""
+    split = settings.split
+    return tuple(
+        (name, part) for name, part, is_locked in zip(PARTS, split.parts, split.locked, strict=True) if is_locked
+    )
+
+
+def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
+    """The best split that keeps what is locked, and the lengths over all others."""
+    locked = dict(locked_parts(case.settings))
+    best = best_split(case.moments, design=case.design, n_records=case.n, locked=locked)
+    return best, split_map(case, best.shares)
 
 
 def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from dpci_core.design import Design
 from dpci_core.erm import Moments
 from dpci_core.errors import check_positive, check_probability
-from dpci_core.forecast import N_DRAWS, Forecast, drawn_intervals, forecast
+from dpci_core.forecast import N_DRAWS, DrawnIntervals, Forecast, drawn_intervals, forecast
 
 Array = npt.NDArray[np.float64]
 
@@ -141,6 +141,11 @@ class Outcome:
 def outcome(moments: Moments, *, design: Design, target: Target, n_records: int, n_draws: int = N_DRAWS) -> Outcome:
     """Return what the forecast of a design says about a target."""
     drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
+    return outcome_of(drawn, target)
+
+
+def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
+    """The same, from intervals that are drawn already."""
     lengths, j = drawn.lengths, target.coefficient
     power = 0.0 if target.excludes_zero_at is None else float(drawn.power(target.excludes_zero_at)[:, j].mean())
     settled = bool(np.all(drawn.weight == 1.0 if j is None else drawn.weight[:, j] == 1.0))

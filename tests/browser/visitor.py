@@ -1,4 +1,4 @@
-"""A visitor without a browser: speaks the page's websocket protocol, moves a slider and reads what the chart holds."""
+"""A visitor without a browser: speaks the page's websocket protocol, moves a control and reads what the chart holds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+_WIDGETS = ("slider", "button_group", "number_input")
+"""Kinds of controls that a visitor can move."""
 PATIENCE = 120.0
 """Seconds without an answer after which a visitor gives up."""
 
@@ -44,7 +46,7 @@ class Visitor:
     socket: ClientConnection
     page: str
     query: str = ""
-    _sliders: dict[str, Element] = field(default_factory=dict)
+    _widgets: dict[str, Element] = field(default_factory=dict)
     _hash: str = ""
 
     def open(self) -> Answer:
@@ -53,13 +55,26 @@ class Visitor:
 
     def options(self, key: str) -> list[str]:
         """The positions of a slider, as they are written beside it."""
-        return list(self._sliders[key].slider.options)
+        return list(self._widgets[key].slider.options)
 
     def move(self, key: str, option: str) -> Answer:
-        """Let go of a slider at one of its positions."""
-        request = BackMsg()
-        moved = WidgetState(id=self._sliders[key].slider.id)
+        """Let go of a slider at one of its positions, or choose one of the buttons in a row."""
+        moved = self._state(key)
         moved.string_array_value.data.append(option)
+        return self._send(moved)
+
+    def type_number(self, key: str, value: float) -> Answer:
+        """Type a number and confirm it."""
+        moved = self._state(key)
+        moved.double_value = value
+        return self._send(moved)
+
+    def _state(self, key: str) -> WidgetState:
+        element = self._widgets[key]
+        return WidgetState(id=getattr(element, element.WhichOneof("type") or "").id)
+
+    def _send(self, moved: WidgetState) -> Answer:
+        request = BackMsg()
         request.rerun_script.widget_states.widgets.append(moved)
         return self._run(request)
 
@@ -87,8 +102,8 @@ class Visitor:
 
     def _read(self, element: Element, charts: dict[str, Any], errors: list[str]) -> None:
         kind = element.WhichOneof("type")
-        if kind == "slider":
-            self._sliders[_key(element.slider.id)] = element
+        if kind in _WIDGETS:
+            self._widgets[_key(getattr(element, kind).id)] = element
         elif kind == "plotly_chart":
             charts[_key(element.plotly_chart.id)] = json.loads(element.plotly_chart.spec)
         elif kind == "exception":

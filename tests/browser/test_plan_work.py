@@ -1,0 +1,55 @@
+"""Slow answers of Plan in a real browser: stopped, computed after all, and those of the last of many quick moves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dpci_core import needed_budget
+from tests.browser.driver import press, wait_chart, wait_idle
+from ui import planning
+from ui.compute import PUBLIC, Source
+from ui.settings import Settings
+
+pytestmark = pytest.mark.browser
+
+
+def shown_budget(page) -> str:
+    """The budget on its card, once it is there and the page is at rest."""
+    wait_idle(page)
+    card = page.locator("[data-testid=stMetric]", has_text="Total")
+    return card.locator("[data-testid=stMetricValue]").inner_text(timeout=60_000)
+
+
+def test_the_penalties_are_stopped_and_computed_after_all(open_page):
+    page = open_page("/plan?d=36")
+    wait_chart(page, "chart_plan_map")
+    page.locator(".st-key-look").get_by_text("Which penalty").click()
+    page.get_by_text(re.compile("Computing the penalties")).wait_for(timeout=60_000)
+    assert shown_budget(page)  # the cards stay, and nothing waits for the penalties
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_text("The computation was stopped").wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator(".st-key-chart_plan_c").count() == 0
+    page.get_by_role("button", name="Compute after all").click()
+    wait_chart(page, "chart_plan_c")
+    assert page.get_by_role("button", name="Use c = ").count() == 2
+    assert page.get_by_role("button", name="Stop", exact=True).count() == 0
+
+
+def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):
+    page = open_page("/plan?d=20")
+    wait_chart(page, "chart_plan_map")
+    before = shown_budget(page)
+    for _ in range(6):
+        press(page, "n_slider")
+    wait_idle(page)
+    n = int(page.locator(".st-key-n_number input").input_value())
+    assert n > 30_000
+    case = planning.make_case(Settings(d=20, n=n), Source(PUBLIC))
+    answer = needed_budget(case.moments, design=case.design, target=case.target, n_records=n)
+    card = page.locator("[data-testid=stMetric]", has_text="Total").locator("[data-testid=stMetricValue]")
+    card.get_by_text(f"{float(answer.total):.4g}", exact=True).wait_for(timeout=60_000)
+    assert shown_budget(page) != before
+    page.get_by_text(f"Budget needed, with n = {n:,}").wait_for()
