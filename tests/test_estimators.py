@@ -151,7 +151,8 @@ def test_plain_labels_are_read_as_others_are(labels: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="NaN"):
         check_labels(y, labels, n_records=200)
     with pytest.raises(ValueError, match="Unknown label type"):
-        check_labels(np.array([0.5, 1.5]), (0.5, 1.5), n_records=2)
+        check_labels(np.array([0.5, 1.5]), None, n_records=2)
+    assert check_labels(np.array([0.5, 1.5]), (0.5, 1.5), n_records=2)[1].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +38,18 @@ class CosineFeatures:
 
     def __post_init__(self) -> None:
         check_positive(gamma=self.gamma)
-        check_count(n_components=self.n_components, seed=self.seed + 1)
+        check_count(n_components=self.n_components)
+        seed: object = self.seed
+        if isinstance(seed, bool) or not (isinstance(seed, Integral) and int(seed) >= 0):
+            raise ValueError(f"Expected seed={self.seed!r} to be a whole number >= 0.")
 
     def transform(self, X: Array) -> Array:
         """Return the features (n, D) of X (n, d)."""
         rng = np.random.default_rng([self.seed, X.shape[1]])
         w = math.sqrt(2.0 * self.gamma) * rng.standard_normal((X.shape[1], self.n_components))
         psi = rng.uniform(-math.pi, math.pi, self.n_components)
+        with np.errstate(over="ignore", invalid="ignore"):
+            angles = X @ w + psi
+        angles[~np.isfinite(angles)] = 0.0  # as good as any other, and what keeps the norm
         # A hair below 1 / sqrt(D), so that rounding cannot lift a norm above 1.
-        return np.asarray(np.cos(X @ w + psi) * ((1.0 - 1e-12) / math.sqrt(self.n_components)))
+        return np.asarray(np.cos(angles) * ((1.0 - 1e-12) / math.sqrt(self.n_components)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -15,10 +15,13 @@ from dpci_core.cms.features import CosineFeatures
 from dpci_core.cms.learners import Learner, train
 from dpci_core.errors import check_count, check_generator, check_positive, check_probability
 from dpci_core.privacy import Amount, to_decimal, to_float_down
+from dpci_core.randomness import Source, SystemSource
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+Trainer = Callable[[Array, Learner], Array]
+"""From rows y_i x_i (n, p) and a learner to private coefficients (p,)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +41,8 @@ class TuningResult:
     """The chosen candidate with its coefficients; counts of mistakes stay inside, they are no part of the release.
 
     epsilon: what all of it cost, exact.  n_train: records behind each candidate.  n_holdout: behind the choice.
+    n_features: of the records.  is_simulation: whether the noise came from a generator, from which it can be taken off
+    again.
     """
 
     candidates: tuple[Candidate, ...]
@@ -46,6 +51,8 @@ class TuningResult:
     epsilon: Decimal
     n_train: int
     n_holdout: int
+    n_features: int
+    is_simulation: bool
 
     @property
     def chosen(self) -> Candidate:
@@ -55,16 +62,20 @@ class TuningResult:
     def sentence(self, delta: float = 0.05) -> str:
         """The utility bound and the price in words; printed beside every choice."""
         excess = utility_bound(n_candidates=len(self.candidates), epsilon=to_float_down(self.epsilon), delta=delta)
+        mark = " SIMULATION: its noise comes from a generator and protects nobody." if self.is_simulation else ""
         return (
             f"With probability {1.0 - delta:g} the choice makes at most {excess:.4g} more mistakes on "
             f"{self.n_holdout:,} held-out records ({excess / self.n_holdout:.2%}) than the best of "
             f"{len(self.candidates)} candidates, each trained on {self.n_train:,}. Training and choice together cost "
-            f"epsilon = {self.epsilon}."
+            f"epsilon = {self.epsilon}.{mark}"
         )
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """Return labels -1 or +1 for records (n, p) as they went in."""
-        scores = self.chosen.map(np.asarray(X, dtype=np.float64)) @ self.theta
+        records = np.asarray(X, dtype=np.float64)
+        if records.ndim != 2 or records.shape[1] != self.n_features:
+            raise ValueError(f"Expected X of shape (n, {self.n_features}), got {records.shape}.")
+        scores = self.chosen.map(records) @ self.theta
         return np.where(scores > 0.0, 1.0, -1.0)
 
 
@@ -103,7 +114,8 @@ def tune_privately(
 
     Args:    X, y: as for `private_intervals`; norms are at most 1 after each candidate's map too.
              candidates: a list made without looking at the data.  epsilon: for everything.
-             rng: a seeded generator: a simulation.  It draws the partition, which depends on n alone, too.
+             rng: a seeded generator: a simulation (`estimators.tune_for_release` draws from the operating system).
+             It draws the partition, which depends on n alone, too.
     Privacy: epsilon-DP in all. Replacing one record touches one part: if it trained candidate i, only that model
              changes, which is epsilon-DP, and the choice is made from it and from records it does not share; if it
              was held out, no model changes, and the choice is epsilon-DP.  The n of every bound is the part's.
@@ -112,35 +124,71 @@ def tune_privately(
     """
     check_generator(rng)
     amount = to_decimal(epsilon, name="epsilon")
-    listed = _checked(candidates)
+    listed = checked_candidates(candidates)
     features, labels = check_records(X, y)
-    size = len(labels) // (len(listed) + 1)
-    if size < 1:
-        raise ValueError(f"Expected at least {len(listed) + 1} records for {len(listed)} candidates.")
-    order = rng.permutation(len(labels))
-    held_out = order[size * len(listed) :]
-    models, mistakes = [], []
-    for i, candidate in enumerate(listed):
-        part = order[i * size : (i + 1) * size]
-        A = labels[part, None] * candidate.map(features[part])
-        model = train(A, learner=candidate.learner, epsilon=to_float_down(amount), rng=rng)
-        predicted = np.where(candidate.map(features[held_out]) @ model > 0.0, 1.0, -1.0)
-        models.append(model)
-        mistakes.append(int((predicted != labels[held_out]).sum()))
-    chances = selection_probabilities(np.array(mistakes), epsilon=to_float_down(amount))
-    index = int(rng.choice(len(listed), p=chances))
-    return TuningResult(
+    at = to_float_down(amount)
+    return tune_by(
+        features,
+        labels,
         candidates=listed,
-        index=index,
-        theta=models[index],
         epsilon=amount,
-        n_train=size,
-        n_holdout=len(held_out),
+        source=rng,
+        trainer=lambda A, learner: train(A, learner=learner, epsilon=at, rng=rng),
     )
 
 
-def _checked(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    listed = tuple(candidates)
+def rows_each(n_records: int, n_candidates: int) -> int:
+    """Return how many records train each candidate.
+
+    Raises:  ValueError where that is none.
+    """
+    size = n_records // (n_candidates + 1)
+    if size < 1:
+        raise ValueError(f"Expected at least {n_candidates + 1} records for {n_candidates} candidates.")
+    return size
+
+
+def tune_by(
+    features: Array,
+    labels: Array,
+    *,
+    candidates: tuple[Candidate, ...],
+    epsilon: Decimal,
+    source: Source,
+    trainer: Trainer,
+) -> TuningResult:
+    """`tune_privately` with a trainer that is epsilon-DP and noise from a source; arguments are checked already."""
+    size = rows_each(len(labels), len(candidates))
+    is_simulation = not isinstance(source, SystemSource)
+    if isinstance(source, SystemSource):
+        order = np.argsort(source.uniform(len(labels)))
+    else:
+        order = source.permutation(len(labels))
+    held_out = order[size * len(candidates) :]
+    models, mistakes = [], []
+    for i, candidate in enumerate(candidates):
+        part = order[i * size : (i + 1) * size]
+        model = trainer(labels[part, None] * candidate.map(features[part]), candidate.learner)
+        predicted = np.where(candidate.map(features[held_out]) @ model > 0.0, 1.0, -1.0)
+        models.append(model)
+        mistakes.append(int((predicted != labels[held_out]).sum()))
+    chances = selection_probabilities(np.array(mistakes), epsilon=to_float_down(epsilon))
+    index = int(np.searchsorted(np.cumsum(chances), source.uniform(size=1)[0] * chances.sum()))
+    return TuningResult(
+        candidates=candidates,
+        index=index,
+        theta=models[index],
+        epsilon=epsilon,
+        n_train=size,
+        n_holdout=len(held_out),
+        n_features=features.shape[1],
+        is_simulation=is_simulation,
+    )
+
+
+def checked_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return the candidates, all of them private ones."""
+    listed = tuple(candidates) if isinstance(candidates, list | tuple) else ()
     if not listed or not all(isinstance(candidate, Candidate) for candidate in listed):
         raise ValueError("Expected candidates to hold at least one Candidate.")
     if any(candidate.learner.method == "non_private" for candidate in listed):

@@ -4,6 +4,7 @@ from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
 from dpci_core.estimators.statement import PrivacyStatement
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
+from dpci_core.estimators.tuning import tune_for_release
 
 __all__ = [
     "CoefficientIntervals",
@@ -12,4 +13,5 @@ __all__ = [
     "PrivacyStatement",
     "RandomCosines",
     "Summary",
+    "tune_for_release",
 ]

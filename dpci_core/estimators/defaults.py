@@ -51,13 +51,22 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
 
 
 def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float:
-    """Return the penalty of a design, or the larger one at which a fit like a release's can be certified, where that
-    is known. Public numbers decide, as for `default_regularization`."""
+    """Return the penalty of a design, or the larger one at which a fit like a release's can be certified.
+
+    Public numbers decide, as for `default_regularization`.
+    Raises:  InfeasibleDesignError where no penalty is large enough.
+    """
     from dpci_core.release.draw import check_feasible  # tables and files, which a simulation does without
 
     try:
         check_feasible(design, n_records=n_records, dim=n_coefficients)
     except InfeasibleDesignError as error:
         needed = [float(change.value) for change in error.changes if change.what == "regularization"]
+        if not needed:
+            raise InfeasibleDesignError(
+                f"With n_records={n_records}, {n_coefficients} coefficients and this budget a fit with noise from the "
+                "operating system cannot be certified at any penalty.",
+                "Spend more on the coefficients, or use more records.",
+            ) from None
         return max([design.regularization, *needed])
     return design.regularization

@@ -23,35 +23,57 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
     """
     if X is None:
         raise ValueError("Expected X: this estimator requires features, got None.")
-    if issparse(X):
+    if issparse(X) or "sparse" in _kinds(X):
         raise TypeError("Sparse input is not supported: scaling by bounds fills every cell. Pass a dense array.")
+    if (ndim := _ndim(X)) != 2:  # scikit-learn's message would show the array
+        raise ValueError(
+            f"Expected 2D array, got {ndim}D array instead: X has a row for each record and a column for each feature. "
+            "Reshape your data, with X.reshape(1, -1) if it is one record or X.reshape(-1, 1) if it is one feature."
+        )
+    if np.ma.is_masked(X):
+        raise ValueError("Expected X without masked values: fill them, or leave their rows out.")
     kinds = _kinds(X)
     if "c" in kinds:
         raise ValueError("Complex data not supported: features are real numbers.")
-    if kinds & set("OSUMmT"):
+    if kinds & set("OSUMmVT"):
         _check_numbers(X)
     check_finite = not may_be_infinite
-    if may_be_infinite and type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.size:
+    if may_be_infinite and type(X) is np.ndarray and X.dtype == np.float64 and X.size:
         return np.asarray(validate_data(estimator, X, reset=reset, skip_check_array=True))  # nothing to convert
     return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=check_finite))
 
 
+def _ndim(x: Any) -> int:
+    return int(x.ndim if hasattr(x, "ndim") else np.asarray(x).ndim)
+
+
 def _kinds(X: Any) -> set[str]:
-    """Kinds of the columns, as letters; "T" for a type that NumPy does not have."""
-    dtypes = list(X.dtypes) if hasattr(X, "dtypes") and hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    """Kinds of the columns, as letters; "T" for a type that NumPy does not have, "sparse" for pandas' sparse one."""
+    is_frame = hasattr(X, "dtypes") and hasattr(X, "columns")
+    dtypes = list(X.dtypes) if is_frame else [getattr(X, "dtype", None)]
     if dtypes == [None]:
         dtypes = [np.asarray(X).dtype]
-    return {dtype.kind if isinstance(dtype, np.dtype) else "T" for dtype in dtypes}
+    return {_kind(dtype) for dtype in dtypes}
+
+
+def _kind(dtype: Any) -> str:
+    if isinstance(dtype, np.dtype):
+        return dtype.kind
+    return "sparse" if str(dtype).startswith("Sparse") else "T"
 
 
 def _check_numbers(X: Any) -> None:
     """Raise without a value where texts or objects are no numbers; scikit-learn's message would quote one."""
-    try:
-        np.asarray(X, dtype=object).astype(np.float64)
-    except (TypeError, ValueError) as problem:
-        # The type of exception is scikit-learn's, its text is not shown.
-        kind = TypeError if isinstance(problem, TypeError) else ValueError
-        raise kind("Every feature argument must be a string of digits or a number.") from None
+    is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    for j in range(X.shape[1]) if is_frame else [None]:
+        cells = X if j is None else X.iloc[:, j]
+        try:
+            np.asarray(cells, dtype=object).astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as problem:
+            # The type of exception is scikit-learn's, its text is not shown.
+            kind = TypeError if isinstance(problem, TypeError) else ValueError
+            where = "" if j is None else f"; column {X.columns[j]!r} holds something else, or a missing value"
+            raise kind(f"Every feature argument must be a string of digits or a number, in all of X{where}.") from None
 
 
 def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Codes]:
@@ -63,14 +85,19 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     if _is_plain(y, n_records) and declared is not None:
         classes = _declared_classes(declared)
         codes = _codes(y, classes)
-        if (codes >= 0).all() and _are_whole(classes):  # scikit-learn has nothing to object to in such labels
+        if (codes >= 0).all():
             return classes, codes
     if y is None:
         raise ValueError("Expected y: this estimator requires y to be passed, but the target y is None.")
+    if _ndim(y) == 0:  # scikit-learn's message would show it
+        raise ValueError("Expected y to hold a label for each record, got a single value: a bad input shape.")
+    if np.ma.is_masked(y):
+        raise ValueError("Expected y without masked values.")
     if "c" in _kinds(y):
         raise ValueError("Complex data not supported: y holds labels.")
     labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-    check_classification_targets(labels)
+    if declared is None:
+        _check_occurring(labels)
     if len(labels) != n_records:
         raise ValueError(f"Expected y to have {n_records} labels like X, got {len(labels)}: inconsistent lengths.")
     if declared is None:
@@ -86,9 +113,19 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     return classes, codes
 
 
+def _check_occurring(labels: npt.NDArray[Any]) -> None:
+    try:
+        check_classification_targets(labels)
+    except TypeError:  # of a comparison
+        raise ValueError("Expected the labels in y to be of one kind, texts or numbers.") from None
+
+
 def _declared_classes(declared: Any) -> npt.NDArray[Any]:
     """The declared classes, sorted."""
-    classes = np.unique(np.asarray(declared))
+    try:
+        classes = np.unique(np.asarray(declared))
+    except TypeError:
+        raise ValueError("Expected classes to be of one kind, texts or numbers.") from None
     if np.ndim(declared) != 1 or len(classes) != len(declared) or len(classes) < 2:
         raise ValueError("Expected classes to hold at least two labels, all different.")
     return classes
@@ -97,10 +134,6 @@ def _declared_classes(declared: Any) -> npt.NDArray[Any]:
 def _is_plain(y: Any, n_records: int) -> bool:
     """Whether the labels are a plain array of real numbers."""
     return type(y) is np.ndarray and y.shape == (n_records,) and y.dtype.kind in "biuf"
-
-
-def _are_whole(classes: npt.NDArray[Any]) -> bool:
-    return classes.dtype.kind in "biu" or (classes.dtype.kind == "f" and bool((classes == np.floor(classes)).all()))
 
 
 def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.cms.features import FEATURE_SEED, CosineFeatures
+from dpci_core.errors import check_count
 from dpci_core.estimators.input import check_features
 
 Array = npt.NDArray[np.float64]
@@ -44,6 +45,7 @@ class RandomCosines(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @staticmethod
     def bounds(n_components: int) -> tuple[float, float]:
         """Return the bounds of every feature, 1/sqrt(D) on either side."""
+        check_count(n_components=n_components)
         return -1.0 / math.sqrt(n_components), 1.0 / math.sqrt(n_components)
 
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -84,6 +84,15 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         """
         if unsupported:
             raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
+        before = dict(self.__dict__)
+        try:
+            return self._fitted(X, y)
+        except BaseException:  # a fit that is refused leaves the one before as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fitted(self, X: Any, y: Any) -> Self:
         budget = self._declared_budget()
         X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
         scaling = Scaling.of(self.feature_bounds, n_features=X.shape[1], norm_bound=self.norm_bound)
@@ -123,7 +132,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             )
         if self.fit_intercept is not True:
             raise ValueError(_NO_INTERCEPT)
-        if not isinstance(self.intervals, bool):
+        if not isinstance(self.intervals, bool | np.bool_):
             raise ValueError(f"Expected intervals={self.intervals!r} to be True or False.")
         return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
 
@@ -188,7 +197,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_choice(units, ("original", "scaled"), name="units")
         level = confidence_level_in_range(self.confidence_level if level is None else level)
-        p = self.n_features_in_ + 1
+        p = len(self._models[0].theta_priv)
         contrasts = self._scaling.to_original if units == "original" else np.eye(p)
         each = 1.0 - (1.0 - level) / (len(self._models) * p) if joint else level
         widths = [model.half_widths(contrasts, each) for model in self._models]
@@ -218,14 +227,14 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         found = self.confidence_intervals(level, units, joint=joint)
         design, privacy = self._models[0].design, self.privacy_
         notes = list(privacy.sentences)
-        notes.append(f"The intervals are for the {self.target} coefficients of the population; units: {units}.")
+        notes.append(f"The intervals are for the {design.target} coefficients of the population; units: {units}.")
         if joint:
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
         if found.is_flat.any():
             notes.append("The step to the unpenalised coefficient removes the bias of some coefficients only in part.")
         facts = (
             ("Loss", design.loss.name),
-            ("Mechanism", f"{self.mechanism} perturbation"),
+            ("Mechanism", f"{design.mechanism} perturbation"),
             ("Records", f"{self._models[0].n_records:,}"),
             ("Features", str(self.n_features_in_)),
             ("Classes", str(len(self.classes_))),
