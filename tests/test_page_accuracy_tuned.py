@@ -73,7 +73,7 @@ def test_a_figure_stands_among_the_others(part, file):
     assert plain["chosen (Λ: times)"].tolist() == ["1e-3.5: 4, 1e-3.0: 1"] * 2
     captions = " ".join(c.value for c in app.caption)
     assert "5 permutations of the table with 50 runs each" in captions
-    assert f"published {part} --permutations 5 --draws 50 --seed 1" in captions
+    assert f"published {part} --sizes 20000 88800 --permutations 5 --draws 50 --seed 1" in captions
     assert any("Which is which" in m.value for m in app.markdown)
 
 

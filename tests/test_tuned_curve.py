@@ -293,6 +293,21 @@ def test_a_row_that_no_run_gives_is_refused_by_its_line(change, words, tmp_path)
         read_tuned(file)
 
 
+def test_what_is_on_file_is_whole() -> None:
+    """Every method at every size, all of a figure by one run of our settings, from the least to the most rows."""
+    found = read_tuned()
+    how = {("non_private", ""), *((m, e) for m in ("output", "objective") for e in published_tuning.EPSILONS)}
+    for part in published_tuning.PARTS:
+        rows = [row for cell, row in found.items() if cell.part == part]
+        sizes = sorted({row.n_train for row in rows})
+        assert set(sizes) <= set(published_tuning.SIZES)
+        assert [sizes[0], sizes[-1]] == [published_tuning.SIZES[0], published_tuning.SIZES[-1]]
+        assert {(row.n_train, row.method, row.epsilon) for row in rows} == {(n, *one) for n in sizes for one in how}
+        assert {row.penalties for row in rows} == {" ".join(published_tuning.PENALTIES)}
+        assert len({(row.permutations, row.runs, row.seed, row.versions) for row in rows}) == 1
+        assert {(row.held_out, row.n_failed) for row in rows} == {(published_tuning.HELD_OUT, 0)}
+
+
 def test_settings_of_the_figures() -> None:
     assert published_tuning.loss_of("figure4") == Logistic()
     assert published_tuning.loss_of("figure5") == HuberSVM(h=0.5)

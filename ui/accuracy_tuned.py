@@ -64,11 +64,12 @@ def show(part: str) -> None:
         return
     figure = tuned_chart(part, mine)
     explore.show(f"accuracy_{part}", figure, tuned_sentence(mine), tuned_table(mine))
-    one = next(iter(mine.values()))
+    one, sizes = next(iter(mine.values())), sorted({cell.n_train for cell in mine})
     st.caption(
         f"Ours: {one.permutations} permutations of the table with {one.runs} runs each (theirs 5 with 50), "
         f"{one.held_out:,} rows to choose with and as many to test, seed {one.seed}, {one.date}, {one.versions}. "
-        f"`{command} --permutations {one.permutations} --draws {one.runs} --seed {one.seed}` makes it again."
+        f"`{command} --sizes {' '.join(map(str, sizes))} --permutations {one.permutations} --draws {one.runs} "
+        f"--seed {one.seed}` makes it again."
     )
     hints.expander("How this is measured", HOW)
     hints.expander("What differs", WHAT_DIFFERS)
