@@ -114,12 +114,12 @@ def test_designs_train_as_a_release_does() -> None:
 def test_mistakes_by_hand() -> None:
     theta = np.array([[1.0, 0.0], [-1.0, 0.0], [np.nan, np.nan]])
     records = np.array([[0.5, 0.1], [0.2, 0.1], [-0.3, 0.1], [-0.4, 0.1], [0.6, 0.1]])
-    found = curve._errors(theta, records, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
+    found = curve.errors_of(theta, records, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
     assert found.error.tolist() == [2 / 5, 3 / 5, 1.0]
     assert found.false_positive.tolist() == [1 / 2, 1 / 2, 1.0]
     assert found.false_negative == pytest.approx([1 / 3, 2 / 3, 1.0])
     assert found.n_failed == 1
-    only = curve._errors(theta[:1], records, np.ones(5))
+    only = curve.errors_of(theta[:1], records, np.ones(5))
     assert np.isnan(only.false_positive[0])
     (row,) = measured([learner("non_private")])
     assert row.to_record()["epsilon"] is None

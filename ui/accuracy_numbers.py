@@ -44,6 +44,13 @@ METHOD_WORDS: dict[Method, str] = {
 LOSS_WORDS: dict[LossName, str] = {"logistic": "logistic", "huber_svm": "SVM"}
 
 
+def learner_style(method: Method) -> Style:
+    """How a published learner is drawn where one loss has a panel of its own."""
+    if method == "non_private":
+        return QUIET_STYLES["logistic"]
+    return Combination("pure", "output" if method == "output" else "objective", "logistic").style
+
+
 @dataclass(frozen=True)
 class Line:
     """One curve: how it is drawn, where, and what is trained there (None where no training is possible).

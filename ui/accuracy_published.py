@@ -1,4 +1,4 @@
-"""Published error rates beside ours, on the page Accuracy: Tables 1 and 2 and Figures 2 and 3 of [CMS]."""
+"""Published error rates beside ours, on the page Accuracy: Tables 1 and 2 and Figures 2 to 5 of [CMS]."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from dpci_core import datasets
-from dpci_core.cms.learners import Method
 from dpci_core.cms.published import (
     PARTS,
     PUBLISHED_COLUMNS,
@@ -23,14 +21,14 @@ from dpci_core.cms.published import (
     published_error,
     read_rates,
 )
-from ui import explore, hints, linked
+from ui import accuracy_tuned, explore, hints, linked
 from ui.accuracy_chart import BAND, percent, points
-from ui.accuracy_numbers import LOSS_WORDS, METHOD_WORDS, QUIET_STYLES
+from ui.accuracy_numbers import LOSS_WORDS, METHOD_WORDS, learner_style
 from ui.figure import Meta, finish
-from ui.palette import GRID, Combination, LossName, Style
+from ui.palette import GRID, LossName
 
-_PART = linked.one_of("published", tuple(PARTS), default="table1", widget="published_choice")
-"""Name in the address of what stands beside the printed numbers."""
+_PART = linked.one_of("published", (*PARTS, *accuracy_tuned.TITLES), default="table1", widget="published_choice")
+"""Name in the address of what was measured again."""
 _TITLES = {
     "table1": "Table 1: Adult, test error against the penalty at ε = 0.1",
     "table2": "Table 2: KDD Cup 99, test error against the penalty at ε = 0.1",
@@ -58,17 +56,23 @@ WHAT_DIFFERS = """
 - **Λ = 10⁻¹⁰** stands at the smallest penalty allowed here, twice as large.
 - In figures each method stands at the Λ that was best in the printed table. Their plotted values were never printed,
   so only ε = 0.1 can be compared.
-- Figures 4 and 5 (private tuning on 300,000-600,000 rows) need more rows than the 10 % file has; `python -m dpci_core
-  accuracy tuning --data kdd99` draws the part that fits, up to 88,000 rows a candidate.
 """
 
 
 def section() -> None:
     """Draw the section."""
     st.header("The published error rates beside ours")
+    titles = _TITLES | accuracy_tuned.TITLES
     part: str = st.selectbox(
-        "Table or figure", list(PARTS), format_func=_TITLES.__getitem__, key=_PART.show(), on_change=_PART.take
+        "Table or figure", list(titles), format_func=titles.__getitem__, key=_PART.show(), on_change=_PART.take
     )
+    if part in accuracy_tuned.TITLES:
+        accuracy_tuned.show(part)
+    else:
+        _beside_the_printed(part)
+
+
+def _beside_the_printed(part: str) -> None:
     found, problem = _on_file()
     if problem:
         st.warning(problem)
@@ -90,11 +94,7 @@ def _on_file() -> tuple[dict[RateCell, MeasuredRate], str]:
 
 def _provenance(part: str, rows: Sequence[MeasuredRate]) -> None:
     key = PARTS[part]
-    info = next(one for one in datasets.list_datasets() if one.key == key)
-    if not info.available:
-        st.caption(
-            f"{info.title} is not on this machine; with it, the run can be made again. Get it: `{info.how_to_get}`."
-        )
+    accuracy_tuned.say_if_missing(key)
     if not rows:
         st.info(f"No results of ours are on file; `python -m dpci_core accuracy published {part}` measures them.")
         return
@@ -106,13 +106,6 @@ def _provenance(part: str, rows: Sequence[MeasuredRate]) -> None:
         f"--draws {draws} --seed {one.seed}` makes it again. The paper: 10 folds, 50 draws, "
         f"{PUBLISHED_ROWS[key]:,} rows × {PUBLISHED_COLUMNS[key]} columns."
     )
-
-
-def _style(method: Method) -> Style:
-    """The same in both panels, which have one legend."""
-    if method == "non_private":
-        return QUIET_STYLES["logistic"]
-    return Combination("pure", "output" if method == "output" else "objective", "logistic").style
 
 
 def published_chart(part: str, cells: Sequence[RateCell], mine: dict[RateCell, MeasuredRate]) -> go.Figure:
@@ -144,7 +137,7 @@ def _traces(
     fig: go.Figure, group: Sequence[RateCell], mine: dict[RateCell, MeasuredRate], *, is_table: bool, row: int
 ) -> None:
     method = group[0].method
-    style, name = _style(method), METHOD_WORDS[method]
+    style, name = learner_style(method), METHOD_WORDS[method]
     printed = [(cell, error) for cell in group if (error := published_error(cell)) is not None]
     common = {"legendgroup": name, "showlegend": row == 1, "row": row, "col": 1}
     ends = [0.01, 2.0]

@@ -1,7 +1,7 @@
 """The learners of Chaudhuri, Monteleoni and Sarwate [CMS]: training, kernels and private tuning.
 
-`cms.curve`, `cms.accuracy` and `cms.protocol` measure them and are imported by themselves, because the compiler takes
-half a second; `cms.training` says what they measure.
+`cms.curve`, `cms.accuracy`, `cms.protocol` and `cms.tuned_curve` measure them and are imported by themselves, because
+the compiler takes half a second; `cms.training` says what they measure.
 """
 
 from dpci_core.cms.features import CosineFeatures

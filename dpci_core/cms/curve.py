@@ -103,8 +103,8 @@ def _measure(
     pieces = []
     if should_stop is not None and should_stop():
         return None
-    for theta in _models(split.A, point.training, 1 if is_fixed else n_fits, seed, point.n_records):
-        pieces.append(_errors(theta, split.X_test, split.y_test))
+    for theta in trained_models(split.A, point.training, 1 if is_fixed else n_fits, seed, point.n_records):
+        pieces.append(errors_of(theta, split.X_test, split.y_test))
         if should_stop is not None and should_stop():
             return None
     return Errors(
@@ -115,8 +115,11 @@ def _measure(
     )
 
 
-def _models(A: Array, training: Training, n_fits: int, seed: int, n_records: int) -> Iterator[Array]:
-    """Batches of coefficients (b, p), NaN for a fit that failed."""
+def trained_models(A: Array, training: Training, n_fits: int, seed: int, n_records: int) -> Iterator[Array]:
+    """Yield batches of coefficients (b, p) trained on rows of A = y X, NaN for a fit that failed.
+
+    seed: of the streams of all fits; equal seeds are equal rows and equal unit noise, whatever the training.
+    """
     p, noise = A.shape[1], training.noise
     n_rows = min(n_records, len(A))
     size = max(1, min(64, _BATCH_NUMBERS // len(A)))
@@ -161,8 +164,8 @@ def _chosen(n_rows: int, n_records: int, rng: np.random.Generator) -> npt.NDArra
     return counts
 
 
-def _errors(theta: Array, X_test: Array, y_test: Array) -> Errors:
-    """Errors of a batch of models."""
+def errors_of(theta: Array, X_test: Array, y_test: Array) -> Errors:
+    """Return the errors of models (B, p), of which NaN stands for one that failed."""
     failed = np.isnan(theta[:, 0])
     is_positive = y_test > 0.0
     wrong: Flags = (theta @ X_test.T > 0.0) != is_positive

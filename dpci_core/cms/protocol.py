@@ -127,7 +127,8 @@ def tuned_accuracy(
 ) -> TunedAccuracy:
     """Run Algorithm 4 so many times, with a partition and noise of its own each, and test what it chose.
 
-    Source:  CMS section 7.3.  Differs: parts are equal, as Algorithm 4 says; their figures held out 25,000 rows.
+    Source:  CMS section 7.3.  Differs: parts are equal, as Algorithm 4 says; their figures held out 25,000 rows,
+             which is `tuned_curve`.
     """
     check_count(n_runs=n_runs)
     test, labels = check_records(X_test, y_test)

@@ -96,10 +96,11 @@ def utility_bound(*, n_candidates: int, epsilon: float, delta: float) -> float:
 def selection_probabilities(mistakes: Counts, *, epsilon: float) -> Array:
     """Return the exponential mechanism's probabilities, proportional to exp(-epsilon mistakes / 2).
 
+    Args:    mistakes: (m,) of the candidates, or (B, m), a choice in each row.
     Privacy: replacing one held-out record changes each count by at most 1, so one draw is epsilon-DP.
     """
     check_positive(epsilon=epsilon)
-    return np.asarray(softmax(-0.5 * epsilon * np.asarray(mistakes, dtype=np.float64)))
+    return np.asarray(softmax(-0.5 * epsilon * np.asarray(mistakes, dtype=np.float64), axis=-1))
 
 
 def tune_privately(

@@ -19,7 +19,10 @@ from tests.browser.tours import TOURS
 pytestmark = pytest.mark.browser
 
 FILES = {"/" if file.stem == "home" else f"/{file.stem}" for file in (ROOT / "pages").glob("*.py")}
-STATES = PAGES | {"validate": ("/validate?d=2&n=500", "chart_simulation")}  # a simulation that is soon done
+STATES = PAGES | {
+    "validate": ("/validate?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
+    "accuracy-tuning": ("/accuracy?published=figure4", "chart_accuracy_figure4"),
+}
 PLACES = STATES | {path: (path, None) for path in FILES - {urlsplit(where).path for where, _ in STATES.values()}}
 """Every page of the navigation, some in several states."""
 HEIGHT = 900
