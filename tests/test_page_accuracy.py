@@ -64,7 +64,7 @@ class Records:
 
 
 def test_a_design_spends_the_part_for_the_coefficients() -> None:
-    settings = settings_of(split=from_shares(Decimal(2), ("0.25", "0.5", "0.25")))
+    settings = settings_of(split=from_shares(Decimal(2), (Decimal("0.25"), Decimal("0.5"), Decimal("0.25"))))
     asked = numbers.request(settings, Records(), who="designs", effort="preview")
     line = next(one for one in asked.lines if one.sweep == "total" and "output" in one.name)
     here = line.points[line.x.index(2.0)]

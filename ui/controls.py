@@ -15,7 +15,7 @@ import streamlit as st
 
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui import live, state, text
-from ui.budget import PARTS, Split, from_shares
+from ui.budget import PARTS, Split
 from ui.settings import LIMITS, Currency, Settings
 
 Number = int | float
@@ -203,13 +203,12 @@ def _set_currency() -> None:
 def convert_currency(now: Settings, chosen: Currency) -> Settings:
     """The same settings with the budget in another currency: about the same (epsilon, delta), the same shares."""
     epsilon = float(f"{min(max(_epsilon(now), LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
-    shares = tuple(f"{part / now.split.total:.6g}" for part in now.split.parts)
     rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
     if now.currency == "approx":
         rho = now.split.total
     low, high = (Decimal(repr(limit)) for limit in LIMITS["zcdp"])
     pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else min(max(rho, low), high)
-    moved = replace(now, currency=chosen, split=from_shares(pot, (shares[0], shares[1], shares[2])))
+    moved = replace(now, currency=chosen, split=now.split.with_locks().with_total(pot))
     return moved.with_epsilon(epsilon) if chosen == "approx" else moved
 
 
