@@ -29,6 +29,7 @@ from dpci_core.schema import Records, Schema, encode
 from dpci_core.schema import Source as RecordSource
 from ui.charts import IntervalRows
 from ui.palette import Combination
+from ui.refusals import in_words
 from ui.settings import LIMITS, Settings
 from ui.sweep_chart import SweepCurve
 
@@ -222,12 +223,12 @@ def _outcome(settings: Settings, records: Records, combination: Combination, sto
     try:
         design = settings.design(combination)
     except ValueError as problem:  # a paired budget can leave the range of a design
-        return Outcome(combination, None, None, str(problem))
+        return Outcome(combination, None, None, in_words(str(problem)))
     try:
         moments = store.moments(records, design.loss, settings.c)
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
-        return Outcome(combination, None, None, str(problem))
+        return Outcome(combination, None, None, in_words(str(problem)))
 
 
 def interval_rows(view: View, units: str) -> list[IntervalRows]:
