@@ -14,16 +14,13 @@ from decimal import Decimal
 import streamlit as st
 
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from ui import live, state, text
+from ui import state, text
 from ui.budget import PARTS, Split
+from ui.paired import Number, footnote, paired, step_for, take
 from ui.settings import LIMITS, Currency, Settings
-
-Number = int | float
-Apply = Callable[[Number], None]
 
 CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
 DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
-_REFUSED = "refused"
 
 
 def link_problem() -> None:
@@ -31,79 +28,6 @@ def link_problem() -> None:
     if bad := state.link_problem():
         listed = text.plain(", ".join(bad))
         st.warning(f"This link held values that cannot be used ({listed}); the defaults stand in for them.")
-
-
-def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
-    """A value within the grid's ends, and the positions of its slider: the grid and the value itself."""
-    value = min(max(value, grid[0]), grid[-1])
-    return value, sorted({*grid, value})
-
-
-def paired(
-    key: str,
-    label: str,
-    value: Number,
-    grid: list[Number],
-    apply: Apply,
-    *,
-    note: str,
-    help: str,
-    show: Callable[[float], str] | None = None,
-) -> None:
-    """A logarithmic slider and a number field for one value, with the sentence that moves with it.
-
-    show: the words at the slider's thumb, where they are more than the number.
-    """
-    low, high = grid[0], grid[-1]
-    value, options = positions(value, grid)
-    st.session_state[f"{key}_slider"] = value
-    st.session_state[f"{key}_number"] = value
-    st.markdown(f"**{label}**", help=help or None)
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    is_whole = isinstance(value, int)
-    left.select_slider(
-        label,
-        options=options,
-        format_func=show or ("{:,}".format if is_whole else text.number),
-        key=f"{key}_slider",
-        on_change=_take,
-        args=(f"{key}_slider", key, apply),
-        label_visibility="collapsed",
-    )
-    right.number_input(
-        f"{label}, typed",
-        min_value=low,
-        max_value=high,
-        value=None,  # otherwise an emptied field would become the smallest value instead of keeping its own
-        step=1 if is_whole else None,
-        format="%d" if is_whole else "%.6g",
-        key=f"{key}_number",
-        on_change=_take,
-        args=(f"{key}_number", key, apply),
-        label_visibility="collapsed",
-    )
-    with live.waits(f"{key}_note"):
-        _footnote(key, note)
-
-
-def _take(widget_key: str, key: str, apply: Apply) -> None:
-    """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
-    st.session_state.pop(_REFUSED, None)
-    value = st.session_state.get(widget_key)
-    if value is None:
-        return
-    try:
-        apply(value)
-    except ValueError as problem:
-        st.session_state[_REFUSED] = (key, str(problem))
-
-
-def _footnote(key: str, note: str) -> None:
-    refused = st.session_state.get(_REFUSED)
-    if refused and refused[0] == key:
-        st.warning(refused[1])
-    if note:
-        st.caption(note)
 
 
 def _hint(words: str) -> str:
@@ -244,7 +168,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
         step=1.0,
         format="%.0f %%",
         key=f"{name}_slider",
-        on_change=_take,
+        on_change=take,
         args=(f"{name}_slider", name, lambda value: _move(index, lambda s: s.with_share(index, float(value)))),
         label_visibility="collapsed",
     )
@@ -252,10 +176,10 @@ def _part_control(split: Split, index: int, name: str) -> None:
         f"{text.PART_NAMES[name]}, amount",
         min_value=0.0,
         value=None,
-        step=None,
+        step=step_for(amount, 0.0, float(split.total)),
         format="%.6g",
         key=f"{name}_number",
-        on_change=_take,
+        on_change=take,
         args=(f"{name}_number", name, lambda value: _move(index, lambda s: s.with_part(index, Decimal(repr(value))))),
         label_visibility="collapsed",
     )
@@ -265,7 +189,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
         on_change=lambda: _move(index, lambda s: s.toggled(index)),
         help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
     )
-    _footnote(name, _hint(text.PART_SENTENCES[name]))
+    footnote(name, _hint(text.PART_SENTENCES[name]))
 
 
 def _move(index: int, change: Callable[[Split], Split]) -> None:

@@ -13,6 +13,7 @@ from ui.figure import finish
 from ui.learn_model import Screen
 from ui.learn_numbers import Numbers
 from ui.learn_path import SCREENS, find
+from ui.paired import Number, paired
 
 TEACHERS = "teachers"
 """The place beside the path."""
@@ -204,8 +205,8 @@ def slider_key(screen: Screen) -> str:
 def _control(screen: Screen) -> None:
     control = screen.control
     whole = all(value.is_integer() for value in control.values)
-    kind: Callable[[float], controls.Number] = int if whole else float
-    controls.paired(
+    kind: Callable[[float], Number] = int if whole else float
+    paired(
         f"learn_{screen.key}",
         control.label,
         kind(_value(screen)),
