@@ -212,7 +212,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     given = [name for name in _OF_SPLIT if name in query]
     try:
         if given:
-            settings = replace(settings, split=_split_from(_flat(Settings()) | query))
+            settings = replace(settings, split=_split_from({**_flat(Settings()), **query}))
         settings, is_split_used = _with_one_budget(settings)
     except (ValueError, ArithmeticError):
         settings, is_split_used = _with_one_budget(settings)[0], False
