@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ui.budget import SMALLEST_PART, Split, from_shares, shared_out
 from ui.controls import at_total, convert_currency
-from ui.settings import Settings
+from ui.settings import LIMITS, Settings
 
 moves = st.lists(
     st.one_of(
@@ -125,8 +125,9 @@ def test_the_way_to_a_total_leaves_no_trace_in_any_currency(weights, sequence, e
     now = Settings(split=Split(sum(parts), parts))
     now = convert_currency(now, currency)
     there = at_total(now, end)
+    low, high = LIMITS[currency]
     for total in sequence:
-        now = at_total(now, float(total) or 1.0)
+        now = at_total(now, min(max(float(total), low), high))
     assert at_total(now, end).split == there.split
 
 
