@@ -156,7 +156,12 @@ def test_the_split_is_scored_and_taken_over():
     app.button(key="use_split").click().run()
     check(app)
     assert now(app).split.parts == best.design.budget.parts
-    assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(0.0, abs=2e-3)
+    kept = charts_of(app)[0]["layout"]["meta"]["loss"]
+    assert kept == pytest.approx(0.0, abs=2e-3)
+    for total in (2.0, 1.0):  # there and back
+        app.number_input(key="total_number").set_value(total).run()
+    assert now(app).split.parts == best.design.budget.parts
+    assert charts_of(app)[0]["layout"]["meta"]["loss"] == kept
 
 
 def test_the_lines_of_the_triangle_run_around_the_best_split():

@@ -50,7 +50,7 @@ def page() -> None:
     st.title("Accuracy")
     st.markdown(
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients are **known less "
-        f"well**. Here both stand on one screen, for the settings in {text.SETTINGS_PANEL}."
+        f"well**. Here both stand on one screen, for what is set in {text.SETTINGS_PANEL}."
     )
     state.settings()  # reads the link
     controls.link_problem()

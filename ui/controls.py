@@ -7,16 +7,14 @@ back. So a value can be set by slider, number, link, preset or another control, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
 import streamlit as st
 
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from ui import state, text
-from ui.budget import PARTS, Split
-from ui.paired import Number, footnote, paired, step_for, take
+from ui import hints, state, text
+from ui.paired import Number, paired
 from ui.settings import LIMITS, Currency, Settings
 
 CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
@@ -28,11 +26,6 @@ def link_problem() -> None:
     if bad := state.link_problem():
         listed = text.plain(", ".join(bad))
         st.warning(f"This link held values that cannot be used ({listed}); the defaults stand in for them.")
-
-
-def _hint(words: str) -> str:
-    """Words that only explain: empty where explanations are switched off."""
-    return words if state.is_help_on() else ""
 
 
 FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
@@ -146,56 +139,6 @@ def _set_delta() -> None:
     state.put(now.with_epsilon(float(now.epsilon)) if now.currency == "approx" else now)
 
 
-def split_controls(settings: Settings) -> None:
-    """Three linked parts with locks; they add up to the total exactly."""
-    for index, name in enumerate(PARTS):
-        _part_control(settings.split, index, name)
-    st.caption(f"The parts add up to {settings.split.total:f} exactly; nothing is left over. {text.SPLIT_NOTE}")
-
-
-def _part_control(split: Split, index: int, name: str) -> None:
-    amount = float(split.parts[index])
-    share = min(98.0, max(1.0, float(round(split.share(index)))))
-    st.session_state[f"{name}_slider"] = share
-    st.session_state[f"{name}_number"] = amount
-    st.session_state[f"{name}_lock"] = split.locked[index]
-    st.markdown(f"**{text.PART_NAMES[name]}**", help="Its share of the budget, the amount, and a lock for the amount.")
-    left, middle, right = st.columns([4, 3, 3], vertical_alignment="center")
-    left.slider(
-        f"{text.PART_NAMES[name]}, share of the budget",
-        1.0,
-        98.0,
-        step=1.0,
-        format="%.0f %%",
-        key=f"{name}_slider",
-        on_change=take,
-        args=(f"{name}_slider", name, lambda value: _move(index, lambda s: s.with_share(index, float(value)))),
-        label_visibility="collapsed",
-    )
-    middle.number_input(
-        f"{text.PART_NAMES[name]}, amount",
-        min_value=0.0,
-        value=None,
-        step=step_for(amount, 0.0, float(split.total)),
-        format="%.6g",
-        key=f"{name}_number",
-        on_change=take,
-        args=(f"{name}_number", name, lambda value: _move(index, lambda s: s.with_part(index, Decimal(repr(value))))),
-        label_visibility="collapsed",
-    )
-    right.checkbox(
-        "Lock",
-        key=f"{name}_lock",
-        on_change=lambda: _move(index, lambda s: s.toggled(index)),
-        help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
-    )
-    footnote(name, _hint(text.PART_SENTENCES[name]))
-
-
-def _move(index: int, change: Callable[[Split], Split]) -> None:
-    state.update(split=change(state.settings().split))
-
-
 def n_control(settings: Settings, n_table: int) -> None:
     """Number of records."""
     paired(
@@ -218,7 +161,7 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         chosen,
         list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
         lambda v: state.update(d=min(int(v), len(names)), names=()),
-        note=_hint(text.d_sentence(settings, chosen + 1)),
+        note=hints.words(text.d_sentence(settings, chosen + 1)),
         help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
     )
     st.session_state["names"] = [n for n in settings.names if n in names]
@@ -250,7 +193,7 @@ def model_controls(settings: Settings) -> None:
             settings.h,
             _log_grid("h"),
             lambda v: state.update(h=float(v)),
-            note=_hint(text.h_sentence(settings)),
+            note=hints.words(text.h_sentence(settings)),
             help="The hinge loss has a kink; differential privacy needs it rounded.",
         )
     levels: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]

@@ -32,6 +32,7 @@ from ui.exports import csv_bytes
 from ui.figure import Figure, Written, in_colour, plot_config
 from ui.refusals import in_words
 from ui.settings import SWEEPS, Settings
+from ui.split_controls import split_controls
 
 SWEEP_NAMES = {
     "total": "Total budget",
@@ -185,7 +186,7 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     controls.total_control(settings)
     with live.waits("split"):
         with st.expander("Split of the budget", expanded=True):
-            controls.split_controls(settings)
+            split_controls(settings)
         hints.expander("How the numbers convert", text.conversion_details(settings))
         deployments.panel(settings)
     st.header("Study")
