@@ -139,6 +139,11 @@ def test_a_link_restores_a_lock_and_refuses_shares_that_the_parts_do_not_have():
     assert from_query({"split": "1~0.5~0.5", "shares": "0.5~0.3~0.2"}) == (Settings(), ("split",))
 
 
+@pytest.mark.parametrize("shares", ["1E+999999~1~1", "1E-999999~1~1", "1~1", "NaN~1~1", "x", "0~1~1", "-1~1~1"])
+def test_shares_of_a_strangers_link_are_refused_without_arithmetic_that_never_ends(shares):
+    assert from_query({"shares": shares}) == (Settings(), ("shares",))
+
+
 @pytest.mark.parametrize("chosen", ["pure", "zcdp", "approx"])
 @pytest.mark.parametrize("typed", ["pure", "zcdp", "approx"])
 @pytest.mark.parametrize("end", [0, 1])

@@ -91,17 +91,13 @@ class Split:
     def with_share(self, index: int, percent: float) -> Split:
         """Choose one part by its share in percent: exactly that share, at every total, unless another is locked."""
         share = Decimal(repr(percent)) / 100
-        amount = self.total * share
-        if any(self.locked[i] for i in range(3) if i != index):
-            return self.with_part(index, _rounded(amount))
-        moved = self.with_part(index, _rounded(amount))
+        moved = self.with_part(index, _rounded(self.total * share))  # or why not, in words
         others = [i for i in range(3) if i != index]
-        weights = list(moved.parts)
-        weights[index] = share
-        for i, weight in zip(others, shared_out(1 - share, [self.weights[i] for i in others]), strict=True):
-            weights[i] = weight
-        chosen = (weights[0], weights[1], weights[2])
-        return from_shares(self.total, chosen).with_locks(self.locked)
+        if any(self.locked[i] for i in others):
+            return moved
+        rest = shared_out(1 - share, [self.weights[i] for i in others])
+        chosen = {index: share, **dict(zip(others, rest, strict=True))}
+        return from_shares(self.total, (chosen[0], chosen[1], chosen[2])).with_locks(self.locked)
 
     def toggled(self, index: int) -> Split:
         """Lock or unlock one part."""

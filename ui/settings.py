@@ -288,8 +288,12 @@ def _split_from(query: Mapping[str, str]) -> Split:
     return Split(sum(parts, Decimal(0)), parts, (flags[0], flags[1], flags[2]), chosen)
 
 
+_MOST = Decimal(1000)
+"""Above every total of a control: exact arithmetic with what a stranger's link holds has to end."""
+
+
 def _amounts(text: str) -> Parts:
     amounts = [Decimal(p) for p in text.split(_BETWEEN)]
-    if len(amounts) != 3 or not all(a.is_finite() for a in amounts):
+    if len(amounts) != 3 or not all(a.is_finite() and 0 < a <= _MOST for a in amounts):
         raise ValueError("split")
     return amounts[0], amounts[1], amounts[2]
