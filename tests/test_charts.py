@@ -333,3 +333,17 @@ def test_one_colour_for_all_words_and_the_chart_itself_stays(written):
     assert layout.legend.font.size == 12
     assert layout.xaxis.title.text == written["layout"]["xaxis"]["title"]["text"]
     assert written == before
+
+
+@pytest.mark.parametrize(("longest", "dtick"), [(1.5, None), (3.4, None), (20.0, "D2"), (99.0, 1), (5_000.0, 1)])
+def test_the_length_axis_of_a_sweep_has_few_labels(longest, dtick):
+    curve = sweep_curve(ci_length=np.array([longest, 3.0, 1.0, 2.0]))
+    made = sweep_chart.sweep_chart([curve], x_label="n", x_log=True, current=None, y_label="length", **COMMON)
+    assert made["layout"]["yaxis"].get("dtick") == dtick
+
+
+def test_sentences_under_charts_write_numbers_out():
+    curve = sweep_curve(x=np.array([1e3, 1e4, 1e5, 1e6]), ci_length=np.array([1110.0, 3.0, 1.0, 2.0]))
+    said = sweep_chart.sweep_sentence([curve], x_label="Records n", current=1e6)
+    assert "from 1,110 at 1,000 to 2 at 1,000,000" in said
+    assert "The present setting is 1,000,000." in said

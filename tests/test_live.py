@@ -15,6 +15,7 @@ from ui import compute, controls, live, live_intervals, state
 from ui.budget import Split, from_shares
 from ui.charts import IntervalRows
 from ui.compute import LRU, PUBLIC, Source
+from ui.paired import positions
 from ui.palette import ALL_COMBINATIONS
 from ui.settings import Settings
 
@@ -46,7 +47,7 @@ def with_total(settings: Settings, total: str) -> Settings:
 def test_there_is_a_frame_for_every_position_and_the_page_stands_on_its_own():
     for settings in (BASE, with_total(BASE, "1.234"), replace(BASE, currency="zcdp", definitions=("zcdp",))):
         reel = reel_of(settings)
-        value, options = controls.positions(controls.total_value(settings), controls.total_grid(settings))
+        value, options = positions(controls.total_value(settings), controls.total_grid(settings))
         assert len(reel.film.frames) == len(options)
         assert options[reel.here] == value
         assert reel.slider == "total_slider"

@@ -64,7 +64,7 @@ class Records:
 
 
 def test_a_design_spends_the_part_for_the_coefficients() -> None:
-    settings = settings_of(split=from_shares(Decimal(2), ("0.25", "0.5", "0.25")))
+    settings = settings_of(split=from_shares(Decimal(2), (Decimal("0.25"), Decimal("0.5"), Decimal("0.25"))))
     asked = numbers.request(settings, Records(), who="designs", effort="preview")
     line = next(one for one in asked.lines if one.sweep == "total" and "output" in one.name)
     here = line.points[line.x.index(2.0)]
@@ -365,3 +365,11 @@ def test_without_the_set_the_page_says_how_to_get_it(monkeypatch, tmp_path):
     app = open_page(published="figure3")
     assert any("data get kdd99" in c.value for c in app.caption)
     assert json.dumps(dict(app.query_params)).count("figure3") == 1
+
+
+def test_the_sentence_under_a_chart_starts_with_a_capital_and_writes_numbers_out():
+    app = open_page()
+    said = [element.proto.alt for element in app.get("plotly_chart")]
+    under = next(words for words in said if words.startswith("Test error as “Records"))
+    assert "e+0" not in under
+    assert under.split("moves. ")[1][0].isupper()

@@ -330,15 +330,17 @@ def test_a_bad_budget_is_refused_in_words(amount, name):
 @pytest.mark.parametrize(
     ("away", "said"),
     [
-        ((), "No interval of a feature excludes zero."),
+        ((), "No interval excludes zero."),
         ((0,), "The interval of age excludes zero."),
-        ((0, 1), "The intervals of age, city=b exclude zero."),
+        ((0, 1), "The intervals of age and city=b exclude zero."),
+        ((0, 1, -1), "The intervals of age, city=b and the constant exclude zero."),
     ],
 )
 def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
     made = Desk.at(tmp_path).release()
+    n = len(made.coefficients)
     shown = tuple(
-        replace(c, scaled=replace(c.scaled, estimate=1.0, low=0.5 if i in away else -0.5, high=2.0))
+        replace(c, scaled=replace(c.scaled, estimate=1.0, low=0.5 if {i, i - n} & {*away} else -0.5, high=2.0))
         for i, c in enumerate(made.coefficients)
     )
     assert release_result.takeaway(replace(made, coefficients=shown)).endswith(said)
@@ -472,3 +474,60 @@ def test_names_are_shown_letter_by_letter():
     with_budget(begin(), name="**bold** [x](javascript:alert(1))")
     app = start("ledger")
     assert not any("**bold** [x]" in m.value for m in app.markdown)
+
+
+def test_a_typed_cap_says_what_it_would_let_happen():
+    app = start("release", **LINK)
+    app.text_input(key="budget_amount").set_value("4").run()
+    assert "become at most **98 %** sure" in words(app)
+    assert "**Large budget:**" in words(app)
+    assert not [box for box in app.checkbox if "protects nobody" in box.label]
+    app.text_input(key="budget_amount").set_value("1").run()
+    assert "**73 %** sure" in words(app)
+    assert "**Large budget:**" not in words(app)
+
+
+def test_a_cap_that_protects_nobody_is_asked_about():
+    app = with_budget(start("release", **LINK), amount="3000000")
+    assert not Ledger().accounts()
+    assert any("ε = 3,000,000 protects nobody" in e.value for e in app.error)
+    app.checkbox(key="budget_meant_ε = 3,000,000").check().run()
+    app.button(key="budget_make").click().run()
+    check(app)
+    assert Ledger().accounts()[0].cap == Cap.pure(3_000_000)
+    assert "ε = 3,000,000 left" in words(app)
+
+
+def test_a_refused_name_is_shown_letter_by_letter():
+    app = with_budget(start("release", **LINK), amount="abc")
+    assert any("ε is “abc”, but has to be a number." in e.value for e in app.error)
+    app = with_budget(start("release", **LINK), name="$x^2$\u200b")
+    assert any(r"\$x^2\$" in e.value for e in app.error)
+
+
+@pytest.mark.parametrize("page", ["release", "ledger"])
+def test_a_visitor_is_not_shown_where_files_are(page, desk):
+    app = with_budget(start("release", **LINK))
+    app = start(page, **LINK) if page == "ledger" else app
+    said = " ".join(element.value for kind in (app.caption, app.markdown, app.info) for element in kind)
+    assert str(desk) not in said
+    if page == "ledger":
+        assert "Keep a backup" in said
+
+
+@pytest.mark.parametrize("page", ["release", "ledger", "sharp", "reproduce"])
+def test_every_page_says_what_of_its_link_cannot_be_used(page):
+    app = start(page, dataset=DECLARED, declared=LINK["declared"][:40])
+    assert any("cannot be used (declared)" in warning.value for warning in app.warning)
+
+
+@pytest.mark.parametrize(
+    ("page", "job", "what"),
+    [
+        ("accuracy", "accuracy_job", "measurement"),
+        ("reproduce", "cells_job", "computation"),
+        ("validate", "job", "simulation"),
+    ],
+)
+def test_a_job_that_is_gone_is_said_so(page, job, what):
+    assert any(f"The {what} of this link is no longer kept" in i.value for i in start(page, **{job: "zzz"}).info)

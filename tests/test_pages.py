@@ -49,6 +49,18 @@ def test_home_starts_with_a_working_demo_and_no_decision():
     assert any("times** as long as without privacy" in m.value for m in app.markdown)
 
 
+def test_home_and_explore_give_the_same_answer_to_begin_with():
+    """Also beside settings that a session made elsewhere, which Start says that it leaves out."""
+    lengths = {
+        page: next(m.value for m in start(page, mechanisms="objective").metric if "length" in m.label.lower())
+        for page in ("home", "explore")
+    }
+    assert lengths["home"] == lengths["explore"]
+    app = start("home", n="5000", d="3")
+    assert next(m.value for m in app.metric if "length" in m.label) == lengths["home"]
+    assert any("For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption)
+
+
 def test_home_and_explore_share_the_budget():
     app = start("home")
     app.number_input(key="total_number").set_value(2.0).run()

@@ -168,7 +168,7 @@ def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
     settings = settings.with_epsilon(float(epsilon))
     again = settings_of(read_plan(as_yaml(plan_of(case_of(settings), "Title"))))
     assert (again.currency, again.epsilon, again.delta) == ("approx", epsilon, delta)
-    assert again.split == settings.split
+    assert again.split.parts == settings.split.parts
 
 
 def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():

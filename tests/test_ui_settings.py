@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpci_core import InfeasibleDesignError
 from dpci_core.privacy import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
 from ui.budget import from_shares
-from ui.controls import convert_currency
+from ui.controls import at_total, convert_currency
 from ui.settings import LIMITS, SWEEPS, Settings, from_query
 from ui.text import c_sentence
 
@@ -121,6 +121,27 @@ def test_a_link_restores_an_approximate_budget_with_its_shares(epsilon, delta):
     wanted = convert_currency(Settings(delta=delta), "approx").with_epsilon(epsilon)
     wanted = replace(wanted, split=wanted.split.with_share(0, 30.0).toggled(1))
     assert from_query(wanted.to_query()) == (wanted, ())
+
+
+@pytest.mark.parametrize("total", [0.05, 1.7, 1.0])
+def test_a_link_restores_the_shares_that_were_chosen(total):
+    """Also those that no amount at the present total shows: back at the old total, all is as it was."""
+    typed = Settings(split=Settings().split.with_part(0, Decimal("0.07123456789")))
+    moved = at_total(typed, total)
+    restored, bad = from_query(moved.to_query())
+    assert (restored, bad) == (moved, ())
+    assert at_total(restored, 1.0) == typed
+
+
+def test_a_link_restores_a_lock_and_refuses_shares_that_the_parts_do_not_have():
+    locked = Settings(split=Settings().split.toggled(1))
+    assert from_query(locked.to_query()) == (locked, ())
+    assert from_query({"split": "1~0.5~0.5", "shares": "0.5~0.3~0.2"}) == (Settings(), ("split",))
+
+
+@pytest.mark.parametrize("shares", ["1E+999999~1~1", "1E-999999~1~1", "1~1", "NaN~1~1", "x", "0~1~1", "-1~1~1"])
+def test_shares_of_a_strangers_link_are_refused_without_arithmetic_that_never_ends(shares):
+    assert from_query({"shares": shares}) == (Settings(), ("shares",))
 
 
 @pytest.mark.parametrize("chosen", ["pure", "zcdp", "approx"])

@@ -50,14 +50,14 @@ def page() -> None:
     st.title("Accuracy")
     st.markdown(
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients are **known less "
-        "well**. Here both stand on one screen, for the settings at the left."
+        f"well**. Here both stand on one screen, for what is set in {text.SETTINGS_PANEL}."
     )
     state.settings()  # reads the link
     controls.link_problem()
     with st.sidebar:
         ready = explore.sidebar()
     if not ready:
-        st.info("Bring your file in the panel at the left, or choose another data set there.")
+        st.info(text.BRING_YOUR_FILE)
     elif (view := explore.current_view()) is not None:
         _live(view)
     accuracy_published.section()
@@ -156,6 +156,8 @@ def _watch(asked: Request) -> None:
     """The jobs that run or have failed; only live ones are polled, and the end of one redraws the page once."""
     if problem := state.queue_problem():
         st.warning(problem)
+    if _thorough_job() is None and state.job_key(_JOB):
+        st.info(jobs.GONE.format(what="measurement"))
     for job, queue in ((_quick_job(), jobs.QUICK), (_thorough_job(), jobs.QUEUE)):
         if job is not None and (job.is_active or job.request.key == asked.key or queue is jobs.QUEUE):
             poll = st.fragment(_status, run_every=0.5 if job.is_active else None)

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpci_core.cms.training import Measured
+from dpci_core.words import number
 from ui.accuracy_numbers import Line
 from ui.figure import Meta, Part, band, finish
 from ui.palette import GRID, QUIET, Combination
@@ -188,11 +189,12 @@ def accuracy_sentence(errors: Sequence[ErrorCurve], *, x_label: str, constant_er
             continue
         a, b = keep[0], keep[-1]
         parts.append(
-            f"{curve.line.name}: {percent(mean[a])} at {curve.line.x[a]:.3g}, {percent(mean[b])} at "
-            f"{curve.line.x[b]:.3g}"
+            f"{curve.line.name}: {percent(mean[a])} at {number(curve.line.x[a])}, {percent(mean[b])} at "
+            f"{number(curve.line.x[b])}"
         )
+    said = "; ".join(parts)
     return (
-        f"Test error as “{x_label}” moves. {'; '.join(parts)}. Always guessing the commoner class: "
+        f"Test error as “{x_label}” moves. {said[:1].upper()}{said[1:]}. Always guessing the commoner class: "
         f"{percent(constant_error)}."
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpci_core.words import number
 from ui.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
 from ui.palette import GRID, PAPER, QUIET, Combination
 
@@ -135,8 +136,9 @@ def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
     hover = [
-        f"<b>{literal(n)}</b><br>{item.combination.label}<br>private length {c:.3g}<br>variability length {v:.3g}"
-        f"<br>non-private length {p:.3g}<br>ratio {r:.2f}×"
+        f"<b>{literal(n)}</b><br>{item.combination.label}<br>private length {number(c)}<br>"
+        f"variability length {number(v)}"
+        f"<br>non-private length {number(p)}<br>ratio {r:.2f}×"
         for n, c, v, p, r in zip(item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True)
     ]
     centre = np.exp(np.clip(item.estimate, -50, 50)) if odds else item.estimate
@@ -177,7 +179,7 @@ def _outline(marker: str) -> dict[str, object]:
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
     """The takeaway of chart 1."""
     parts = [
-        f"{item.combination.label}: the private intervals are on average {item.ci_length.mean():.3g} long, "
+        f"{item.combination.label}: the private intervals are on average {number(item.ci_length.mean())} long, "
         f"{item.ci_length.mean() / item.vi_length.mean():.2f} times the spread of the private estimates and "
         f"{item.ci_length.mean() / item.nonprivate_length.mean():.1f} times as long as without privacy"
         for item in rows

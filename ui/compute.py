@@ -27,9 +27,9 @@ from dpci_core.plan.content import plain_source, source_from
 from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import Records, Schema, encode
 from dpci_core.schema import Source as RecordSource
-from ui.budget import from_shares
 from ui.charts import IntervalRows
 from ui.palette import Combination
+from ui.refusals import in_words
 from ui.settings import LIMITS, Settings
 from ui.sweep_chart import SweepCurve
 
@@ -223,12 +223,12 @@ def _outcome(settings: Settings, records: Records, combination: Combination, sto
     try:
         design = settings.design(combination)
     except ValueError as problem:  # a paired budget can leave the range of a design
-        return Outcome(combination, None, None, str(problem))
+        return Outcome(combination, None, None, in_words(str(problem)))
     try:
         moments = store.moments(records, design.loss, settings.c)
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
-        return Outcome(combination, None, None, str(problem))
+        return Outcome(combination, None, None, in_words(str(problem)))
 
 
 def interval_rows(view: View, units: str) -> list[IntervalRows]:
@@ -255,10 +255,7 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
 
 
 def free_of(settings: Settings, name: str) -> Settings:
-    """What curves over the range of one control depend on: not where the control stands, nor how the page shows them.
-
-    A total is divided by its shares to a thousandth, because parts are rounded anew at every total.
-    """
+    """What curves over the range of one control depend on: not where it stands, nor how the page shows them."""
     usual = Settings()
     kept = replace(
         settings,
@@ -272,9 +269,8 @@ def free_of(settings: Settings, name: str) -> Settings:
         look=usual.look,
     )
     if name == "total":
-        hessian, covariance = (Decimal(round(10 * settings.split.share(i))) / 1000 for i in (1, 2))
-        shares = (str(1 - hessian - covariance), str(hessian), str(covariance))
-        return replace(kept, epsilon=usual.epsilon, split=from_shares(Decimal(1), shares))
+        largest = Decimal(repr(LIMITS[settings.currency][1]))
+        return replace(kept, epsilon=usual.epsilon, split=settings.split.with_locks().with_total(largest))
     if name in ("n", "c", "h"):
         return replace(kept, **{name: getattr(usual, name)})
     return kept

@@ -7,23 +7,18 @@ back. So a value can be set by slider, number, link, preset or another control, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
 import streamlit as st
 
 from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from ui import live, state, text
-from ui.budget import PARTS, Split, from_shares
+from ui import hints, state, text
+from ui.paired import Number, paired
 from ui.settings import LIMITS, Currency, Settings
-
-Number = int | float
-Apply = Callable[[Number], None]
 
 CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
 DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
-_REFUSED = "refused"
 
 
 def link_problem() -> None:
@@ -31,84 +26,6 @@ def link_problem() -> None:
     if bad := state.link_problem():
         listed = text.plain(", ".join(bad))
         st.warning(f"This link held values that cannot be used ({listed}); the defaults stand in for them.")
-
-
-def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
-    """A value within the grid's ends, and the positions of its slider: the grid and the value itself."""
-    value = min(max(value, grid[0]), grid[-1])
-    return value, sorted({*grid, value})
-
-
-def paired(
-    key: str,
-    label: str,
-    value: Number,
-    grid: list[Number],
-    apply: Apply,
-    *,
-    note: str,
-    help: str,
-    show: Callable[[float], str] | None = None,
-) -> None:
-    """A logarithmic slider and a number field for one value, with the sentence that moves with it.
-
-    show: the words at the slider's thumb, where they are more than the number.
-    """
-    low, high = grid[0], grid[-1]
-    value, options = positions(value, grid)
-    st.session_state[f"{key}_slider"] = value
-    st.session_state[f"{key}_number"] = value
-    st.markdown(f"**{label}**", help=help or None)
-    left, right = st.columns([3, 2], vertical_alignment="center")
-    is_whole = isinstance(value, int)
-    left.select_slider(
-        label,
-        options=options,
-        format_func=show or ("{:,}".format if is_whole else text.number),
-        key=f"{key}_slider",
-        on_change=_take,
-        args=(f"{key}_slider", key, apply),
-        label_visibility="collapsed",
-    )
-    right.number_input(
-        f"{label}, typed",
-        min_value=low,
-        max_value=high,
-        value=None,  # otherwise an emptied field would become the smallest value instead of keeping its own
-        step=1 if is_whole else None,
-        format="%d" if is_whole else "%.6g",
-        key=f"{key}_number",
-        on_change=_take,
-        args=(f"{key}_number", key, apply),
-        label_visibility="collapsed",
-    )
-    with live.waits(f"{key}_note"):
-        _footnote(key, note)
-
-
-def _take(widget_key: str, key: str, apply: Apply) -> None:
-    """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
-    st.session_state.pop(_REFUSED, None)
-    value = st.session_state.get(widget_key)
-    if value is None:
-        return
-    try:
-        apply(value)
-    except ValueError as problem:
-        st.session_state[_REFUSED] = (key, str(problem))
-
-
-def _footnote(key: str, note: str) -> None:
-    refused = st.session_state.get(_REFUSED)
-    if refused and refused[0] == key:
-        st.warning(refused[1])
-    if note:
-        st.caption(note)
-
-
-def _hint(words: str) -> str:
-    """Words that only explain: empty where explanations are switched off."""
-    return words if state.is_help_on() else ""
 
 
 FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
@@ -203,13 +120,12 @@ def _set_currency() -> None:
 def convert_currency(now: Settings, chosen: Currency) -> Settings:
     """The same settings with the budget in another currency: about the same (epsilon, delta), the same shares."""
     epsilon = float(f"{min(max(_epsilon(now), LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
-    shares = tuple(f"{part / now.split.total:.6g}" for part in now.split.parts)
     rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
     if now.currency == "approx":
         rho = now.split.total
     low, high = (Decimal(repr(limit)) for limit in LIMITS["zcdp"])
     pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else min(max(rho, low), high)
-    moved = replace(now, currency=chosen, split=from_shares(pot, (shares[0], shares[1], shares[2])))
+    moved = replace(now, currency=chosen, split=now.split.with_locks().with_total(pot))
     return moved.with_epsilon(epsilon) if chosen == "approx" else moved
 
 
@@ -221,56 +137,6 @@ def _epsilon(settings: Settings) -> float:
 def _set_delta() -> None:
     now = replace(state.settings(), delta=st.session_state["delta"])
     state.put(now.with_epsilon(float(now.epsilon)) if now.currency == "approx" else now)
-
-
-def split_controls(settings: Settings) -> None:
-    """Three linked parts with locks; they add up to the total exactly."""
-    for index, name in enumerate(PARTS):
-        _part_control(settings.split, index, name)
-    st.caption(f"The parts add up to {settings.split.total:f} exactly; nothing is left over. {text.SPLIT_NOTE}")
-
-
-def _part_control(split: Split, index: int, name: str) -> None:
-    amount = float(split.parts[index])
-    share = min(98.0, max(1.0, float(round(split.share(index)))))
-    st.session_state[f"{name}_slider"] = share
-    st.session_state[f"{name}_number"] = amount
-    st.session_state[f"{name}_lock"] = split.locked[index]
-    st.markdown(f"**{text.PART_NAMES[name]}**", help="Its share of the budget, the amount, and a lock for the amount.")
-    left, middle, right = st.columns([4, 3, 3], vertical_alignment="center")
-    left.slider(
-        f"{text.PART_NAMES[name]}, share of the budget",
-        1.0,
-        98.0,
-        step=1.0,
-        format="%.0f %%",
-        key=f"{name}_slider",
-        on_change=_take,
-        args=(f"{name}_slider", name, lambda value: _move(index, lambda s: s.with_share(index, float(value)))),
-        label_visibility="collapsed",
-    )
-    middle.number_input(
-        f"{text.PART_NAMES[name]}, amount",
-        min_value=0.0,
-        value=None,
-        step=None,
-        format="%.6g",
-        key=f"{name}_number",
-        on_change=_take,
-        args=(f"{name}_number", name, lambda value: _move(index, lambda s: s.with_part(index, Decimal(repr(value))))),
-        label_visibility="collapsed",
-    )
-    right.checkbox(
-        "Lock",
-        key=f"{name}_lock",
-        on_change=lambda: _move(index, lambda s: s.toggled(index)),
-        help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
-    )
-    _footnote(name, _hint(text.PART_SENTENCES[name]))
-
-
-def _move(index: int, change: Callable[[Split], Split]) -> None:
-    state.update(split=change(state.settings().split))
 
 
 def n_control(settings: Settings, n_table: int) -> None:
@@ -295,7 +161,7 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         chosen,
         list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
         lambda v: state.update(d=min(int(v), len(names)), names=()),
-        note=_hint(text.d_sentence(settings, chosen + 1)),
+        note=hints.words(text.d_sentence(settings, chosen + 1)),
         help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
     )
     st.session_state["names"] = [n for n in settings.names if n in names]
@@ -327,7 +193,7 @@ def model_controls(settings: Settings) -> None:
             settings.h,
             _log_grid("h"),
             lambda v: state.update(h=float(v)),
-            note=_hint(text.h_sentence(settings)),
+            note=hints.words(text.h_sentence(settings)),
             help="The hinge loss has a kink; differential privacy needs it rounded.",
         )
     levels: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]

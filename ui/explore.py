@@ -30,7 +30,9 @@ from ui import (
 )
 from ui.exports import csv_bytes
 from ui.figure import Figure, Written, in_colour, plot_config
+from ui.refusals import in_words
 from ui.settings import SWEEPS, Settings
+from ui.split_controls import split_controls
 
 SWEEP_NAMES = {
     "total": "Total budget",
@@ -61,14 +63,14 @@ def page() -> None:
     with st.sidebar:
         ready = sidebar()
     if not ready:
-        st.info("Bring your file in the panel at the left, or choose another data set there.")
+        st.info(text.BRING_YOUR_FILE)
         return
     started = time.perf_counter()
     try:
         with st.spinner("Fitting …", show_time=True, width="content"):
             view = compute.compute(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        st.error(str(problem))
+        st.error(in_words(str(problem)))
         return
     with live.waits("headline"):
         _warnings(view)
@@ -83,7 +85,7 @@ def current_view() -> compute.View | None:
     try:
         return compute.compute(state.settings(), state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        st.error(str(problem))
+        st.error(in_words(str(problem)))
         return None
 
 
@@ -184,7 +186,7 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     controls.total_control(settings)
     with live.waits("split"):
         with st.expander("Split of the budget", expanded=True):
-            controls.split_controls(settings)
+            split_controls(settings)
         hints.expander("How the numbers convert", text.conversion_details(settings))
         deployments.panel(settings)
     st.header("Study")

@@ -7,6 +7,11 @@ import streamlit as st
 from ui import state
 
 
+def words(explanation: str) -> str:
+    """Words that only explain: empty where explanations are switched off."""
+    return explanation if state.is_help_on() else ""
+
+
 def caption(words: str) -> None:
     """A sentence that explains."""
     if words and state.is_help_on():

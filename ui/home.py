@@ -98,7 +98,6 @@ def _demo_settings(now: Settings) -> Settings:
         definitions=(now.own_definition,),
         mechanisms=("objective",),
         results=now.results,
-        d=6,
     )
 
 
@@ -117,4 +116,9 @@ def _summary(view: compute.View) -> None:
         f"That is **{made.ci_length_mean / made.nonprivate_length_mean:.1f} times** as long as without privacy, and "
         f"**{made.ci_length_mean / made.vi_length_mean:.2f} times** the spread of the private estimates themselves, "
         "below which no valid interval around them can go on average."
+    )
+    settings = view.settings
+    st.caption(
+        f"For {settings.n:,} records and {settings.d} features of the simulated census, whatever you set elsewhere: "
+        "where Explore starts."
     )

@@ -22,6 +22,7 @@ from dpci_core import Design
 from dpci_core.errors import ConvergenceError
 from ui.accuracy_numbers import SEED, Answer, Request
 from ui.palette import Combination
+from ui.refusals import in_words
 from ui.settings import Settings
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ State = Literal["queued", "running", "done", "cancelled", "failed"]
 ABANDONED_SECONDS = 900.0
 """A job nobody has looked at for so long is stopped; browsers slow the polls of hidden tabs, so this is generous."""
 KEPT_JOBS = 40
+GONE = "The {what} of this link is no longer kept here: start it again."
 MOST_WAITING = 12
 LARGEST_M, LARGEST_K = 20_000, 5_000
 LARGEST_TABLE = 20_000_000
@@ -68,7 +70,7 @@ class Task:
         try:
             self.state = "done" if self._execute() else "cancelled"
         except (ValueError, FileNotFoundError, ConvergenceError) as problem:
-            self.problem, self.state = str(problem), "failed"
+            self.problem, self.state = in_words(str(problem)), "failed"
         except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
             self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
         finally:

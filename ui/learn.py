@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from ui.figure import finish
 from ui.learn_model import Screen
 from ui.learn_numbers import Numbers
 from ui.learn_path import SCREENS, find
+from ui.paired import Number, paired
 
 TEACHERS = "teachers"
 """The place beside the path."""
@@ -148,13 +150,18 @@ def _take_part() -> None:
     st.session_state[_PLACE] = Place(_place().screen, is_teaching=st.session_state["learn_part"] == TEACHERS)
 
 
+def _unbroken(words: str) -> str:
+    """Words in which no line ends inside a number such as 1e-6, or between it and its sign."""
+    return re.sub(r"(\de)-(\d)", "\\1\u2011\\2", words.replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0"))
+
+
 def _screen(screen: Screen) -> None:
     number = SCREENS.index(screen)
     st.progress((number + 1) / len(SCREENS), text=f"Screen {number + 1} of {len(SCREENS)}")
     st.header(screen.title)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown(screen.text.replace(" %", "\u00a0%"))
+        st.markdown(_unbroken(screen.text))
         is_open = _question(screen)
         if is_open:
             _control(screen)
@@ -204,8 +211,8 @@ def slider_key(screen: Screen) -> str:
 def _control(screen: Screen) -> None:
     control = screen.control
     whole = all(value.is_integer() for value in control.values)
-    kind: Callable[[float], controls.Number] = int if whole else float
-    controls.paired(
+    kind: Callable[[float], Number] = int if whole else float
+    paired(
         f"learn_{screen.key}",
         control.label,
         kind(_value(screen)),

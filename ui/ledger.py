@@ -14,11 +14,10 @@ from dpci_core.ledger import (
     Verification,
     account_row,
     as_csv,
-    as_text,
     charge_row,
     entry_row,
 )
-from ui import access, ledger_text
+from ui import access, controls, ledger_text, state
 from ui.text import plain
 
 _CHECKED = "ledger_checked"
@@ -33,6 +32,8 @@ def page() -> None:
     )
     if access.off_on_public_demo("The ledger"):
         return
+    state.settings()  # reads the link
+    controls.link_problem()
     try:
         ledger = Ledger()
         accounts, charges = ledger.accounts(), ledger.history()
@@ -43,9 +44,9 @@ def page() -> None:
             _history(accounts, charges)
         _verification(ledger)
         _downloads(ledger, accounts, charges)
-        st.caption(f"The ledger is the file `{ledger.path}`; its key is `{ledger.key_path}`. Keep a backup of both.")
+        st.caption(ledger_text.BACKUP)
     except LedgerError as problem:
-        st.error(str(problem))
+        st.error(plain(str(problem)))
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:
@@ -60,9 +61,10 @@ def _budgets(accounts: tuple[Account, ...]) -> None:
 def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
     cap = account.cap
     st.markdown(f"**{plain(account.dataset)}**")
-    st.metric(f"Remaining {ledger_text.symbol(cap)}", as_text(account.remaining))
+    st.metric(f"Remaining {ledger_text.symbol(cap)}", ledger_text.shown(account.remaining))
     share = float(account.spent / cap.amount)
-    st.progress(min(share, 1.0), text=f"{as_text(account.spent)} of {as_text(cap.amount)} spent ({100 * share:.3g} %)")
+    spent, most = ledger_text.shown(account.spent), ledger_text.shown(cap.amount)
+    st.progress(min(share, 1.0), text=f"{spent} of {most} spent ({100 * share:.3g} %)")
     st.markdown(ledger_text.cap_sentence(cap))
     others = [a.dataset for a in accounts if a.pool_id == account.pool_id and a.account_id != account.account_id]
     if others:
@@ -94,7 +96,7 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
                 "when": ledger_text.moment(charge.booked_at),
                 "data set": charge.dataset,
                 "what for": charge.purpose,
-                "cost": f"{ledger_text.GREEK[charge.cost.symbol]} = {as_text(charge.cost.amount)}",
+                "cost": ledger_text.cost_words(charge.cost),
                 "state": ledger_text.STATES[charge.state],
                 "by": charge.person,
                 "plan": charge.plan_hash[:12],
@@ -128,7 +130,7 @@ def _verification(ledger: Ledger) -> None:
     if checked is None:
         return
     if isinstance(checked, str):
-        st.error(checked)
+        st.error(plain(checked))
         return
     _show_verdict(checked)
 

@@ -15,6 +15,7 @@ from dpci_core import forecast
 from dpci_core.errors import ConvergenceError
 from ui import compute, controls, live, state
 from ui.charts import IntervalRows
+from ui.paired import positions
 from ui.palette import QUIET
 from ui.settings import Settings
 from ui.text import number
@@ -49,7 +50,7 @@ def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> 
         return None
     grid = controls.total_grid(settings)
     knots = np.array(sorted({*grid[:: -(-len(grid) // knots_for(many))], grid[-1]}))
-    value, options = controls.positions(controls.total_value(settings), grid)
+    value, options = positions(controls.total_value(settings), grid)
     asked = free_of_total(settings)
     key = ("reel", view.records.digest, repr(asked), units, tuple(item.combination.key for item in rows))
     is_odds = units == "odds"

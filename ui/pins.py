@@ -9,6 +9,7 @@ import streamlit as st
 from dpci_core import ConvergenceError, DataRejectedError
 from ui import compute, state, text
 from ui.compute import View
+from ui.refusals import in_words
 
 
 def panel(view: View) -> None:
@@ -55,7 +56,7 @@ def _numbered(pin: state.Pin) -> state.Pin:
     try:
         view = compute.compute(pin.settings, compute.Source(compute.PUBLIC))
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        return replace(pin, assumptions=str(problem))
+        return replace(pin, assumptions=in_words(str(problem)))
     return _of(view, pin.name)
 
 

@@ -12,6 +12,7 @@ from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui import bounds, controls, declare, explore, plan_answers, plan_file, plan_looks, plan_text, planning, state, text
 from ui.compute import DECLARED
 from ui.planning import Case
+from ui.refusals import in_words
 from ui.settings import Settings
 
 MEAN = ""
@@ -30,7 +31,7 @@ def page() -> None:
     with st.sidebar:
         ready = explore.sidebar(one_design=True)
     if not ready:
-        st.info("Bring your file in the panel at the left, or choose another table there.")
+        st.info(text.BRING_YOUR_FILE)
         return
     if settings.dataset == DECLARED:
         declare.panel()
@@ -39,7 +40,7 @@ def page() -> None:
         with st.spinner("Fitting …", show_time=True, width="content"):
             case = planning.make_case(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
-        st.error(str(problem))
+        st.error(in_words(str(problem)))
         if isinstance(problem, planning.WishError):
             st.button("Take the usual wish", key="usual_wish", on_click=_use_usual_wish)
         return
@@ -161,7 +162,7 @@ def _take_amount(case: Case, name: str) -> None:
             replace(case.settings, **cast("dict[str, Any]", {name: float(value)})), case.target.coefficient, case.scale
         )
     except planning.WishError as problem:
-        st.session_state["goal_refused"] = str(problem)
+        st.session_state["goal_refused"] = in_words(str(problem))
         return
     state.update(**{name: float(value)})
 

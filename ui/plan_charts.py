@@ -14,6 +14,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
 from dpci_core.planner import RegularizationCurve
+from dpci_core.words import number
 from ui.figure import Meta, finish
 from ui.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.planning import IsoMap, SplitMap
@@ -76,7 +77,7 @@ def iso_chart(
         _line(fig, x, y, z, level, colour=QUIET, width=1.2, dash="solid")
     _line(fig, x, y, z, wish, colour=_WISH, width=4, dash="solid")
     what = "chance" if is_chance else "length"
-    for name, width, colour in ((f"your wish: {what} {wish:.3g}", 4.0, _WISH), (f"other {what}s", 1.2, QUIET)):
+    for name, width, colour in ((f"your wish: {what} {number(wish)}", 4.0, _WISH), (f"other {what}s", 1.2, QUIET)):
         fig.add_scatter(x=[None], y=[None], mode="lines", line={"width": width, "color": colour}, name=name)
     for mark in marks:
         fig.add_scatter(

@@ -12,6 +12,7 @@ from ui import explore, plan_charts, plan_text, planning, state, text
 from ui.budget import Split
 from ui.plan_work import Work
 from ui.planning import Case, IsoMap, SplitMap
+from ui.refusals import in_words
 
 LOOKS = {
     "map": "Budget × records",
@@ -168,7 +169,7 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
         st.warning(refused)
     for row in rows:
         if row.design is None:
-            st.caption(f"{plan_text.way(row).label}: {row.reason}")
+            st.caption(f"{plan_text.way(row).label}: {in_words(row.reason)}")
     if any(row.status for row in rows):
         st.caption(f"◆ {next(row.status for row in rows if row.status)}")
 
@@ -196,7 +197,7 @@ def _use_way(row: RankedDesign | None) -> None:
     try:
         state.put(planning.adopted(state.settings(), row))
     except ValueError as problem:
-        st.session_state["way_refused"] = str(problem)
+        st.session_state["way_refused"] = in_words(str(problem))
 
 
 def _penalty(case: Case, found: RegularizationAnswer) -> None:

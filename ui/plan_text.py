@@ -14,6 +14,7 @@ from dpci_core.words import LARGE_EPSILON
 from ui import planning
 from ui.palette import Combination
 from ui.plan_charts import Mark
+from ui.refusals import in_words
 from ui.settings import Settings
 from ui.text import number, percent, plain, risk_approx, risk_pure
 
@@ -81,7 +82,7 @@ def in_names(sentence: str, records: Records, scale: float = 1.0) -> str:
         return f"{found['before']}{shown}{found['after'] or ''}"
 
     scaled = sentence if scale == 1.0 else _SCALED.sub(typed, sentence)
-    return re.sub(r"the interval of coefficient (\d+)", name, scaled)
+    return re.sub(r"the interval of coefficient (\d+)", name, in_words(scaled))
 
 
 _ROUNDED_AWAY = 0.005

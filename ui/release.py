@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpci_core import Plan
 from dpci_core.errors import DataRejectedError, InfeasibleDesignError
-from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, as_text, price
+from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, price
 from dpci_core.release import (
     MemoryFile,
     Price,
@@ -28,6 +28,7 @@ from dpci_core.release.table import Header
 from dpci_core.schema import RecordMapper
 from ui import (
     access,
+    controls,
     declare,
     ledger_text,
     plan_file,
@@ -40,6 +41,7 @@ from ui import (
 )
 from ui.compute import DECLARED, PUBLIC, Source
 from ui.plan_object import plan_of
+from ui.refusals import in_words
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
@@ -85,10 +87,12 @@ def page() -> None:
     st.markdown(release_text.INTRODUCTION)
     if access.off_on_public_demo("Release"):
         return
+    state.settings()  # reads the link
+    controls.link_problem()
     try:
         _steps(Ledger())
     except LedgerError as problem:
-        st.error(str(problem))
+        st.error(text.plain(in_words(str(problem))))
     st.caption(text.PRIVACY_UNIT)
 
 
@@ -106,7 +110,7 @@ def _steps(ledger: Ledger) -> None:
     try:
         check_account(ledger, account.dataset, plan)
     except ReleaseRefusedError as problem:
-        st.error(str(problem))
+        st.error(text.plain(in_words(str(problem))))
         return
     charges = _charges(ledger, account, plan)
     again = st.session_state.get(_AGAIN) == (account.account_id, plan.digest, len(charges))
@@ -138,7 +142,7 @@ def _plan_step() -> Plan | None:
         case = planning.make_case(settings, Source(PUBLIC))
         plan = plan_of(case, st.session_state.get("plan_title") or "A plan", st.session_state.get("plan_notes") or "")
     except ValueError as problem:
-        st.error(str(problem))
+        st.error(text.plain(in_words(str(problem))))
         return None
     with st.container(border=True):
         st.markdown(release_text.plan_words(plan))
@@ -170,7 +174,7 @@ def _price_step(plan: Plan) -> tuple[bool, Price] | None:
     try:
         priced = state.memo().get(("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed))
     except ValueError as problem:
-        st.error(str(problem))
+        st.error(text.plain(in_words(str(problem))))
         return None
     return allowed, priced
 
@@ -236,7 +240,7 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
     try:
         header = check_table(plan, file, encoding=cast(Any, encoding))
     except (DataRejectedError, InfeasibleDesignError) as problem:
-        st.error(str(problem))
+        st.error(text.plain(in_words(str(problem))))
         return file, None
     needed = RecordMapper(plan.schema, plan.features).needed
     others = len(header.columns) - len(needed)
@@ -264,10 +268,12 @@ def _release_step(ledger: Ledger, wish: Wish, file: MemoryFile | None, header: H
             return
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
         person = release_budget.person_field(left)
-        typed = right.text_input(f"Type the name of the data set, {account.dataset!r}, to confirm", key="release_typed")
+        typed = right.text_input(
+            f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm", key="release_typed"
+        )
         missing = release_text.missing(person, typed.strip() == account.dataset, header is not None)
         st.button(
-            f"Spend {ledger_text.GREEK[wish.price.cost.symbol]} = {as_text(wish.price.cost.amount)} and release",
+            f"Spend {ledger_text.cost_words(wish.price.cost)} and release",
             key="release_now",
             type="primary",
             disabled=bool(missing),
@@ -302,8 +308,9 @@ def _carry_out(ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | No
                 encoding=header.encoding,
             )
         except (ValueError, RuntimeError, OSError) as problem:
-            words = "The folder of releases cannot be written." if isinstance(problem, OSError) else str(problem)
-            st.session_state[_SAID] = words
+            is_file = isinstance(problem, OSError)
+            said = "The folder of releases cannot be written." if is_file else in_words(str(problem))
+            st.session_state[_SAID] = said
         else:
             st.session_state[_FRESH] = (wish.request_id, made.note)
             st.session_state.pop(_AGAIN, None)
@@ -313,4 +320,4 @@ def _carry_out(ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | No
 def _say() -> None:
     """What the last click led to, told once."""
     if said := st.session_state.pop(_SAID, None):
-        st.error(said)
+        st.error(text.plain(said))

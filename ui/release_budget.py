@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any, cast
 
 import streamlit as st
 
 from dpci_core import Plan
 from dpci_core.errors import LedgerError
-from dpci_core.ledger import Account, Cap, Ledger, as_text
+from dpci_core.ledger import Account, Cap, Ledger
 from dpci_core.release import Price
 from ui import access, ledger_text, release_text
+from ui.refusals import in_words
+from ui.settings import LIMITS
+from ui.text import plain
 
 _NEW = 0
 """Stands for an account that is yet to be made."""
@@ -24,7 +28,7 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
     st.markdown(f"Price: {release_text.guarantee_words(priced)}")
     with st.expander("What the price is made of"):
         for name, amount in priced.cost.lines:
-            st.markdown(f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {as_text(amount)}")
+            st.markdown(f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {ledger_text.shown(amount)}")
     every = ledger.accounts()
     fitting = {a.account_id: a for a in every if a.schema_hash == priced.schema_hash}
     options = [*fitting, _NEW]
@@ -39,7 +43,7 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
         persist_state="session",
     )
     if said := st.session_state.pop(_SAID, None):
-        st.error(said)
+        st.error(plain(said))
     if chosen:
         st.caption(_left(fitting[chosen]))
         return fitting[chosen]
@@ -48,7 +52,7 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
 
 
 def _left(account: Account) -> str:
-    return f"{ledger_text.symbol(account.cap)} = {as_text(account.remaining)} left"
+    return f"{ledger_text.symbol(account.cap)} = {ledger_text.shown(account.remaining)} left"
 
 
 def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
@@ -71,6 +75,8 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
         right.text_input("ρ at most" if kind == "zcdp" else "ε at most", key="budget_amount", placeholder="1")
         if kind == "approx":
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
+        with right:
+            _what_it_means()
         if kind == "pure" and priced.cost.definition == "zcdp":
             st.caption("A pure budget cannot pay for this plan: no pure ε is worth a ρ.")
         names = list(dict.fromkeys(a.dataset for a in every))
@@ -83,6 +89,34 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
                 key="budget_people",
             )
         st.button("Set this budget", key="budget_make", type="primary", on_click=_make, args=(plan, priced))
+
+
+def _what_it_means() -> None:
+    """What the typed cap would let happen, as at every other control of a budget; very large ones are asked about."""
+    try:
+        cap = _cap()
+    except ValueError:
+        return  # not typed yet, or refused in words when it is set
+    st.caption(ledger_text.cap_sentence(cap))
+    if _is_beyond(cap):
+        st.checkbox(f"I mean {_amount_words(cap)}, which protects nobody", key=_meant(cap))
+
+
+def _is_beyond(cap: Cap) -> bool:
+    """Whether a cap is larger than any budget that a page offers."""
+    kind = "pure" if cap.definition == "pure" else "zcdp" if cap.epsilon is None else "approx"
+    return (cap.amount if cap.epsilon is None else cap.epsilon) > Decimal(repr(LIMITS[kind][1]))
+
+
+def _amount_words(cap: Cap) -> str:
+    if cap.epsilon is not None:
+        return f"ε = {ledger_text.shown(cap.epsilon)}"
+    return f"{ledger_text.symbol(cap)} = {ledger_text.shown(cap.amount)}"
+
+
+def _meant(cap: Cap) -> str:
+    """A key for each amount, so that consent to one is not consent to another."""
+    return f"budget_meant_{_amount_words(cap)}"
 
 
 def person_field(place: Any) -> str:
@@ -105,16 +139,27 @@ def _make(plan: Plan, priced: Price) -> None:
         account = ledger.create_dataset(
             typed["budget_name"],
             schema_hash=priced.schema_hash,
-            cap=None if shared else _cap(),
+            cap=None if shared else _meant_cap(),
             unit=plan.unit,
             person=access.person() or typed.get("release_person") or "",
             same_people_as=cast("str | None", shared),
             other_people=people == OTHERS,
         )
     except ValueError as problem:
-        typed[_SAID] = str(problem)
+        typed[_SAID] = in_words(str(problem))
         return
     typed[_CHOSEN] = account.account_id
+
+
+def _meant_cap() -> Cap:
+    """The cap as typed; one beyond every budget of the pages only where that was confirmed."""
+    cap = _cap()
+    if _is_beyond(cap) and not st.session_state.get(_meant(cap)):
+        raise LedgerError(
+            f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose less, or tick that "
+            "you mean it."
+        )
+    return cap
 
 
 def _cap() -> Cap:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core.release import Release, effect_sentences, reading_sentence
-from dpci_core.schema import MappingNote
+from dpci_core.schema import CONSTANT, MappingNote
 from ui import explore
 from ui.figure import common_layout, literal, short_name
 from ui.ledger_text import moment
@@ -47,13 +47,17 @@ def takeaway(made: Release) -> str:
     """The result in a sentence."""
     planned = sum(c.planned_scaled for c in made.coefficients) / len(made.coefficients)
     got = sum(c.scaled.length for c in made.coefficients) / len(made.coefficients)
-    clear = [c.name for c in made.coefficients[:-1] if c.scaled.low > 0 or c.scaled.high < 0]
+    clear = [
+        "the constant" if c.name == CONSTANT else c.name
+        for c in made.coefficients
+        if c.scaled.low > 0 or c.scaled.high < 0
+    ]
     if len(clear) == 1:
         told = f"The interval of {clear[0]} excludes zero."
     elif clear:
-        told = f"The intervals of {', '.join(clear)} exclude zero."
+        told = f"The intervals of {', '.join(clear[:-1])} and {clear[-1]} exclude zero."
     else:
-        told = "No interval of a feature excludes zero."
+        told = "No interval excludes zero."
     return (
         f"Released intervals are {number(got)} long on average, where {number(planned)} was planned "
         f"({number(got / planned)} times). {told}"
@@ -131,7 +135,7 @@ def _effects(made: Release) -> None:
 
 
 def _files(folder: Path) -> None:
-    st.markdown(f"Files of this release, also in `{folder}`. All of them may be published.")
+    st.markdown(f"Files of this release, kept on the server as `{folder.name}`. All of them may be published.")
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in MIME)
     with st.container(horizontal=True):
         st.download_button(

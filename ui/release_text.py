@@ -6,10 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from dpci_core import Plan
-from dpci_core.ledger import Account, Charge, as_text
+from dpci_core.ledger import Account, Charge
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.release import Price
-from ui.ledger_text import GREEK, moment, symbol
+from ui.ledger_text import cost_words, moment, shown, symbol
 from ui.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
 
 INTRODUCTION = (
@@ -53,7 +53,7 @@ def plan_words(plan: Plan) -> str:
 def guarantee_words(price: Price) -> str:
     """The price in its own definition, and what it means for one person."""
     cost, numbers = price.cost, price.numbers
-    amount = f"**{GREEK[cost.symbol]} = {as_text(cost.amount)}**"
+    amount = f"**{cost_words(cost)}**"
     if cost.definition == "pure":
         return f"{amount}. {risk_pure(float(cost.amount))}"
     return (
@@ -66,9 +66,9 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
     """Price, what remains, unit, planned lengths, and that it cannot be undone."""
     left = exact_difference(account.remaining, spent)
     in_cap = (
-        "" if price.cost.symbol == account.cap.symbol else f" (it counts as {symbol(account.cap)} = {as_text(spent)})"
+        "" if price.cost.symbol == account.cap.symbol else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
     )
-    remains = f"{symbol(account.cap)} = {as_text(left)} of {as_text(account.cap.amount)}" if left >= 0 else "nothing"
+    remains = f"{symbol(account.cap)} = {shown(left)} of {shown(account.cap.amount)}" if left >= 0 else "nothing"
     return (
         f"- **Price:** {guarantee_words(price)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
@@ -117,4 +117,4 @@ def before_words(charge: Charge) -> str:
 
 def no_folder(folder: Path) -> str:
     """Where the result should have been."""
-    return f"Its files are not in {folder}. They may be on another machine, or were moved."
+    return f"Its folder {folder.name} is not on this server. It may be on another machine, or was moved."

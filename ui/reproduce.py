@@ -17,7 +17,7 @@ from dpci_core.reproduce import (
     difference_in_errors,
     read_run,
 )
-from ui import explore, jobs, linked, state, sweep_chart
+from ui import controls, explore, jobs, linked, state, sweep_chart
 from ui.palette import Combination
 from ui.reproduce_chart import DATASET_WORDS, coverage_chart
 
@@ -47,6 +47,8 @@ def page() -> None:
         "95 %) and how long they are (Figures 1-4). Here are their numbers **beside ours**, and a button that computes "
         "any of them again."
     )
+    state.settings()  # reads the link
+    controls.link_problem()
     name = st.selectbox("Table or figure", _NAMES, format_func=_title, key=_SHOWN.show(), on_change=_SHOWN.take)
     cells = cells_of(name)
     if name.startswith("table"):
@@ -208,6 +210,8 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
         st.warning(problem)
     if job is not None:
         st.fragment(_status, run_every=1.0 if active else None)(job.key, active)
+    elif state.job_key(_JOB):
+        st.info(jobs.GONE.format(what="computation"))
 
 
 def _has_data(dataset: str) -> bool:

@@ -14,7 +14,7 @@ from dpci_core.design import Design, Target
 from dpci_core.losses import make_loss
 from dpci_core.privacy import Budget, Pairing, epsilon_to_zcdp, pair_budget
 from dpci_core.schema import Encoding
-from ui.budget import Split, from_shares
+from ui.budget import Parts, Split, from_shares
 from ui.palette import Combination
 
 Currency = Literal["pure", "zcdp", "approx"]
@@ -135,8 +135,7 @@ class Settings:
             return self.with_epsilon(value) if self.currency == "approx" else self._with_pot(_decimal(value))
         if name in ("model", "hessian", "covariance"):
             index = ("model", "hessian", "covariance").index(name)
-            free = replace(self.split, locked=(False, False, False))
-            return replace(self, split=free.with_share(index, value))
+            return replace(self, split=self.split.with_locks().with_share(index, value))
         if name == "d":
             return replace(self, d=round(value), names=())
         change: dict[str, Any] = {name: round(value) if name == "n" else float(value)}
@@ -148,8 +147,7 @@ class Settings:
         return replace(self._with_pot(epsilon_to_zcdp(float(shown), float(self.delta))), epsilon=shown)
 
     def _with_pot(self, total: Decimal) -> Settings:
-        free = replace(self.split, locked=(False, False, False))
-        return replace(self, split=replace(free.with_total(total), locked=self.split.locked))
+        return replace(self, split=self.split.with_locks().with_total(total).with_locks(self.split.locked))
 
     def without_table(self) -> Settings:
         """These settings without anything that names or measures a column of the table."""
@@ -190,7 +188,8 @@ def _flat(settings: Settings) -> dict[str, str]:
     for f in fields(settings):
         value = getattr(settings, f.name)
         if isinstance(value, Split):
-            flat["split"] = _BETWEEN.join(str(p) for p in value.parts)
+            flat["split"] = _BETWEEN.join(map(str, value.parts))
+            flat["shares"] = _BETWEEN.join(map(str, value.chosen or ()))
             flat["locked"] = "".join("01"[lock] for lock in value.locked)
         elif isinstance(value, tuple):
             flat[f.name] = _BETWEEN.join(map(_packed, value))
@@ -203,17 +202,24 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """Rebuild settings from a link; what cannot be read keeps its default and is named in the second value."""
     settings, bad = Settings(), []
     for name, text in query.items():
-        if name == "locked" or name not in {f.name for f in fields(Settings)}:
+        if name == "split" or name not in {f.name for f in fields(Settings)}:
             continue
         try:
-            value: Any = _split_from(text, query.get("locked", "000")) if name == "split" else _parse(name, text)
-            settings = replace(settings, **{name: value})
+            change: dict[str, Any] = {name: _parse(name, text)}
+            settings = replace(settings, **change)
         except (ValueError, ArithmeticError):
             bad.append(name)
-    settings, is_split_used = _with_one_budget(settings)
-    if not is_split_used and "split" in query and "split" not in bad:
-        bad.append("split")
-    return settings, tuple(bad)
+    given = [name for name in _OF_SPLIT if name in query]
+    try:
+        if given:
+            settings = replace(settings, split=_split_from({**_flat(Settings()), **query}))
+        settings, is_split_used = _with_one_budget(settings)
+    except (ValueError, ArithmeticError):
+        settings, is_split_used = _with_one_budget(settings)[0], False
+    return settings, tuple(bad) if is_split_used or not given else (*bad, given[0])
+
+
+_OF_SPLIT = ("split", "shares", "locked")
 
 
 _SAME_BUDGET = 1e-9
@@ -276,9 +282,18 @@ def _parse(name: str, text: str) -> object:
     return text
 
 
-def _split_from(text: str, locked: str) -> Split:
-    parts = [Decimal(p) for p in text.split(_BETWEEN)]
-    if len(parts) != 3 or not all(p.is_finite() for p in parts):
+def _split_from(query: Mapping[str, str]) -> Split:
+    flags = [c == "1" for c in query["locked"].ljust(3, "0")]
+    parts, chosen = _amounts(query["split"]), _amounts(query["shares"]) if query["shares"] else None
+    return Split(sum(parts, Decimal(0)), parts, (flags[0], flags[1], flags[2]), chosen)
+
+
+_MOST = Decimal(1000)
+"""Above every total of a control: exact arithmetic with what a stranger's link holds has to end."""
+
+
+def _amounts(text: str) -> Parts:
+    amounts = [Decimal(p) for p in text.split(_BETWEEN)]
+    if len(amounts) != 3 or not all(a.is_finite() and 0 < a <= _MOST for a in amounts):
         raise ValueError("split")
-    flags = [c == "1" for c in locked.ljust(3, "0")]
-    return Split(sum(parts, Decimal(0)), (parts[0], parts[1], parts[2]), (flags[0], flags[1], flags[2]))
+    return amounts[0], amounts[1], amounts[2]

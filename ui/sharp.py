@@ -15,10 +15,11 @@ from dpci_core.errors import ConvergenceError
 from dpci_core.forecast import forecast
 from dpci_core.losses import HuberSVM
 from dpci_core.places import HOME
-from ui import explore, hints, linked, sharp_chart, sharp_rows, sharp_targets, sharp_text
+from ui import controls, explore, hints, linked, sharp_chart, sharp_rows, sharp_targets, sharp_text, state
 from ui.compute import LRU, PUBLIC
 from ui.exports import csv_bytes
 from ui.palette import Combination
+from ui.refusals import in_words
 from ui.sharp_rows import Change, Groups
 
 PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
@@ -37,6 +38,8 @@ def page() -> None:
     """Draw the page."""
     st.title("Published or sharp")
     st.markdown(sharp_text.INTRODUCTION)
+    state.settings()  # reads the link
+    controls.link_problem()
     rows = _rows()
     tables = sharp_rows.tables_on_file(rows)
     table = None
@@ -244,7 +247,7 @@ def _corner() -> None:
         with st.spinner("Forecasting …", width="content"):
             curves = _SHARED.get("corner", corner_changes)
     except ConvergenceError as problem:
-        st.info(f"The forecast for this chart could not be made: {problem}")
+        st.info(f"The forecast for this chart could not be made: {in_words(str(problem))}")
         return
     shown = Combination("pure", "objective", "huber_svm")
     lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpci_core.words import number
 from ui.figure import Figure, Meta, finish, short_name
 from ui.palette import GRID, QUIET, Combination
 
@@ -117,7 +118,7 @@ def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: 
         parts.append(
             f"{row.combination.label}: coverage {100 * row.coverage.mean():.1f} ± {100 * row.coverage_mean_se:.1f} % "
             f"simulated, {100 * row.forecast_coverage.mean():.1f} % forecast ({errors:+.1f} standard errors); "
-            f"mean length {row.ci.mean():.3g} simulated, {row.forecast_ci.mean():.3g} forecast"
+            f"mean length {number(row.ci.mean())} simulated, {number(row.forecast_ci.mean())} forecast"
             + (f"; {row.n_failed} fits failed and count as misses" if row.n_failed else "")
         )
     return f"Promised {100 * level:g} %; {k:,} whole intervals, {m:,} fits. " + ". ".join(parts) + "."

@@ -13,6 +13,9 @@ _CSS = """<style>
 /* Captions at 60 % of the text colour are too pale to read; code in them fades with them. */
 [data-testid=stCaptionContainer] { opacity: CAPTION }
 
+/* What is chosen and too long for its box ends in three dots, not in the middle of a letter. */
+[data-testid=stSelectbox] input { text-overflow: ellipsis }
+
 /* White on the light blue of the dark theme cannot be read. */
 [data-testid^=stBaseButton-primary], [data-testid=stMultiSelect] :is([data-tag], [data-tag] *) {
   color: light-dark(LIGHT_PAGE, DARK_PAGE) }

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dpci_core.words import number
 from ui.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.palette import GRID, QUIET, Combination
 
@@ -56,9 +57,21 @@ def sweep_chart(
     across: Part = {"title": {"text": x_label, "standoff": 4}, "gridcolor": GRID, "automargin": True}
     kind = {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"} if x_log else {"type": "linear"}
     layout["xaxis"] = across | kind
-    layout["yaxis"] = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
+    up: Part = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
+    layout["yaxis"] = up | _ticks(curves)
     layout["shapes"] = shapes
     return {"data": [trace for curve in curves for trace in _sweep_traces(curve)], "layout": layout}
+
+
+def _ticks(curves: Sequence[SweepCurve]) -> Part:
+    """Few labels on a logarithm of lengths; over less than a factor of five the digits between are what one reads."""
+    lengths = np.concatenate([np.r_[c.ci_length, c.vi_length] for c in curves])
+    lengths = lengths[np.isfinite(lengths)]
+    decades = float(np.log10(lengths.max() / lengths.min())) if len(lengths) else 0.0
+    return {"dtick": 1 if decades > 2 else "D2"} if decades > _FEW_DECADES else {}
+
+
+_FEW_DECADES = 0.7
 
 
 def one_sd(curve: SweepCurve) -> Part:
@@ -137,10 +150,11 @@ def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float
         a, b = finite[0], finite[-1]
         best = finite[np.argmin(curve.ci_length[finite])]
         parts.append(
-            f"{curve.combination.label}: from {curve.ci_length[a]:.3g} at {curve.x[a]:.4g} to {curve.ci_length[b]:.3g} "
-            f"at {curve.x[b]:.4g}, shortest at {curve.x[best]:.4g} ({curve.ci_length[best]:.3g})"
+            f"{curve.combination.label}: from {number(curve.ci_length[a])} at {number(curve.x[a], 4)} to "
+            f"{number(curve.ci_length[b])} at {number(curve.x[b], 4)}, shortest at {number(curve.x[best], 4)} "
+            f"({number(curve.ci_length[best])})"
         )
-    here = f" The present setting is {current:.4g}." if current is not None else ""
+    here = f" The present setting is {number(current, 4)}." if current is not None else ""
     return f"Interval length as “{x_label}” moves. " + "; ".join(parts) + "." + here
 
 

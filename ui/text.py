@@ -21,6 +21,9 @@ from ui.settings import Settings
 DECLARED_SENTENCE = (
     "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so nothing is given away."
 )
+SETTINGS_PANEL = "the panel of settings (» at the top left on a phone)"
+BRING_YOUR_FILE = f"Bring your file in {SETTINGS_PANEL}, or choose another table there."
+LARGE_BUDGET = "**Large budget:** this is weak protection for one person."
 PRIVACY_UNIT = (
     "Protected is one row (one person): neighbouring tables differ in the value of one record, "
     "and the number of rows n is public."
@@ -54,7 +57,7 @@ def budget_sentence(settings: Settings) -> str:
         epsilon = zcdp_to_epsilon(total, float(settings.delta))
         sentence = f"{epsilon_of(settings)} {risk_approx(epsilon, float(settings.delta))}"
     if epsilon > LARGE_EPSILON:
-        sentence += " **Large budget:** this is weak protection for one person."
+        sentence += f" {LARGE_BUDGET}"
     return sentence
 
 

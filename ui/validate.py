@@ -51,7 +51,7 @@ def page() -> None:
     with st.sidebar:
         ready = explore.sidebar()
     if not ready:
-        st.info("Bring your file in the panel at the left, or choose another data set there.")
+        st.info(text.BRING_YOUR_FILE)
         return
     view = explore.current_view()
     if view is None:
@@ -187,7 +187,7 @@ def _results(view: compute.View) -> None:
     found = _finished()
     if found is None:
         if state.job_key(_JOB) and current_job() is None:
-            st.info("The simulation of this link is no longer kept, because the server was restarted. Start it again.")
+            st.info(jobs.GONE.format(what="simulation"))
         else:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
