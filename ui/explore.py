@@ -57,7 +57,8 @@ def page() -> None:
     st.title("Explore")
     st.markdown(
         "Publishing a model about people with a privacy guarantee means adding noise. **Move the budget and see how "
-        "long the confidence intervals of the coefficients become**, next to the shortest they could be."
+        "long the confidence intervals of the coefficients become**, next to the shortest they could be. Everything "
+        f"that can be moved is in {text.SETTINGS_PANEL}."
     )
     controls.link_problem()
     with st.sidebar:
