@@ -134,7 +134,7 @@ def test_a_refusal_is_a_sentence_and_the_next_job_runs():
     queue.submit(good)
     wait_for(lambda: good.state == "done")
     assert bad.state == "failed"
-    assert "n_records" in bad.problem
+    assert "number of records n is 0" in bad.problem
 
 
 def test_an_unexpected_end_quotes_nothing(monkeypatch):
