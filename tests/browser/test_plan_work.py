@@ -22,6 +22,19 @@ def shown_budget(page) -> str:
     return card.locator("[data-testid=stMetricValue]").inner_text(timeout=60_000)
 
 
+def settled_n(page) -> int:
+    """The number of records in its field, once moves are no longer on their way: the page rests between two of them."""
+    field, seen = page.locator(".st-key-n_number input"), ""
+    for _ in range(60):
+        wait_idle(page)
+        now = field.input_value()
+        if now == seen:
+            return int(now)
+        seen = now
+        page.wait_for_timeout(2_000)
+    raise AssertionError(f"Still moving at n = {seen}.")
+
+
 def test_the_penalties_are_stopped_and_computed_after_all(open_page):
     page = open_page("/plan?d=36")
     wait_chart(page, "chart_plan_map")
@@ -44,8 +57,7 @@ def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):
     before = shown_budget(page)
     for _ in range(6):
         press(page, "n_slider")
-    wait_idle(page)
-    n = int(page.locator(".st-key-n_number input").input_value())
+    n = settled_n(page)
     assert n > 30_000
     case = planning.make_case(Settings(d=20, n=n), Source(PUBLIC))
     answer = needed_budget(case.moments, design=case.design, target=case.target, n_records=n)
