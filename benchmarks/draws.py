@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from decimal import Decimal
 
 import numpy as np
 
-from benchmarks.monotone import SPLITS, designs
+from benchmarks.monotone import SPLITS, at_epsilon, designs
 from benchmarks.planner import Tables
 from dpci_core import InfeasibleDesignError, forecast
-from dpci_core.planner.amounts import with_total
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 BANDS = (0.0, 1.0, 3.0, 6.0, 12.0, 24.0, np.inf)
@@ -34,8 +32,7 @@ def main() -> None:
     for design, n in designs(SPLITS):
         moments = tables.moments(design.loss, design.regularization)
         for epsilon in EPSILONS:
-            total = epsilon if design.definition == "pure" else 0.1875 * epsilon**2
-            at = with_total(design, Decimal(f"{total:.6g}"))
+            at = at_epsilon(design, epsilon)
             try:
                 few = forecast(moments, design=at, n_records=n, n_draws=options.few)
                 full = forecast(moments, design=at, n_records=n)

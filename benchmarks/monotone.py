@@ -108,8 +108,7 @@ def largest_rise(
     """How far lengths exceed those of smaller budgets."""
     moments = tables.moments(design.loss, design.regularization)
     epsilons = np.geomspace(0.05, 20.0, points)
-    totals = epsilons if design.definition == "pure" else 0.1875 * epsilons**2
-    lengths = np.array([lengths_at(moments, design, n, Decimal(f"{total:.6g}"), forecast_of) for total in totals])
+    lengths = np.array([lengths_at(moments, at_epsilon(design, float(e)), n, forecast_of) for e in epsilons])
     runs = np.isfinite(lengths[:, 0])
     epsilons, lengths = epsilons[runs], lengths[runs]
     if not len(lengths):
@@ -124,12 +123,16 @@ def largest_rise(
     return Rise(float(rise[worst, 0]), float(epsilons[worst]), float(rise[:, 1:].max()), span)
 
 
-def lengths_at(
-    moments: Moments, design: Design, n: int, total: Decimal, forecast_of: Callable[..., Forecast]
-) -> np.ndarray:
-    """Forecast mean length with this total and that of every coefficient; infinite where the design cannot run."""
+def at_epsilon(design: Design, epsilon: float) -> Design:
+    """The same split of this epsilon, or of the rho that stands for it."""
+    total = epsilon if design.definition == "pure" else 0.1875 * epsilon**2
+    return with_total(design, Decimal(f"{total:.6g}"))
+
+
+def lengths_at(moments: Moments, design: Design, n: int, forecast_of: Callable[..., Forecast]) -> np.ndarray:
+    """Forecast mean length and that of every coefficient; infinite where the design cannot run."""
     try:
-        found = forecast_of(moments, design=with_total(design, total), n_records=n)
+        found = forecast_of(moments, design=design, n_records=n)
     except InfeasibleDesignError:
         return np.full(len(moments.hessian) + 1, np.inf)
     return np.append(found.ci_length_mean, found.ci_length)

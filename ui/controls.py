@@ -55,18 +55,13 @@ def total_control(settings: Settings) -> None:
     """The total budget in its currency."""
     paired(
         "total",
-        f"Total budget {total_symbol(settings)}",
+        f"Total budget {text.symbol(settings)}",
         total_value(settings),
         total_grid(settings),
         _set_total,
         note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
         help=text.PRIVACY_UNIT,
     )
-
-
-def total_symbol(settings: Settings) -> str:
-    """What the total is called."""
-    return "ρ" if settings.currency == "zcdp" else "ε"
 
 
 def at_total(now: Settings, value: Number) -> Settings:

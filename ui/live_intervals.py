@@ -18,7 +18,7 @@ from ui.charts import IntervalRows
 from ui.paired import positions
 from ui.palette import QUIET
 from ui.settings import Settings
-from ui.text import number
+from ui.text import number, symbol
 
 Array = npt.NDArray[np.float64]
 
@@ -114,9 +114,9 @@ def total_film(
     base = np.arange(k, dtype=np.float64)[::-1] * (many + 0.8)
     private = [between(knots, item.private, options) for item in found]
     spread = [between(knots, item.variability, options) for item in found]
-    symbol = controls.total_symbol(settings)
+    name = symbol(settings)
     frames = [
-        _frame(rows, [p[i] for p in private], [v[i] for v in spread], base, f"{symbol} = {number(float(x))}", is_odds)
+        _frame(rows, [p[i] for p in private], [v[i] for v in spread], base, f"{name} = {number(float(x))}", is_odds)
         for i, x in enumerate(options)
     ]
     strokes = [live.Stroke(QUIET, 2.0)]

@@ -70,7 +70,7 @@ def _budget_card(case: Case, work: Work) -> None:
         return
     settings = case.settings
     typed = planning.typed_total(settings, found.total)
-    st.metric(f"Total {plan_text.symbol(settings)}", text.number(typed, 4))
+    st.metric(f"Total {text.symbol(settings)}", text.number(typed, 4))
     st.markdown(plan_text.risk_of(settings, to_float_down(found.total)))
     st.caption(plan_text.around_words(found.around, case.target, case.scale, "budget"))
     reaches = planning.in_limits(settings.currency, typed)

@@ -58,7 +58,7 @@ def _caption(case: Case) -> str:
 def _map(case: Case, found: IsoMap, work: Work) -> None:
     settings = case.settings
     is_chance = case.target.is_power
-    x_label = f"total budget {plan_text.symbol(settings)}"
+    x_label = f"total budget {text.symbol(settings)}"
     wish = settings.goal_chance if is_chance else settings.goal_length
     marks = [plan_charts.here(explore.current_value(settings, "total"), case.n)]
     marks += _answer_marks(case, work)

@@ -16,7 +16,7 @@ from ui.palette import Combination
 from ui.plan_charts import Mark
 from ui.refusals import in_words
 from ui.settings import Settings
-from ui.text import number, percent, plain, risk_approx, risk_pure
+from ui.text import number, percent, plain, risk_approx, risk_pure, symbol
 
 GOALS = {
     "length": "Be short: an interval of at most a given length",
@@ -46,11 +46,6 @@ def goal_unit(settings: Settings, records: Records) -> str:
         return "scaled coefficient"
     name = records.feature_names[place]
     return f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
-
-
-def symbol(settings: Settings) -> str:
-    """Of the typed total."""
-    return "ρ" if settings.currency == "zcdp" else "ε"
 
 
 def total_words(settings: Settings) -> str:

@@ -61,6 +61,11 @@ def budget_sentence(settings: Settings) -> str:
     return sentence
 
 
+def symbol(settings: Settings) -> str:
+    """Of the total, as it is typed."""
+    return "ρ" if settings.currency == "zcdp" else "ε"
+
+
 def epsilon_of(settings: Settings) -> str:
     """rho and its epsilon(delta), one sentence."""
     total = to_float_down(settings.split.total)

@@ -44,7 +44,7 @@ def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) ->
 
 
 def _words(view: compute.View, name: str, less: float, there: float, here: float) -> str:
-    symbol = "ρ" if view.settings.currency == "zcdp" else "ε"
+    symbol = text.symbol(view.settings)
     return (
         f"**{name}: with this split, spending less is better.** {symbol} = {text.number(less)} already gives a mean "
         f"length of {text.number(there, 4)}; now it is {text.number(here, 4)}. Part of what is added goes into "

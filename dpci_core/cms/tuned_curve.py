@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpci_core.cms.curve import Errors, errors_of, trained_models
 from dpci_core.cms.learners import Learner, Method
 from dpci_core.cms.training import Training, constant_error
-from dpci_core.cms.tuning import selection_probabilities
+from dpci_core.cms.tuning import chosen
 from dpci_core.errors import check_count, check_generator
 from dpci_core.losses import Loss
 from dpci_core.privacy import Amount, to_decimal, to_float_down
@@ -192,8 +192,7 @@ def _choice(mistakes: npt.NDArray[np.int64], epsilon: float | None, uniform: Arr
     """The candidate that each run chooses (B,): by the exponential mechanism, or without privacy the best."""
     if epsilon is None:
         return np.asarray(np.argmin(mistakes, axis=1))
-    below = np.cumsum(selection_probabilities(mistakes, epsilon=epsilon), axis=1)[:, :-1]
-    return np.asarray((below <= uniform[:, None]).sum(axis=1))
+    return chosen(mistakes, epsilon=epsilon, uniform=uniform)
 
 
 def _chosen(tested: Sequence[Errors], index: Rows, y_test: Array) -> _Runs:

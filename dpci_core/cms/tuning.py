@@ -103,6 +103,12 @@ def selection_probabilities(mistakes: Counts, *, epsilon: float) -> Array:
     return np.asarray(softmax(-0.5 * epsilon * np.asarray(mistakes, dtype=np.float64), axis=-1))
 
 
+def chosen(mistakes: Counts, *, epsilon: float, uniform: Array) -> Counts:
+    """Return what the exponential mechanism chooses for uniform numbers (B,), a choice (B,) in each row of (B, m)."""
+    below = np.cumsum(selection_probabilities(mistakes, epsilon=epsilon), axis=1)[:, :-1]
+    return np.asarray((below <= uniform[:, None]).sum(axis=1))
+
+
 def tune_privately(
     X: npt.ArrayLike,
     y: npt.ArrayLike,
@@ -173,8 +179,7 @@ def tune_by(
         predicted = np.where(candidate.map(features[held_out]) @ model > 0.0, 1.0, -1.0)
         models.append(model)
         mistakes.append(int((predicted != labels[held_out]).sum()))
-    chances = selection_probabilities(np.array(mistakes), epsilon=to_float_down(epsilon))
-    index = int(np.searchsorted(np.cumsum(chances), source.uniform(size=1)[0] * chances.sum()))
+    index = int(chosen(np.array([mistakes]), epsilon=to_float_down(epsilon), uniform=source.uniform(size=1))[0])
     return TuningResult(
         candidates=candidates,
         index=index,

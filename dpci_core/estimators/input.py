@@ -23,7 +23,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
     """
     if X is None:
         raise ValueError("Expected X: this estimator requires features, got None.")
-    if issparse(X) or "sparse" in _kinds(X):
+    kinds = {"sparse"} if issparse(X) else _kinds(X)
+    if "sparse" in kinds:
         raise TypeError("Sparse input is not supported: scaling by bounds fills every cell. Pass a dense array.")
     if (ndim := _ndim(X)) != 2:  # scikit-learn's message would show the array
         raise ValueError(
@@ -32,7 +33,6 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
         )
     if np.ma.is_masked(X):
         raise ValueError("Expected X without masked values: fill them, or leave their rows out.")
-    kinds = _kinds(X)
     if "c" in kinds:
         raise ValueError("Complex data not supported: features are real numbers.")
     if kinds & set("OSUMmVT"):

@@ -144,7 +144,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             Design(
                 loss=self._loss(),
                 mechanism=self.mechanism,
-                budget=share if self.intervals else for_coefficients_alone(share),
+                budget=share if self.intervals else for_coefficients_alone(type(share), share.total),
                 regularization=1.0 if self.regularization is None else self.regularization,
                 confidence_level=self.confidence_level,
                 calibration=self.calibration,

@@ -104,10 +104,10 @@ def _divide(amount: Decimal, n_parts: int) -> list[Decimal]:
     return [share] * (n_parts - 1) + [last]
 
 
-def for_coefficients_alone(budget: Budget) -> Budget:
-    """Return a budget whose model part is the whole total, for a fit that releases no matrix.
+def for_coefficients_alone(kind: type[Budget], amount: Decimal) -> Budget:
+    """Return a budget of which the coefficients have this amount, for a fit that releases no matrix.
 
     The other two parts are never spent; they stand at the smallest amount a design may have.
     """
     unspent = Decimal(repr(BUDGET_PART[0]))
-    return type(budget)(model=budget.total, hessian=unspent, covariance=unspent)
+    return kind(model=amount, hessian=unspent, covariance=unspent)

@@ -11,13 +11,12 @@ import numpy.typing as npt
 from dpci_core.cms.learners import Learner, learner_noise
 from dpci_core.cms.tuning import Candidate, TuningResult, checked_candidates, rows_each, tune_by
 from dpci_core.design import Design
-from dpci_core.limits import BUDGET_PART
+from dpci_core.estimators.released import for_coefficients_alone
 from dpci_core.privacy import Amount, PureDP, to_decimal, to_float_down
 from dpci_core.randomness import SystemSource
 from dpci_core.validation import check_records
 
 Array = npt.NDArray[np.float64]
-_UNSPENT = Decimal(repr(BUDGET_PART[0]))
 
 
 def tune_for_release(
@@ -60,6 +59,6 @@ def _design(learner: Learner, epsilon: Decimal, n_records: int) -> Design:
     return Design(
         loss=learner.loss,
         mechanism="output" if learner.method == "output" else "objective",
-        budget=PureDP(model=epsilon, hessian=_UNSPENT, covariance=_UNSPENT),
+        budget=for_coefficients_alone(PureDP, epsilon),
         regularization=noise.regularization,
     )
