@@ -190,12 +190,14 @@ def test_every_candidate_is_a_release_of_the_whole_epsilon_on_rows_of_its_own(mo
     X[:, 2] = np.linspace(0.001, 0.4, 400)  # tells the rows apart
     plain = [candidate(), candidate("objective_tight", 0.2), candidate("objective_tight", 1e-7)]
     seen: list[set[float]] = []
+    ran: list[tuple[str, float]] = []
 
     def spy(A, *, shares, source):
         budget = shares.running.budget
         hidden = shares.minimiser or 0
         assert float(budget.model + hidden) == 0.5
         seen.append(set(np.abs(A[:, 2])))
+        ran.append((shares.planned.mechanism, shares.planned.regularization))
         assert len(A) == 100
         return np.zeros(3), None
 
@@ -203,6 +205,9 @@ def test_every_candidate_is_a_release_of_the_whole_epsilon_on_rows_of_its_own(mo
     tune_for_release(X, y, candidates=plain, epsilon="0.5")
     assert [len(part) for part in seen] == [100] * 3
     assert len(set.union(*seen)) == 300
+    assert [mechanism for mechanism, _ in ran] == ["output", "objective", "objective"]
+    raised = 0.25 / (2 * 100) / np.expm1(0.5 / 2)  # t / (2 n (e^(epsilon/2) - 1)), n of a part
+    np.testing.assert_allclose([c for _, c in ran], [0.1, 0.2, raised], rtol=1e-12)
 
 
 def test_the_choice_is_the_exponential_mechanism(monkeypatch) -> None:
