@@ -212,10 +212,11 @@ def gradient_rounding(*, n_records: int, dim: int, condition: float, tilt_norm: 
     Args:    condition: kappa = (t + 2c)/(2c).  tilt_norm: |b|, drawn without looking at the records.
 
     At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the tilt and the penalty err by
-    `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times that enters the slopes.
+    `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times that enters the slopes. The doubles
+    of b are within 2^-51 |b| of the real vector that was drawn (`exact.RealNoise`), whose objective is meant.
     """
     reach = 2.0 + tilt_norm / n_records
-    return reach * (2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53)
+    return reach * (2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53 + 2.0**-51)
 
 
 def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> int:

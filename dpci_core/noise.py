@@ -15,7 +15,6 @@ import numpy.typing as npt
 from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri
 
 from dpci_core.errors import check_count, check_positive, check_probability
-from dpci_core.randomness import Source
 
 Array = npt.NDArray[np.float64]
 
@@ -28,7 +27,7 @@ _TRIMMED = 1e-10
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
-def sample_spherical_laplace(dim: int, *, rate: float, rng: Source, size: int | None = None) -> Array:
+def sample_spherical_laplace(dim: int, *, rate: float, rng: np.random.Generator, size: int | None = None) -> Array:
     """Return spherical Laplace noise, shape (dim,) or (size, dim): norm Gamma(dim, 1/rate), direction uniform.
 
     Source: WKL Algorithm 1, line 5; CMS Algorithm 1.
@@ -42,7 +41,7 @@ def sample_spherical_laplace(dim: int, *, rate: float, rng: Source, size: int | 
     return noise[0] if size is None else noise
 
 
-def sample_gaussian(dim: int, *, sd: float, rng: Source, size: int | None = None) -> Array:
+def sample_gaussian(dim: int, *, sd: float, rng: np.random.Generator, size: int | None = None) -> Array:
     """Return independent N(0, sd^2) noise, shape (dim,) or (size, dim)."""
     check_count(dim=dim)
     check_positive(sd=sd)

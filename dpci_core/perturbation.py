@@ -32,6 +32,8 @@ from dpci_core.sensitivity import (
 Array = npt.NDArray[np.float64]
 Solver = Callable[..., Fit]
 """`erm.solve`, or another function of its arguments that returns a minimiser."""
+GRID_EXPONENT = -30
+"""Released coefficients are multiples of 2 to this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +70,29 @@ class ModelNoise:
         return self.sd
 
     def sample(self, dim: int, rng: Source) -> Array:
-        """One draw, shape (dim,)."""
+        """One draw, shape (dim,); of a release the doubles nearest to an exact one."""
+        if isinstance(rng, SystemSource):
+            if self.rate is not None:
+                return rng.spherical_laplace(dim, rate=self.rate)
+            return rng.gaussian(dim, sd=self.scale)
         if self.rate is not None:
             return sample_spherical_laplace(dim, rate=self.rate, rng=rng)
-        assert self.sd is not None
-        return sample_gaussian(dim, sd=self.sd, rng=rng)
+        return sample_gaussian(dim, sd=self.scale, rng=rng)
 
-    def add_to(self, values: Array, rng: Source, *, sensitivity: float, amount: float) -> Array:
+    def add_to(self, values: Array, rng: Source, *, sensitivity: float, amount: float, exponent: int) -> Array:
         """values (dim,) plus one draw: amount-DP or amount-zCDP for this L2 sensitivity if the scale is right.
 
-        Gaussian noise of a release is sampled exactly, and its scale checked against both numbers.
+        Noise of a release is exact, its scale is checked against both numbers, and the sum is rounded to
+        multiples of 2^exponent.
         """
-        if self.sd is not None and isinstance(rng, SystemSource):
-            return rng.add_gaussian(values, sd=self.sd, sensitivity=sensitivity, rho=amount)
-        return values + self.sample(len(values), rng)
+        if not isinstance(rng, SystemSource):
+            return values + self.sample(len(values), rng)
+        if self.rate is not None:
+            return rng.add_spherical_laplace(
+                values, rate=self.rate, sensitivity=sensitivity, epsilon=amount, exponent=exponent
+            )
+        assert self.sd is not None
+        return rng.add_gaussian(values, sd=self.sd, sensitivity=sensitivity, rho=amount, exponent=exponent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +190,8 @@ def perturb_output(
     fit = solver(A, loss=design.loss, regularization=c)
     sensitivity = output_sensitivity(n_records=n, regularization=c, solver_error=solver_error)
     amount = to_float_down(design.budget.model)
-    return PerturbedModel(noise.add_to(fit.theta, rng, sensitivity=sensitivity, amount=amount), noise, fit)
+    theta = noise.add_to(fit.theta, rng, sensitivity=sensitivity, amount=amount, exponent=GRID_EXPONENT)
+    return PerturbedModel(theta, noise, fit)
 
 
 def train_private(A: Rows, *, design: Design, rng: np.random.Generator) -> PerturbedModel:

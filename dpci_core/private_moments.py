@@ -15,7 +15,7 @@ from dpci_core.errors import check_choice
 from dpci_core.linalg import floor_eigenvalues, symmetrise
 from dpci_core.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy import to_float_down
-from dpci_core.randomness import Source, SystemSource
+from dpci_core.randomness import Source, SystemSource, grid_under
 from dpci_core.rows import Rows
 from dpci_core.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
 
@@ -114,7 +114,7 @@ def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float
     return gaussian_sd(sensitivity=sensitivity, rho=amount)
 
 
-def unit_noise(p: int, *, kind: Definition, rng: Source, symmetric: bool = False) -> Array:
+def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric: bool = False) -> Array:
     """Return (p, p) noise of scale 1, spherical Laplace or Gaussian.
 
     Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
@@ -182,15 +182,22 @@ def private_matrix(
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
     Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).  symmetric: as for `unit_noise`.
-    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing. Gaussian noise of a
-             release is sampled exactly.
+    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing. Noise of a release
+             is exact, and the sum is rounded to a public grid (`randomness.grid_under`) before anything else.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
     """
     scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
-    if kind == "zcdp" and isinstance(rng, SystemSource):
-        exact = rng.add_gaussian(_coordinates(matrix, symmetric), sd=scale, sensitivity=sensitivity, rho=amount)
-        noisy = symmetrise(_matrix_of(exact, len(matrix), symmetric))
+    if isinstance(rng, SystemSource):
+        values, exponent = _coordinates(matrix, symmetric), grid_under(scale)
+        if kind == "pure":
+            rate = laplace_rate(sensitivity=sensitivity, epsilon=amount)
+            drawn = rng.add_spherical_laplace(
+                values, rate=rate, sensitivity=sensitivity, epsilon=amount, exponent=exponent
+            )
+        else:
+            drawn = rng.add_gaussian(values, sd=scale, sensitivity=sensitivity, rho=amount, exponent=exponent)
+        noisy = symmetrise(_matrix_of(drawn, len(matrix), symmetric))
     else:
         noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
         noisy = symmetrise(matrix + noise)
@@ -202,7 +209,8 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
     """Return what floating point may add to the Frobenius sensitivity of H and of S at a released theta.
 
     Each is a sum over records, computed with a relative error of at most `rounding_of_sums` against the sum of the
-    absolute values, so two tables can differ by twice that; the public terms 2cI and 4c^2 theta theta' count too.
+    absolute values, so two tables can differ by twice that; the public terms 2cI and 4c^2 theta theta' count too, and
+    the sqrt(2) of `_coordinates` is one of the few operations more that the error has room for.
     """
     p, two_c = len(theta_priv), 2.0 * design.regularization
     largest = max(design.loss.max_curvature, design.loss.max_squared_slope(math.inf))

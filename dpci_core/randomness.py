@@ -1,68 +1,127 @@
-"""Where noise comes from: the operating system for a release, a seeded NumPy generator for a simulation.
+"""Where noise comes from: the operating system for a release, a seeded generator for a simulation.
 
-`SystemSource` has the two methods of a generator that the samplers of `noise` use, and is none: a simulation refuses it
-(`errors.check_generator`), a release accepts nothing else (`check_system_source`).
+`SystemSource` and NumPy's generators have no method in common that draws noise: a simulation refuses
+the one (`errors.check_generator`), a release accepts nothing else (`check_system_source`).
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from dpci_core.errors import check_count, check_positive
+from dpci_core.exact import RealNoise, choose
 
 Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 _STEPS_UP = 23
 """Attempts to raise a standard deviation until its cost is what was booked; the last adds 1e-9 of it."""
+GRID_BITS = 20
+"""A matrix's grid is finer than its noise by about 2^20, so that rounding to it does not show."""
 
 
 class NoiseError(RuntimeError):
     """Noise that would not protect what it was drawn for; nothing was released."""
 
 
+def grid_under(scale: float) -> int:
+    """Return k of the grid of multiples of 2^k for noise of a public scale: 2^k <= scale / 2^20.
+
+    >>> grid_under(1.0), grid_under(0.99)
+    (-20, -21)
+    """
+    check_positive(scale=scale)
+    return math.frexp(scale)[1] - 1 - GRID_BITS
+
+
 @final
 class SystemSource:
-    """Draws from the operating system's entropy, without state and without a seed."""
+    """Draws from the operating system's entropy; what it adds is exact and lands on a public grid."""
 
     __slots__ = ()
 
-    def uniform(self, size: int) -> Array:
-        """Return odd multiples of 2^-53, (size,): strictly between 0 and 1, and as often below 1/2 as above."""
-        bits = np.frombuffer(secrets.token_bytes(8 * size), dtype=np.uint64) >> np.uint64(12)
-        return (2.0 * bits.astype(np.float64) + 1.0) * 2.0**-53
+    def permutation(self, size: int) -> Counts:
+        """Return an order of 0, ..., size - 1, drawn without a look at data."""
+        bits = np.frombuffer(secrets.token_bytes(8 * size), dtype=np.uint64)
+        return np.argsort(bits, kind="stable")
 
-    def standard_normal(self, size: int | tuple[int, ...]) -> Array:
-        """Return standard normals by inversion."""
-        return np.asarray(ndtri(self.uniform(int(np.prod(size)))).reshape(size))
+    def spherical_laplace(self, dim: int, *, rate: float) -> Array:
+        """Return spherical Laplace noise (dim,) as doubles within 2^-51 of an exact draw.
 
-    def gamma(self, shape: int, scale: float, size: int | tuple[int, ...]) -> Array:
-        """Return Gamma(shape, scale) variables of whole-number shape, each a sum of so many exponentials."""
-        check_count(shape=shape)
-        terms = -np.log(self.uniform(int(np.prod(size)) * shape))
-        return np.asarray(scale * terms.reshape(-1, shape).sum(axis=1).reshape(size))
+        For the noise vector of an objective, which nobody sees: what the doubles miss of it counts as
+        an error of the solver (`erm.gradient_rounding`). To add noise to values, `add_spherical_laplace`.
+        """
+        check_count(dim=dim)
+        check_positive(rate=rate)
+        return RealNoise(dim, law="laplace", rate=Fraction(rate)).doubles()
 
-    def add_gaussian(self, values: Array, *, sd: float, sensitivity: float, rho: float) -> Array:
-        """Return values (k,) plus N(0, sd^2 I), sampled exactly by OpenDP; sd is raised by rounding errors if need be.
+    def gaussian(self, dim: int, *, sd: float) -> Array:
+        """Return N(0, sd^2 I) noise (dim,) for an objective, as `spherical_laplace` does."""
+        check_count(dim=dim)
+        check_positive(sd=sd)
+        return RealNoise(dim, law="gaussian", rate=1 / Fraction(sd)).doubles()
+
+    def add_spherical_laplace(
+        self, values: Array, *, rate: float, sensitivity: float, epsilon: float, exponent: int
+    ) -> Array:
+        """Return multiples of 2^exponent: values (k,) plus exact spherical Laplace noise, to the nearest.
+
+        Args:
+            values: finite; a float is taken for the number it is.
+            rate: of the noise, 1 / scale.
+            sensitivity: L2, of the values as they are in floating point.
+            epsilon: what was booked.
+            exponent: of the grid; a public number.
+
+        Privacy: epsilon-DP. The noise has density proportional to exp(-rate |z|) and is added before
+            anything is rounded, so rounding is post-processing: no delta.
+        Raises:  NoiseError unless rate * sensitivity <= epsilon, exactly, and the values are finite.
+        """
+        check_positive(rate=rate, sensitivity=sensitivity, epsilon=epsilon)
+        _check_vector(values)
+        if Fraction(rate) * Fraction(sensitivity) > Fraction(epsilon):
+            raise NoiseError("The rate of the noise is too large for what was booked.")
+        return RealNoise(len(values), law="laplace", rate=Fraction(rate)).rounded(values, exponent=exponent)
+
+    def add_gaussian(self, values: Array, *, sd: float, sensitivity: float, rho: float, exponent: int) -> Array:
+        """Return multiples of 2^exponent: values (k,) plus N(0, sd^2 I), sampled exactly by OpenDP.
+
+        The standard deviation is raised by rounding errors if need be; arguments as for `add_spherical_laplace`.
 
         Privacy: rho-zCDP for values of this L2 sensitivity; OpenDP's own privacy map has to agree.
-        Raises:  NoiseError if its map exceeds rho, or if anything but k finite numbers goes in or comes out. OpenDP
-                 itself takes NaN, infinity and longer vectors for valid.
+            Rounding to the grid comes after the noise.
+        Raises:  NoiseError if its map exceeds rho, or if anything but k finite numbers goes in or comes
+            out. OpenDP itself takes NaN, infinity and longer vectors for valid.
         """
         check_positive(sd=sd, sensitivity=sensitivity, rho=rho)
-        if values.ndim != 1 or values.dtype != np.float64 or len(values) == 0 or not np.isfinite(values).all():
-            raise NoiseError("Expected a vector of finite numbers to add noise to.")
+        _check_vector(values)
         measurement = _gaussian_of(len(values), sd=sd, sensitivity=sensitivity, rho=rho)
         noisy = np.asarray(measurement(values.tolist()), dtype=np.float64)
         if noisy.shape != values.shape or not np.isfinite(noisy).all():
             raise NoiseError("Expected as many finite numbers back as went in.")
-        return noisy
+        grid = math.ldexp(1.0, exponent)
+        return np.asarray(np.round(noisy / grid) * grid + 0.0)
+
+    def choose(self, scores: Sequence[int], *, epsilon: Decimal) -> int:
+        """Return i with probability proportional to exp(epsilon scores[i] / 2), exactly.
+
+        Privacy: epsilon-DP where one record changes each score by at most 1 (exponential mechanism).
+        """
+        check_positive(epsilon=epsilon)
+        return choose(Fraction(epsilon) * int(score) / 2 for score in scores)
+
+
+def _check_vector(values: Array) -> None:
+    if values.ndim != 1 or values.dtype != np.float64 or len(values) == 0 or not np.isfinite(values).all():
+        raise NoiseError("Expected a vector of finite numbers to add noise to.")
 
 
 def _gaussian_of(size: int, *, sd: float, sensitivity: float, rho: float) -> Callable[[list[float]], list[float]]:
@@ -81,7 +140,7 @@ def _gaussian_of(size: int, *, sd: float, sensitivity: float, rho: float) -> Cal
 
 
 Source = np.random.Generator | SystemSource
-"""What the samplers draw from."""
+"""Where a mechanism draws from."""
 
 
 def check_system_source(source: object) -> None:

@@ -228,7 +228,7 @@ def test_tuning_in_earnest_refuses_before_it_draws(monkeypatch) -> None:
         raise AssertionError("drawn")
 
     monkeypatch.setattr(draw, "draw_coefficients", never)
-    monkeypatch.setattr(tuning.SystemSource, "uniform", never)
+    monkeypatch.setattr(tuning.SystemSource, "permutation", never)
     with pytest.raises(ValueError, match="objective_tight"):
         tune_for_release(X, y, candidates=[candidate("objective")], epsilon=1)
     with pytest.raises(ValueError, match="private"):

@@ -20,6 +20,7 @@ FLOORS = (
         "validation",
         "privacy",
         "losses",
+        "exact",
         "randomness",
         "noise",
         "linalg",

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 from scipy.stats import beta
 
 from dpci_core import ZCDP, Design, HuberSVM, PureDP
+from dpci_core.exact import Law, RealNoise
 from dpci_core.randomness import SystemSource
 from dpci_core.release import ReleaseFailedError, draw_release, run, share_out
 from dpci_core.release.draw import draw_coefficients
@@ -89,12 +91,12 @@ def test_the_audit_finds_no_more_than_epsilon(mechanism: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 def test_the_audit_catches_a_doubled_rate(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = SystemSource.gamma
+    original = RealNoise.__init__
 
-    def halved(self: SystemSource, shape: int, scale: float, size: tuple[int, ...]) -> np.ndarray:
-        return original(self, shape, scale / 2.0, size)
+    def halved(self: RealNoise, dim: int, *, law: Law, rate: Fraction) -> None:
+        original(self, dim, law=law, rate=2 * rate)
 
-    monkeypatch.setattr(SystemSource, "gamma", halved)
+    monkeypatch.setattr(RealNoise, "__init__", halved)
     assert audited_epsilon(*samples(coefficient, audit_design(mechanism, PURE_MODEL), 2500)) > 2.0
 
 

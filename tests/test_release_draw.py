@@ -306,9 +306,9 @@ def test_gaussian_noise_of_a_release_is_the_exact_one(monkeypatch: pytest.Monkey
     calls = []
     original = SystemSource.add_gaussian
 
-    def spy(self, values, *, sd, sensitivity, rho):
+    def spy(self, values, *, sd, sensitivity, rho, exponent):
         calls.append((len(values), sensitivity, rho))
-        return original(self, values, sd=sd, sensitivity=sensitivity, rho=rho)
+        return original(self, values, sd=sd, sensitivity=sensitivity, rho=rho, exponent=exponent)
 
     monkeypatch.setattr(SystemSource, "add_gaussian", spy)
     X, y = table(500, 3)
@@ -383,9 +383,9 @@ def test_matrices_are_protected_with_their_rounding(monkeypatch: pytest.MonkeyPa
     protected = []
     original = SystemSource.add_gaussian
 
-    def spy(self, values, *, sd, sensitivity, rho):
+    def spy(self, values, *, sd, sensitivity, rho, exponent):
         protected.append(sensitivity)
-        return original(self, values, sd=sd, sensitivity=sensitivity, rho=rho)
+        return original(self, values, sd=sd, sensitivity=sensitivity, rho=rho, exponent=exponent)
 
     monkeypatch.setattr(SystemSource, "add_gaussian", spy)
     X, y = table(500, 3)

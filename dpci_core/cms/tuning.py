@@ -167,10 +167,7 @@ def tune_by(
     """`tune_privately` with a trainer that is epsilon-DP and noise from a source; arguments are checked already."""
     size = rows_each(len(labels), len(candidates))
     is_simulation = not isinstance(source, SystemSource)
-    if isinstance(source, SystemSource):
-        order = np.argsort(source.uniform(len(labels)))
-    else:
-        order = source.permutation(len(labels))
+    order = source.permutation(len(labels))
     held_out = order[size * len(candidates) :]
     models, mistakes = [], []
     for i, candidate in enumerate(candidates):
@@ -179,7 +176,11 @@ def tune_by(
         predicted = np.where(candidate.map(features[held_out]) @ model > 0.0, 1.0, -1.0)
         models.append(model)
         mistakes.append(int((predicted != labels[held_out]).sum()))
-    index = int(chosen(np.array([mistakes]), epsilon=to_float_down(epsilon), uniform=source.uniform(size=1))[0])
+    if isinstance(source, SystemSource):
+        index = source.choose([-count for count in mistakes], epsilon=epsilon)
+    else:
+        uniform = source.uniform(size=1)
+        index = int(chosen(np.array([mistakes]), epsilon=to_float_down(epsilon), uniform=uniform)[0])
     return TuningResult(
         candidates=candidates,
         index=index,

@@ -21,7 +21,13 @@ from dpci_core.half_widths import private_half_widths
 from dpci_core.intervals import Usefulness, judge_usefulness
 from dpci_core.limits import REGULARIZATION
 from dpci_core.losses import Loss
-from dpci_core.perturbation import ModelNoise, model_noise, perturb_objective, perturb_output
+from dpci_core.perturbation import (
+    GRID_EXPONENT,
+    ModelNoise,
+    model_noise,
+    perturb_objective,
+    perturb_output,
+)
 from dpci_core.planner.amounts import smallest_amount
 from dpci_core.privacy import to_float_down
 from dpci_core.private_moments import covariance_noise, release_moments
@@ -32,10 +38,14 @@ from dpci_core.rows import Rows
 
 Array = npt.NDArray[np.float64]
 
-GRID = 2.0**-30
+GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
-_RARE = 1e-12
-"""Probability with which a tilt may be longer than the one that feasibility was checked for."""
+REFUSED_TILT = 2.0**-200
+"""Probability with which the noise vector of an objective is longer than the one that feasibility was checked for.
+
+Such a release may be refused after it was booked, which is the one way in which the law of a pure release is cut: a
+delta of at most this.
+"""
 
 
 class UnfitRecordsError(ValueError):
@@ -84,11 +94,11 @@ def _solver_error(shares: Shares) -> float:
 
 
 def _longest_tilt(noise: ModelNoise, dim: int) -> float:
-    """A length that the tilt exceeds with probability `_RARE`."""
+    """A length that the tilt exceeds with probability `REFUSED_TILT`."""
     if noise.rate is not None:
-        return float(gammainccinv(dim, _RARE)) / noise.rate
+        return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate
     assert noise.sd is not None
-    return noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, _RARE)))
+    return noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT)))
 
 
 def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:
@@ -139,18 +149,17 @@ def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple
     solver = _CertifiedSolver(shares.planned)
     if shares.minimiser is None:
         model = perturb_output(A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares))
-        return _snap(model.theta_priv), model.noise
+        return model.theta_priv, model.noise
     model = perturb_objective(A, design=shares.running, rng=source, solver=solver)
     hiding = shares.minimiser_noise()
     theta = hiding.add_to(
-        model.theta_priv, source, sensitivity=shares.solver_error, amount=to_float_down(shares.minimiser)
+        model.theta_priv,
+        source,
+        sensitivity=shares.solver_error,
+        amount=to_float_down(shares.minimiser),
+        exponent=GRID_EXPONENT,
     )
-    return _snap(theta), replace(model.noise, added_var=hiding.variance(A.shape[1]))
-
-
-def _snap(theta: Array) -> Array:
-    """The nearest multiples of `GRID`; exact in binary."""
-    return np.asarray(np.round(theta / GRID) * GRID + 0.0)
+    return theta, replace(model.noise, added_var=hiding.variance(A.shape[1]))
 
 
 def draw_release(X: Array, y: Array, *, design: Design, to_original: Array | None = None) -> Drawn:
