@@ -11,6 +11,7 @@ docs/release.md, section 4, has the argument.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterable
 from fractions import Fraction
@@ -87,7 +88,8 @@ class RealNoise:
                         multiple = ((arb(float(values[i])) + noise) * to_grid + half).floor().unique_fmpz()
                         found[i] = None if multiple is None else int(multiple)
             if not any(multiple is None for multiple in found):
-                return np.array([_ldexp(multiple, exponent) for multiple in found if multiple is not None])
+                # Exact below 2^53; beyond, the nearest double to the multiple.
+                return np.array([math.ldexp(multiple, exponent) for multiple in found if multiple is not None])
             self._uniforms.draw()
 
     def doubles(self) -> Array:
@@ -142,8 +144,3 @@ def choose(log_weights: Iterable[Fraction]) -> int:
 
 def _exact(number: Fraction) -> Any:
     return fmpq(number.numerator, number.denominator)
-
-
-def _ldexp(multiple: int, exponent: int) -> float:
-    """multiple * 2^exponent as the nearest double; more digits than a double has are rounded off."""
-    return float(Fraction(multiple) * Fraction(2) ** exponent)

@@ -143,7 +143,7 @@ def _in_words(account: Account) -> str:
 
 def _charge_in_words(charge: Charge) -> str:
     return (
-        f"  {charge.charge_id:>5}  {charge.booked_at[:19]}  {charge.state:<7}{charge.cost.symbol} "
+        f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.state:<7}{charge.cost.symbol} "
         f"{charge.cost.amount:f}  {charge.dataset}: {charge.purpose} ({charge.person})"
     )
 

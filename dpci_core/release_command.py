@@ -179,6 +179,8 @@ def run_predict(options: argparse.Namespace) -> int:
     """Write a score, a label and, for a logistic model, a probability for every row."""
     try:
         made = load_release(options.release)
+        if made.caution:
+            _say(f"{options.release}: {made.caution}")
         header = read_header(options.file, encoding=options.encoding)
         mapper = RecordMapper(made.schema, made.features)
         header.check_has(mapper.needed[:-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -308,6 +308,27 @@ def test_a_clock_that_goes_back_is_remarked_and_changes_nothing_else(tmp_path: P
     assert found.is_good
     assert len(found.remarks) == 1
     assert "Entry 2 is dated 2026-03-01" in found.remarks[0]
+
+
+def test_no_time_in_the_ledger_tells_how_long_a_release_took(tmp_path: Path) -> None:
+    """Bookings keep the hour, and the end of a charge has the time of its booking."""
+    seconds = iter(range(0, 36_000, 1801))
+    start = datetime(2026, 3, 2, 9, 20, 31, 5, tzinfo=UTC)
+    ledger = Ledger(tmp_path / "ledger.sqlite", clock=lambda: start + timedelta(seconds=next(seconds)))
+    create(ledger, cap=Cap.zcdp("1"))
+    first, second = book(ledger, "0.1", "a"), book(ledger, "0.1", "b")
+    ledger.fail(second.charge_id, reason="x")
+    ledger.finish(first.charge_id, result_hash="00")
+    assert [entry.written_at for entry in ledger.entries()] == [
+        "2026-03-02T09:00:00+00:00",
+        "2026-03-02T09:00:00+00:00",
+        "2026-03-02T10:00:00+00:00",
+        "2026-03-02T10:00:00+00:00",
+        "2026-03-02T09:00:00+00:00",
+    ]
+    found = ledger.verify()
+    assert found.is_good
+    assert found.remarks == ()
 
 
 def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:

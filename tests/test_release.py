@@ -566,7 +566,7 @@ def test_a_machine_has_no_probabilities(tmp_path: Path) -> None:
 
 CHANGES = [
     (("format",), "x", "format"),
-    (("version",), 2, "version"),
+    (("version",), 3, "version"),
     (("status",), "fine", "status"),
     (("switches", "noise_aware"), True, "switches"),
     (("grid",), 0.5, "grid"),

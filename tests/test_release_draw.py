@@ -24,8 +24,8 @@ from dpci_core.erm import (
 )
 from dpci_core.intervals import error_variance
 from dpci_core.perturbation import ModelNoise, PerturbedModel, model_noise
-from dpci_core.private_moments import release_moments, rounding_allowance
-from dpci_core.randomness import SystemSource
+from dpci_core.private_moments import covariance_noise, hessian_noise, release_moments, rounding_allowance
+from dpci_core.randomness import SystemSource, grid_under
 from dpci_core.release import draw as drawing
 from dpci_core.release.draw import GRID, UnfitRecordsError, check_feasible, draw_coefficients, draw_release
 from dpci_core.release.shares import INEXACT_SHARE, TAU, share_out
@@ -405,3 +405,28 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
             for law in (noise, dataclasses.replace(noise, added_var=0.0))
         )
         np.testing.assert_allclose(with_it.total(2) - without.total(2), [2.0, 0.5])
+
+
+def test_the_length_that_no_tilt_exceeds_has_the_stated_probability() -> None:
+    log_tail = -200 * math.log(2.0)
+    x = drawing._longest_tilt(ModelNoise(rate=0.5), 3) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
+    assert -x + math.log(1 + x + x * x / 2) == pytest.approx(log_tail, rel=1e-6)
+    z = drawing._longest_tilt(ModelNoise(sd=2.0), 2) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
+    assert -z * z / 2 == pytest.approx(log_tail, rel=1e-6)
+
+
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+@pytest.mark.parametrize("budget", [PURE, RHO], ids=["pure", "zcdp"])
+def test_what_is_drawn_for_the_matrices_is_on_their_grids(budget, calibration) -> None:
+    X, y = table(500, 3)
+    theta = np.array([0.5, 0.0, 0.25])
+    design = make(budget, "output", calibration, c=0.01)
+    found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
+    laws = hessian_noise(design, 500), covariance_noise(design, 500, float(np.linalg.norm(theta)))
+    for law, matrix in zip(laws, (found.hessian.noisy, found.covariance.noisy), strict=True):
+        grid = 2.0 ** grid_under(law.scale)
+        assert law.scale / 2**21 < grid <= law.scale / 2**20
+        assert np.array_equal(np.diagonal(matrix) / grid, np.round(np.diagonal(matrix) / grid))
+        above = matrix[np.triu_indices(3, 1)] * (math.sqrt(2.0) if calibration == "sharp" else 2.0) / grid
+        np.testing.assert_allclose(above, np.round(above), rtol=1e-12, atol=1e-9)
+        assert not np.array_equal(above, np.zeros(3))

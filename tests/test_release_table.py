@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import tracemalloc
 from decimal import Decimal
 from pathlib import Path
 
@@ -378,3 +379,68 @@ def test_a_table_without_rows(tmp_path: Path) -> None:
 
 def test_the_limit_of_the_csv_reader_is_the_documented_one() -> None:
     assert csv.field_size_limit() == 131_072
+
+
+def peak_megabytes(content: bytes, folder: Path, name: str) -> tuple[np.ndarray, float]:
+    """X of a table in a file, and the memory that reading it took besides."""
+    path = folder / name
+    path.write_bytes(content)
+    header, mapper = read_header(path), RecordMapper(SCHEMA)
+    tracemalloc.start()
+    X = read_records(header, mapper)[0]
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    return X, peak
+
+
+@pytest.mark.parametrize("tail", [b"x" * 40_000_000, b",ab" * 10_000_000, b'"' + b"x" * 40_000_000 + b'"'])
+def test_a_line_costs_no_more_than_its_cap(tail: bytes, tmp_path: Path) -> None:
+    rows = [b"10,a,1,1,yes,", b"20,a,2,2,no,", b"30,b,3,1,yes,"]
+    plain, _ = peak_megabytes(HEADER + b"\n".join(rows) + b"\n", tmp_path, "plain.csv")
+    for end in (b"\n", b"\r\n", b"\r"):
+        X, peak = peak_megabytes(HEADER + end.join([rows[0], rows[1] + tail, rows[2]]) + end, tmp_path, "t.csv")
+        assert len(X) == 3
+        assert np.array_equal(X[[0, 2]], plain[[0, 2]])
+        assert peak < 40
+
+
+def test_what_is_beyond_the_cap_of_a_line_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    row = b"20,a,2,2,no"
+    X, y, _ = mapped(HEADER + row + b"," * tables.LONGEST_LINE + b"yes\n" + row + b"\n", tmp_path)
+    assert np.array_equal(X[0], X[1])
+    assert y.tolist() == [-1.0, -1.0]
+
+
+def parquet(columns: dict[str, object], path: Path, **options: object) -> None:
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, **options)
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string()], ids=["string", "large"])
+def test_a_long_text_of_a_parquet_file_is_missing_and_others_stay(kind, tmp_path: Path) -> None:
+    limit = tables.LONGEST_CELL
+    cities = ["a", "b" + " " * (limit - 1), "b" + " " * limit, None, "é"]
+    parquet(
+        {
+            "age": [10.0] * 5,
+            "city": pyarrow.array(cities, kind),
+            "income": [1.0] * 5,
+            "grade": ["1"] * 5,
+            "y": ["yes"] * 5,
+        },
+        tmp_path / "t.parquet",
+    )
+    header = read_header(tmp_path / "t.parquet")
+    cells = read_cells(header, RecordMapper(SCHEMA))["city"]
+    assert [cells[0], cells[1].strip(), *cells[2:]] == ["a", "b", None, None, "é"]
+
+
+def test_a_text_that_many_rows_of_a_parquet_file_share_is_held_once(tmp_path: Path) -> None:
+    n = 3000
+    shared = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * n, pyarrow.int32()), ["z" * 2**20])
+    columns = {"age": [10.0] * n, "city": shared, "income": [1.0] * n, "grade": ["1"] * n, "y": ["yes"] * n}
+    parquet(columns, tmp_path / "t.parquet", dictionary_pagesize_limit=2**30)
+    before = pyarrow.default_memory_pool().max_memory()
+    X, peak = peak_megabytes((tmp_path / "t.parquet").read_bytes(), tmp_path, "u.parquet")
+    assert len(X) == n
+    assert peak < 20
+    assert pyarrow.default_memory_pool().max_memory() - before < 100 * 2**20

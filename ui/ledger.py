@@ -149,7 +149,7 @@ def _show_verdict(found: Verification) -> None:
     for problem in (*found.problems, *found.record_problems):
         st.markdown(f"- {plain(problem)}")
     for remark in found.remarks:
-        st.caption(plain(remark))
+        st.warning(plain(remark))
 
 
 def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:

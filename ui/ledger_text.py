@@ -74,9 +74,9 @@ def day(written: str) -> str:
 
 
 def moment(written: str) -> str:
-    """Date and minute of an entry, in universal time."""
+    """Date and hour of an entry, in universal time: the ledger keeps no more, so that it tells no durations."""
     try:
-        return f"{datetime.fromisoformat(written):%Y-%m-%d %H:%M} UTC"
+        return f"{datetime.fromisoformat(written):%Y-%m-%d, %H} h UTC"
     except ValueError:
         return written
 

@@ -29,6 +29,8 @@ MIME = {
 
 def show(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) -> None:
     """The result, planned against released, files; right after the release also what was mapped."""
+    if made.caution:
+        st.error(made.caution)
     if made.verdict:
         st.warning(made.verdict)
     st.markdown(

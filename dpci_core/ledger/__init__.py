@@ -10,6 +10,7 @@ from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry
 from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, safe_cell
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
+from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import (
     LedgerBusyError,
     LedgerDamagedError,
@@ -41,6 +42,7 @@ __all__ = [
     "account_row",
     "as_csv",
     "as_text",
+    "caution_of",
     "charge_row",
     "entry_row",
     "price",

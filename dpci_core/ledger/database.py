@@ -26,10 +26,10 @@ _DAMAGED = (
     "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup back, and compare it "
     "with your records: `python -m dpci_core ledger verify --against release.json ...`."
 )
-_SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries ORDER BY sequence"
-_SELECT_ONE = f"SELECT {', '.join(COLUMNS)} FROM entries WHERE sequence = ?"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries"
+_BEFORE_NONCES = 3
+"""A ledger of an earlier version than this has no such column until the next write."""
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
-_INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +146,21 @@ class Database:
 
 def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
     """Every entry in order."""
-    return from_rows(connection.execute(_SELECT).fetchall())
+    return _read(connection, "ORDER BY sequence")
+
+
+def _read(connection: sqlite3.Connection, which: str, *values: int) -> tuple[Entry, ...]:
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    select = _SELECT if version >= _BEFORE_NONCES else _SELECT.replace("nonce", "NULL")
+    return from_rows(connection.execute(f"{select} {which}", values).fetchall())
 
 
 def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     """Add one entry to the open transaction, and see that it is there: a foreign trigger could have swallowed it."""
-    connection.execute(_INSERT, [getattr(entry, name) for name in COLUMNS])
-    if from_rows(connection.execute(_SELECT_ONE, [entry.sequence]).fetchall()) != (entry,):
+    values = {name: value for name in COLUMNS if (value := getattr(entry, name)) is not None}
+    names, places = ", ".join(values), ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO entries ({names}) VALUES ({places})", list(values.values()))
+    if _read(connection, "WHERE sequence = ?", entry.sequence) != (entry,):
         raise LedgerDamagedError(
             "The database did not keep what was written, and nothing was booked. Run "
             "`python -m dpci_core ledger verify` to see what was changed in it."

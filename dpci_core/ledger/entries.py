@@ -20,9 +20,12 @@ FORMAT = "dpci-ledger-1"
 class Entry:
     """One line, its fields the columns of the database; what a kind does not use is None.
 
-    sequence: 1, 2, 3, ... without gaps.  written_at: what the clock of the machine said, UTC.  key_id: names the key.
+    sequence: 1, 2, 3, ... without gaps.  written_at: the hour on the clock of the machine, UTC, and for the end of a
+    charge that of its booking; entries of earlier versions hold microseconds.  key_id: names the key.
     account: sequence of the account a charge is booked on, or of the one whose cap a new account shares.
     charge: sequence of the booking that this line closes.  spent: the cost in the currency of the cap.
+    nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not; None in entries of
+    earlier versions.
     """
 
     sequence: int
@@ -49,6 +52,7 @@ class Entry:
     charge: int | None = None
     result_hash: str | None = None
     reason: str | None = None
+    nonce: str | None = None
     mac: str = ""
 
     @property

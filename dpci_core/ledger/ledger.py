@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,7 +51,8 @@ class Ledger:
 
     Args:    path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder.  It and its key come
              into being at the first write.  key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
-             clock: gives the time of entries.  read_only: refuse to write.  busy_seconds: patience with other writers.
+             clock: gives the time of entries, kept to the hour.  read_only: refuse to write.
+             busy_seconds: patience with other writers.
     Privacy: what is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on a ledger
              whose seals do not hold.
     Raises:  LedgerError from every method, with what to do; after it, nothing of that operation stands.
@@ -240,12 +242,13 @@ class Ledger:
                 Books.of(entries)
             except LedgerDamagedError as error:
                 problems.append(str(error))
+        cautions = (f"{record.source}: {record.caution}" for record in against if record.caution)
         return Verification(
             problems=tuple(problems),
             n_entries=len(entries),
             n_records=len(against),
             record_problems=tuple(filter(None, strange)),
-            remarks=(*clock_remarks(entries), *self._orphaned_key(entries)),
+            remarks=(*cautions, *clock_remarks(entries), *self._orphaned_key(entries)),
         )
 
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[str, ...]:
@@ -268,7 +271,7 @@ class Ledger:
                 return charge
             if charge.state != "booked":
                 raise LedgerError(f"The charge {charge_id} has ended as {charge.state}, which cannot be changed.")
-            page.write(kind, charge=charge_id, **what)
+            page.write(kind, at=charge.booked_at, charge=charge_id, **what)
             return page.books.charges[charge_id]
 
     @contextmanager
@@ -292,13 +295,18 @@ class _Page:
     last: Entry | None
     clock: Callable[[], datetime]
 
-    def write(self, kind: Kind, **what: str | int | None) -> Entry:
-        """Seal one entry, check that it makes sense after all others, and put it into the open transaction."""
+    def write(self, kind: Kind, *, at: str | None = None, **what: str | int | None) -> Entry:
+        """Seal one entry, check that it makes sense after all others, and put it into the open transaction.
+
+        at: the time it carries. The end of a charge carries that of its booking: when a release ended tells how long
+        its records took to read.
+        """
         entry = Entry(
             sequence=self.last.sequence + 1 if self.last else 1,
             kind=kind,
-            written_at=_utc_text(self.clock()),
+            written_at=at or _utc_hour(self.clock()),
             key_id=self.key.key_id,
+            nonce=new_nonce(),
             **what,  # type: ignore[arg-type]
         )
         entry = replace(entry, mac=seal(entry, self.last.mac if self.last else "", self.key.secret))
@@ -318,7 +326,13 @@ def _place(given: Path | None, variable: str) -> Path | None:
     return Path(os.path.abspath(os.path.expanduser(text)))
 
 
-def _utc_text(time: datetime) -> str:
+def new_nonce() -> str | None:
+    """128 random bits in hexadecimal."""
+    return secrets.token_hex(16)
+
+
+def _utc_hour(time: datetime) -> str:
+    """The hour: bookings one after the other would tell how long the release between them took."""
     if time.tzinfo is None:
         raise LedgerError("The clock of the ledger must know its time zone.")
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
+    return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0).isoformat()

@@ -99,5 +99,7 @@ ORDER BY account.sequence
 """,
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2)
+_VERSION_3 = ("ALTER TABLE entries ADD COLUMN nonce TEXT CHECK (length(nonce) = 32)",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added, never changed."""

@@ -13,10 +13,12 @@ from dpci_core.errors import LedgerError
 from dpci_core.ledger.books import Books
 from dpci_core.ledger.entries import NO_HEAD, Entry, is_sealed
 from dpci_core.ledger.key import Key
+from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import LedgerDamagedError
 
 _HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{16}):([0-9a-f]{64})")
 _MOST_BYTES = 100_000_000
+_TO_THE_HOUR = len("2026-03-01T12")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,11 +71,13 @@ class RecordedHead:
     Args:    head: as `Ledger.head` and `Charge.head` give it.  source: names the record in sentences.
              result_hash: SHA-256 of the record's file, which a charge of the ledger must have as its result; None where
              only the head is at hand.
+             caution: what must be known of records of its kind.
     """
 
     head: str
     source: str = "a record"
     result_hash: str | None = None
+    caution: str = ""
 
     def __post_init__(self) -> None:
         if self.head != NO_HEAD and not (isinstance(self.head, str) and _HEAD.fullmatch(self.head)):
@@ -98,10 +102,14 @@ class RecordedHead:
     def from_content(cls, content: bytes, *, source: str) -> RecordedHead:
         """Read `ledger.head` of the bytes of a release.json, and take their SHA-256."""
         try:
-            head = json.loads(content)["ledger"]["head"]
+            record = json.loads(content)
+            head = record["ledger"]["head"]
         except (ValueError, LookupError, TypeError, RecursionError):
-            head = ""
-        return cls(head if isinstance(head, str) else "", source, hashlib.sha256(content).hexdigest())
+            record, head = {}, ""
+        guarantee = record.get("guarantee")
+        definition = guarantee.get("definition") if isinstance(guarantee, dict) else None
+        caution = caution_of(record.get("version"), definition)
+        return cls(head if isinstance(head, str) else "", source, hashlib.sha256(content).hexdigest(), caution)
 
 
 def broken_seal(entries: Sequence[Entry], key: Key) -> str | None:
@@ -166,13 +174,17 @@ def unknown_result(entries: Sequence[Entry], record: RecordedHead) -> str | None
 
 
 def clock_remarks(entries: Sequence[Entry]) -> list[str]:
-    """A sentence for each entry dated before an earlier one; the order is that of the numbers, so nothing is lost."""
+    """A sentence for each account or booking dated an hour or more before an earlier one.
+
+    The order is that of the numbers, so nothing is lost. The end of a charge has the time of its booking.
+    """
     remarks, latest = [], ""
     for entry in entries:
-        if entry.written_at < latest:
+        hour = entry.written_at[:_TO_THE_HOUR]
+        if entry.kind in ("account", "booked") and hour < latest:
             remarks.append(
-                f"Entry {entry.sequence} is dated {entry.written_at}, before an earlier entry ({latest}): the clock "
+                f"Entry {entry.sequence} is dated {entry.written_at}, before an earlier entry ({latest} h): the clock "
                 f"was set back."
             )
-        latest = max(latest, entry.written_at)
+        latest = max(latest, hour)
     return remarks

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 
@@ -48,7 +47,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         dataset=charge.dataset,
         person=charge.person,
         unit=plan.unit,
-        released_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        released_at=charge.booked_at,
         request_id=charge.request_id,
         charge_id=charge.charge_id,
         ledger_head=charge.head,
@@ -114,17 +113,14 @@ def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coeff
 def assumptions_of(plan: Plan) -> tuple[str, ...]:
     """What the guarantee of a release of this plan rests on, in sentences."""
     design = plan.design
-    floats = "The noise on the {} is a floating-point approximation of the law in the proof, drawn from the operating "
-    floats += "system's entropy."
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
     found.append("The bounds, levels and settings were chosen without looking at the records.")
-    if design.definition == "pure":
-        found.append(floats.format("coefficients and matrices"))
-    elif design.mechanism == "objective":
-        found.append(floats.format("objective"))
-    if design.definition == "zcdp":
-        where = "matrices and coefficients" if design.mechanism == "output" else "matrices"
-        found.append(f"The Gaussian noise on the {where} is sampled exactly (OpenDP).")
+    found.append(
+        "All noise is drawn from the operating system's entropy and exact, and every number here is made from "
+        "multiples of a public grid; the program, the OpenDP and Arb libraries do what they say."
+    )
+    if design.mechanism == "objective":
+        found.append("A noise vector too long for a certified fit ends a release without a result: at most 1 in 2^200.")
     found.append("The fit reaches its fixed tolerance on every table: proved in exact arithmetic, tested beyond it.")
     found.append("Nobody who should not know the records could watch the machine, or how long it took.")
     return (*found, design.status) if design.status else tuple(found)

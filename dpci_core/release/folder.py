@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 _ROOM_TO_TRY = 1024**2
@@ -29,10 +30,12 @@ def try_place(place: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def write_folder(place: Path, files: dict[str, str], *, owner: str, reached: Callable[[str], None]) -> None:
+def write_folder(place: Path, files: dict[str, str], *, owner: str, dated: str, reached: Callable[[str], None]) -> None:
     """Write all files beside the wanted place, put them on the disk, and give them their name in one step.
 
-    Args:    owner: names the unfinished folder, so that two of them never meet.  reached: told after each step.
+    Args:    owner: names the unfinished folder, so that two of them never meet.  dated: the time that files and folder
+             carry, ISO; when they were written tells how long the records took, to whoever gets a copy.
+             reached: told after each step.
     Raises:  OSError, also if the place is taken by now; then nothing is left.
     """
     mark = hashlib.sha256(owner.encode()).hexdigest()[:12]
@@ -45,6 +48,9 @@ def write_folder(place: Path, files: dict[str, str], *, owner: str, reached: Cal
                 out.flush()
                 os.fsync(out.fileno())
             reached(f"wrote {name}")
+        moment = datetime.fromisoformat(dated).timestamp()
+        for path in (*part.iterdir(), part):
+            os.utime(path, (moment, moment))
         _sync(part)
         part.rename(place)
     except BaseException:

@@ -24,8 +24,8 @@ from dpci_core.plan.link import load_json
 from dpci_core.release.draw import GRID
 from dpci_core.release.record import (
     FORMAT,
+    READABLE,
     RECORD_NAME,
-    VERSION,
     Coefficient,
     Guarantee,
     Interval,
@@ -70,8 +70,8 @@ def _release_from(content: object) -> Release:
     if given.get("format", a_text) != FORMAT:
         raise RecordError("format", f"Expected {FORMAT!r}.")
     version = given.get("version", a_count)
-    if version != VERSION:
-        raise RecordError("version", f"Expected {VERSION}, the only version that can be read here, got {version}.")
+    if version not in READABLE:
+        raise RecordError("version", f"Expected one of {READABLE}, which can be read here, got {version}.")
     found = {
         name: given.get(name, a_text)
         for name in ("title", "dataset", "person", "unit", "released_at", "request_id", "plan_hash", "schema_hash")
@@ -107,6 +107,7 @@ def _release_from(content: object) -> Release:
     return Release(
         **found,
         **rest,
+        version=version,
         ledger_head=head,
         charge_id=charge_id,
         design=design,

@@ -15,6 +15,7 @@ import pandas as pd
 from scipy.special import expit
 
 from dpci_core.design import Design
+from dpci_core.ledger import caution_of
 from dpci_core.plan.content import coefficient_names, plain_design, plain_schema
 from dpci_core.plan.fields import PlanFieldError
 from dpci_core.release.draw import GRID
@@ -22,8 +23,9 @@ from dpci_core.schema import MappingNote, RecordMapper, Schema
 from dpci_core.schema.records import Array
 
 FORMAT = "dpci release"
-VERSION = 1
-"""Of the content of release.json; a file of another version is refused."""
+VERSION = 2
+"""Of the content of release.json; 1 is read too, another one is refused."""
+READABLE = (1, VERSION)
 RECORD_NAME = "release.json"
 NEIGHBOURS = "Neighbouring tables differ in the value of one record; the number of records is public."
 
@@ -93,6 +95,7 @@ class Release:
     """One release: the record that release.json holds, and a model that predicts.
 
     note: for the steward alone, which cells of the table were mapped; only right after the release, in no file.
+    version: of the record's format; what it says about how the noise was drawn is in `caution`.
     """
 
     title: str
@@ -118,6 +121,7 @@ class Release:
     assumptions: tuple[str, ...]
     software: dict[str, str]
     note: MappingNote | None = field(default=None, repr=False)
+    version: int = VERSION
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
@@ -127,6 +131,11 @@ class Release:
             matrix = getattr(self, name)
             if len(matrix) != len(names) or any(len(row) != len(names) for row in matrix):
                 raise RecordError(f"matrices.{name}", f"Expected {len(names)} rows of {len(names)} numbers.")
+
+    @property
+    def caution(self) -> str:
+        """What whoever holds this record must know before they pass it on; empty for nothing."""
+        return caution_of(self.version, self.guarantee.definition)
 
     @property
     def theta(self) -> Array:
@@ -163,7 +172,7 @@ class Release:
         guarantee = self.guarantee
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.version,
             "title": self.title,
             "dataset": self.dataset,
             "person": self.person,

@@ -194,7 +194,8 @@ def _carry_out(plan: Plan, header: Header, price: Price, charge: Charge, place: 
         drawn, note = _draw(plan, header)
         _reached("drawn")
         made = make_record(plan, drawn, price, charge)
-        write_folder(place, files_of(made, plan), owner=charge.request_id, reached=_reached)
+        files = files_of(made, plan)
+        write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=_reached)
         return replace(made, note=note)
     except (TableError, InfeasibleDesignError) as error:
         return str(error)  # of the file as a whole, or of n and other public numbers

@@ -17,6 +17,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 
 from dpci_core.datasets.upload import DELIMITERS
@@ -30,6 +31,10 @@ LONGEST_HEADER = 4 * 1024**2
 """Bytes of a CSV header that are read at most."""
 BLOCK_ROWS = 8192
 """Rows mapped at a time: memory holds the matrix of records and little else."""
+LONGEST_LINE = 2**20
+"""Characters of a CSV line that are read; the rest of the line is skipped."""
+LONGEST_CELL = 131_072
+"""A longer text counts as missing, so that no cell costs much: bytes in Parquet, characters in CSV (default there)."""
 _PARQUET_MAGIC = b"PAR1"
 _MARKS = "".join(DELIMITERS).encode()
 
@@ -255,12 +260,21 @@ def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, l
         if raw.read(len(header.first_line)) != header.first_line:
             raise TableError(_CHANGED)
         text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
-        rows = _rows(csv.reader(text, delimiter=header.delimiter))
+        rows = _rows(csv.reader(_lines(text), delimiter=header.delimiter))
         while block := list(islice(rows, BLOCK_ROWS)):
             yield {
                 name: [row[place] if place < len(row) else "" for row in block]
                 for name, place in zip(needed, places, strict=True)
             }
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """Lines with their ends, each cut at `LONGEST_LINE`: what is beyond that is never held."""
+    while line := text.readline(LONGEST_LINE):
+        rest = line
+        while rest and rest[-1] not in "\r\n" and len(rest) == LONGEST_LINE:
+            rest = text.readline(LONGEST_LINE)
+        yield line if rest is line else f"{line}\n"
 
 
 def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -277,11 +291,17 @@ def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
-    """Cells by column, as plain Python values."""
+    """Cells by column, as plain Python values.
+
+    Texts are read as a dictionary of those that differ, so that a long one that many rows share is held once.
+    """
     file = pyarrow.parquet.ParquetFile(_for_arrow(header.file))
-    if tuple(str(name).strip() for name in file.schema_arrow.names) != header.columns:
+    names = file.schema_arrow.names
+    if tuple(str(name).strip() for name in names) != header.columns:
         raise TableError(_CHANGED)
-    originals = [file.schema_arrow.names[header.columns.index(name)] for name in needed]
+    originals = [names[header.columns.index(name)] for name in needed]
+    texts = [name for name in originals if _is_text(file.schema_arrow.field(name).type)]
+    file = pyarrow.parquet.ParquetFile(_for_arrow(header.file), read_dictionary=texts)
     for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=originals):
         yield {
             name: _cells(batch.column(batch.schema.get_field_index(original)))
@@ -290,10 +310,13 @@ def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[st
 
 
 def _cells(column: Any) -> list[object]:
-    """Plain values; a text that is not UTF-8 gets replacement signs instead of an error."""
+    """Plain values; a text that is not UTF-8 gets replacement signs instead of an error, a long one is missing."""
     if pyarrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = _cells(column.dictionary)
+        return [None if index is None else values[index] for index in column.indices.to_pylist()]
     if not _is_text(column.type):
         return list(column.to_pylist())
     as_bytes = column.cast(pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary())
-    return [None if cell is None else cell.decode("utf-8", errors="replace") for cell in as_bytes.to_pylist()]
+    is_short = pyarrow.compute.less_equal(pyarrow.compute.binary_length(as_bytes), LONGEST_CELL)
+    short = pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type))
+    return [None if cell is None else cell.decode("utf-8", errors="replace") for cell in short.to_pylist()]
