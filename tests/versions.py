@@ -25,6 +25,7 @@ TESTS = (
     "tests/test_batched.py",
     "tests/test_charts.py",
     "tests/test_datasets_upload.py",
+    "tests/test_exact.py",
     "tests/test_html.py",
     "tests/test_ledger_command.py",
     "tests/test_losses.py",
