@@ -31,8 +31,8 @@ from dpci_core import (
     forecast,
     private_intervals,
 )
-from ui import compute
-from ui.settings import Settings
+from ui.session import compute
+from ui.session.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 C = 0.001

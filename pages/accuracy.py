@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import accuracy
+from ui.accuracy.page import page
 
-accuracy.page()
+page()

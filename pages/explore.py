@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import explore
+from ui.explore.page import page
 
-explore.page()
+page()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import home
+from ui.home.page import page
 
-home.page()
+page()

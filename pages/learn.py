@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import learn
+from ui.learn.page import page
 
-learn.page()
+page()

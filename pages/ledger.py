@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import ledger
+from ui.ledger.page import page
 
-ledger.page()
+page()

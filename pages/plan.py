@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import plan
+from ui.plan.page import page
 
-plan.page()
+page()

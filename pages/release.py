@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import release
+from ui.release.page import page
 
-release.page()
+page()

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import reproduce
+from ui.reproduce.page import page
 
-reproduce.page()
+page()

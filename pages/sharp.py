@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import sharp
+from ui.sharp.page import page
 
-sharp.page()
+page()

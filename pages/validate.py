@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ui import validate
+from ui.validate.page import page
 
-validate.page()
+page()

@@ -38,6 +38,27 @@ FLOORS = (
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
 HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
+UI_FLOORS = (
+    ("kit",),
+    ("session",),
+    ("controls",),
+    ("views",),
+    (
+        "accuracy",
+        "explore",
+        "home",
+        "learn",
+        "ledger",
+        "plan",
+        "release",
+        "reproduce",
+        "sharp",
+        "validate",
+    ),
+    ("shell",),
+)
+"""Lowest first. A package leans on itself and on lower floors only, so no page reaches another."""
+UI_HEIGHT = {package: floor for floor, packages in enumerate(UI_FLOORS) for package in packages}
 ONLY_IN_TESTS = {"pytest", "hypothesis", "statsmodels", "playwright", "psutil", "nbformat"}
 INTERFACE = {"streamlit", "plotly", "starlette", "ui", "pages", "app"}
 
@@ -69,6 +90,12 @@ def broken_floors(room: str, source: str) -> list[str]:
     return sorted(r or "the front door" for r in reached - {room} if r not in HEIGHT or HEIGHT[r] >= HEIGHT[room])
 
 
+def broken_ui_floors(package: str, source: str) -> list[str]:
+    """What this package of the dashboard reaches but may not: its own floor and those above."""
+    reached = {[*name.split("."), ""][1] for name in imported(source) if name.split(".")[0] == "ui"} - {package}
+    return sorted(r or "ui" for r in reached if r not in UI_HEIGHT or UI_HEIGHT[r] >= UI_HEIGHT[package])
+
+
 def cycle(sources: dict[str, str]) -> list[str]:
     """Modules that import each other in a ring, or nothing."""
     graph = {}
@@ -82,6 +109,7 @@ def cycle(sources: dict[str, str]) -> list[str]:
     return []
 
 
+UI = sorted((ROOT / "ui").rglob("*.py"))
 CORE = sorted((ROOT / "dpci_core").rglob("*.py"))
 PYTHON = [p for top in ("dpci_core", "ui", "pages") for p in sorted((ROOT / top).rglob("*.py"))] + [*ROOT.glob("*.py")]
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
@@ -94,6 +122,19 @@ def test_every_room_leans_on_lower_floors_only(path: Path) -> None:
         return  # the front door shows every floor
     assert room in HEIGHT, f"{room} has no floor"
     assert broken_floors(room, path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", UI, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_page_reaches_a_page_and_no_session_a_picture(path: Path) -> None:
+    package = path.relative_to(ROOT / "ui").parts[0].removesuffix(".py")
+    assert package in {*UI_HEIGHT, "__init__"}, f"{package} has no floor"
+    assert package == "__init__" or broken_ui_floors(package, path.read_text()) == []
+
+
+def test_every_page_has_a_package_and_every_package_a_page() -> None:
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == set(UI_FLOORS[-2])
+    for path in (ROOT / "pages").glob("*.py"):
+        assert imported(path.read_text()) == {"__future__.annotations", f"ui.{path.stem}.page.page"}
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
@@ -118,7 +159,7 @@ def test_no_module_leans_on_itself_in_a_ring() -> None:
 
 
 def test_the_front_door_does_not_wake_the_compiler() -> None:
-    modules = "sys, dpci_core.compare, ui.validate, ui.reproduce, ui.home"
+    modules = "sys, dpci_core.compare, ui.validate.page, ui.reproduce.page, ui.home.page"
     code = f"import {modules}; assert not {{'numba', 'sklearn'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
@@ -130,8 +171,14 @@ def test_the_front_door_waits_with_tables_and_files() -> None:
 
 
 def test_the_charts_are_pure() -> None:
-    for name in ("charts", "palette", "budget", "settings"):
-        assert "streamlit" not in packages((ROOT / "ui" / f"{name}.py").read_text())
+    pure = ("views/intervals", "kit/palette", "session/budget", "session/settings", "session/case", "session/results")
+    for name in (
+        *pure,
+        *(f"{page}/{part}" for page in UI_FLOORS[-2] for part in ("chart", "charts", "job", "numbers")),
+    ):
+        file = ROOT / "ui" / f"{name}.py"
+        assert name not in pure or file.exists()
+        assert not file.exists() or "streamlit" not in packages(file.read_text())
 
 
 def test_the_rule_sees_a_breach() -> None:
@@ -143,6 +190,16 @@ def test_the_rule_sees_a_breach() -> None:
     assert broken_floors("forecast", "import dpci_core") == ["the front door"]
     with pytest.raises(AssertionError, match="relative"):
         imported("from . import forecast")
+
+
+def test_the_rule_of_the_dashboard_sees_a_breach() -> None:
+    assert broken_ui_floors("explore", "from ui.plan import words") == ["plan"]
+    assert broken_ui_floors("session", "def f():\n    from ui.views.show import show") == ["views"]
+    assert broken_ui_floors("session", "from ui.accuracy.job import AccuracyJob") == ["accuracy"]
+    assert broken_ui_floors("kit", "import ui.session.text") == ["session"]
+    assert broken_ui_floors("controls", "from ui import views, state") == ["state", "views"]
+    assert broken_ui_floors("home", "import ui") == ["ui"]
+    assert broken_ui_floors("plan", "from ui.plan import words\nfrom ui.views.show import show") == []
 
 
 def test_the_rules_of_packages_and_rings_see_a_breach() -> None:

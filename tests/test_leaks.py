@@ -17,8 +17,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui import jobs
-from ui.plan_jobs import PlanJob
+from ui.plan.job import PlanJob
+from ui.session import jobs
+from ui.validate.job import Job
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME, LEVEL, TEXT, NUMBER = "lovelace_shoe", "ZanzibarLevel", "MsLovelacePlanted", 7_351_946.25
@@ -116,7 +117,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
     go_to(mine, "validate")
     mine.button(key="start").click().run()
     job = jobs.QUEUE.find(mine.session_state["job"])
-    assert isinstance(job, jobs.Job)
+    assert isinstance(job, Job)
     wait(lambda: job.progress is not None or not job.is_active)
     if job.is_active:  # far enough to have the table at hand; to the end it would take a minute
         jobs.QUEUE.cancel(job)
@@ -156,7 +157,7 @@ def test_the_table_was_used(used):
 
 
 def test_the_search_finds_what_is_there():
-    from ui.compute import PUBLIC
+    from ui.session.compute import PUBLIC
 
     PUBLIC._moments.get("planted", lambda: f"x{TEXT}x")
     PUBLIC._records.get("planted", lambda: types.SimpleNamespace(X=np.zeros((ROWS, 3))))

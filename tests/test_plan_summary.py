@@ -14,7 +14,7 @@ from dpci_core.plan import to_html
 from dpci_core.plan.summary import MOST_ROWS, goal_words
 from dpci_core.words import number, percent, risk, risk_approx, risk_pure
 from tests.test_plan_script import HOSTILE, PLANS
-from ui import text
+from ui.session import text
 
 VOID = {"meta", "rect", "line", "br"}
 

@@ -23,17 +23,17 @@ TESTS = (
     "dpci_core",  # the doctests: golden values of every room
     "tests/test_against_oracle.py",
     "tests/test_batched.py",
-    "tests/test_charts.py",
     "tests/test_datasets_upload.py",
     "tests/test_exact.py",
     "tests/test_html.py",
     "tests/test_ledger_command.py",
     "tests/test_losses.py",
     "tests/test_noise.py",
-    "tests/test_page_reproduce.py",
     "tests/test_plan_script.py",
     "tests/test_privacy.py",
     "tests/test_schema.py",
+    "tests/ui/reproduce/test_page.py",
+    "tests/ui/views/test_charts.py",
 )
 """Every dependency at work, in a few minutes."""
 WORDS = """\

@@ -16,25 +16,21 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
-from ui import (  # noqa: E402
-    access,
-    accuracy,  # noqa: F401
-    address,
-    explore,  # noqa: F401
-    hints,
-    home,  # noqa: F401
-    learn,  # noqa: F401
-    ledger,  # noqa: F401
-    plan,  # noqa: F401
-    release,  # noqa: F401
-    reproduce,  # noqa: F401
-    sharp,  # noqa: F401
-    state,
-    style,
-    validate,  # noqa: F401
-)
-from ui.turns import turn  # noqa: E402
-from ui.warm import freeze_gc, one_thread  # noqa: E402
+import ui.accuracy.page  # noqa: E402
+import ui.explore.page  # noqa: E402
+import ui.home.page  # noqa: E402
+import ui.learn.page  # noqa: E402
+import ui.ledger.page  # noqa: E402
+import ui.plan.page  # noqa: E402
+import ui.release.page  # noqa: E402
+import ui.reproduce.page  # noqa: E402
+import ui.sharp.page  # noqa: E402
+import ui.validate.page  # noqa: E402, F401
+from ui.controls import hints  # noqa: E402
+from ui.kit import style  # noqa: E402
+from ui.kit.turns import turn  # noqa: E402
+from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
+from ui.session import access, address, state  # noqa: E402
 
 freeze_gc()
 one_thread()

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.release import schema_hash
 from tests.browser.driver import BROWSER_ARGS, ROOT, find_browser, running_server, wait_chart, wait_idle
-from tests.test_page_release import LINK, SCHEMA
+from tests.ui.release.test_page import LINK, SCHEMA
 
 PAGES: dict[str, tuple[str, str | None]] = {
     "start": ("/", "chart_home_intervals"),

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.browser.driver import chart, press, type_number, wait_chart, wait_idle, wait_meta
-from ui.settings import from_query
+from ui.session.settings import from_query
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,9 @@ import pytest
 
 from dpci_core import needed_budget
 from tests.browser.driver import press, wait_chart, wait_idle
-from ui import planning
-from ui.compute import PUBLIC, Source
-from ui.settings import Settings
+from ui.session.case import make_case
+from ui.session.compute import PUBLIC, Source
+from ui.session.settings import Settings
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +59,7 @@ def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):
         press(page, "n_slider")
     n = settled_n(page)
     assert n > 30_000
-    case = planning.make_case(Settings(d=20, n=n), Source(PUBLIC))
+    case = make_case(Settings(d=20, n=n), Source(PUBLIC))
     answer = needed_budget(case.moments, design=case.design, target=case.target, n_records=n)
     card = page.locator("[data-testid=stMetric]", has_text="Total").locator("[data-testid=stMetricValue]")
     card.get_by_text(f"{float(answer.total):.4g}", exact=True).wait_for(timeout=60_000)

@@ -10,7 +10,7 @@ import pytest
 
 from dpci_core.ledger import Ledger
 from tests.browser.driver import running_server, wait_chart, wait_idle
-from tests.test_page_release import LINK, csv_bytes
+from tests.ui.release.test_page import LINK, csv_bytes
 
 pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"

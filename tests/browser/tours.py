@@ -10,10 +10,10 @@ from playwright.sync_api import Page
 from tests.browser.driver import press, wait_chart, wait_idle, wait_meta
 from tests.browser.test_explore import bring_file
 from tests.browser.test_steward import fill
-from tests.test_page_release import LINK, csv_bytes
-from ui.compute import DECLARED, packed_table
-from ui.declare import example
-from ui.learn_path import SCREENS
+from tests.ui.release.test_page import LINK, csv_bytes
+from ui.controls.declare import example
+from ui.learn.path import SCREENS
+from ui.session.compute import DECLARED, packed_table
 
 Tour = Callable[[Page, str], Iterator[str]]
 """A page and the server's address in, the names of the stops out; the page waits at each."""

@@ -1,0 +1,290 @@
+"""A described table: grid, link, page; nothing is opened, and what is wrong is said with its row."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dpci_core import DeclaredTable, Guesses, forecast
+from dpci_core.schema import CategoricalColumn, NumberGuess, NumericColumn, Schema
+from tests.ui.test_pages import charts_of, check, now, start
+from ui.controls import declare
+from ui.plan import bounds
+from ui.plan import work as plan_work
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, Source, declared_table, packed_table
+from ui.session.settings import Settings, from_query
+from ui.session.state import admissible
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Plan is drawn with all its answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+
+
+OUTCOME = {"target": "ill", "positive": "yes", "base_rate": 0.3, "unit": "one person", "rows": 5_000}
+
+
+def grid(*rows: dict) -> pd.DataFrame:
+    return pd.DataFrame([{name: row.get(name) for name in declare.COLUMNS} for row in rows])
+
+
+AGE = {"column": "age", "kind": "number", "lowest": 0, "highest": 100}
+SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
+
+
+def test_the_grid_returns_what_was_put_in():
+    table = DeclaredTable(
+        schema=Schema(
+            (
+                NumericColumn("a", -1, 3.5, missing=0.25),
+                CategoricalColumn("b", ("no", "1", "null"), other="1"),
+                NumericColumn("c", 0, 1),
+            ),
+            "y",
+            "yes",
+        ),
+        guesses=Guesses(
+            numbers={"a": NumberGuess(1.0, 0.5)},
+            shares={"b": (0.2, 0.3, 0.5)},
+            effects={"a": 0.1, "b=null": -2.0},
+            base_rate=0.25,
+            n_rows=3_000,
+            correlation=0.2,
+        ),
+        unit="one visit",
+    )
+    again = declare.from_grid(
+        declare.to_grid(table),
+        target="y",
+        positive="yes",
+        base_rate=0.25,
+        unit="one visit",
+        rows=3_000,
+        correlation=0.2,
+    )
+    assert again == table
+    assert declared_table(packed_table(table)) == table
+
+
+def test_the_example_is_a_table_to_plan_with():
+    table = declare.example()
+    records = table.records()
+    assert records.source == "simulated"
+    assert (records.y > 0).mean() == pytest.approx(table.guesses.base_rate, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([AGE | {"lowest": None}], "Row 1 .*age.*lowest: a number is needed"),
+        ([AGE, SEX | {"levels": "f"}], "Row 2 .*sex.*levels: at least two"),
+        ([SEX | {"effect": "1"}], "Row 1, effect: 2 numbers are needed, one for sex=m, sex=x; 1 are there"),
+        ([SEX | {"effect": "1; many"}], "Row 1, effect: a number is needed"),
+        ([SEX | {"shares": "0.5; 0.5"}], "Row 1 .*sex.*shares: 3 are needed"),
+        ([AGE | {"typical": 50}], "Row 1, spread: a number is needed"),
+        ([AGE | {"typical": 500, "spread": 1}], "Row 1 .*age.*typical: 500 lies outside 0 to 100"),
+        ([AGE | {"lowest": 100}], "age"),
+        ([AGE, AGE], "age.*twice"),
+        ([AGE | {"if missing": "300"}], "missing=300.0.*age"),
+        ([SEX | {"if missing": "other"}], "Row 1 .*sex.*if missing: 'other' is not one of its levels"),
+        ([], "at least one column"),
+        ([{"column": "   "}], "at least one column"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(rows, message):
+    with pytest.raises(ValueError, match=message):
+        declare.from_grid(grid(*rows), **OUTCOME)
+
+
+def test_a_header_offers_its_names_and_nothing_below_it(monkeypatch):
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    secret = b"age,city,readmitted\n41,Xanthippe-4711,yes\n"
+    app.file_uploader(key="declare_header").upload("private.csv", secret, "text/csv")
+    app.run()
+    app.button(key="declare_offer").click().run()
+    check(app)
+    offered = declare.with_offered(declare.to_grid(declare.example()), app.session_state["declare_offered"])
+    assert offered["column"].tolist() == ["age", "city", "readmitted"]
+    assert offered["highest"].tolist()[0] == 100
+    assert "Xanthippe" not in str([m.value for m in (*app.markdown, *app.caption, *app.error)])
+    assert "Xanthippe" not in str(app.session_state["declare_offered"])
+
+
+def test_empty_rows_are_left_out():
+    table = declare.from_grid(grid(AGE, {}, SEX), **OUTCOME)
+    assert [c.name for c in table.schema.features] == ["age", "sex"]
+
+
+def test_a_link_restores_a_described_table():
+    wanted = Settings(dataset=DECLARED, declared=packed_table(declare.example()), d=3)
+    again, bad = from_query(wanted.to_query())
+    assert bad == ()
+    assert again == wanted
+    assert admissible(wanted) == (wanted, ())
+
+
+@pytest.mark.parametrize("text", ["", "1.", "1.AAAA", "2.x", "x" * 9_000])
+def test_a_damaged_description_falls_back_to_the_census(text):
+    settings, bad = admissible(Settings(dataset=DECLARED, declared=text))
+    assert settings.dataset == "census"
+    assert "declared" in bad
+
+
+def test_a_description_of_other_columns_drops_chosen_names():
+    wanted = Settings(dataset=DECLARED, declared=packed_table(declare.example()), names=("height",), d=99)
+    settings, bad = admissible(wanted)
+    assert bad == ("names", "d")
+    assert settings.d == 5
+
+
+@pytest.mark.parametrize("page", ["plan", "explore"])
+def test_a_page_starts_from_a_description(page):
+    app = start(page, n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    check(app)
+    assert now(app).dataset == DECLARED
+    chart = charts_of(app)[0]
+    assert "Simulated twin" in str(chart["layout"])
+    assert "◇ Simulated data" in str(chart["layout"])
+    app.selectbox(key="dataset").set_value("census").run()
+    check(app)
+    assert now(app).dataset == "census"
+
+
+def test_the_whole_page_opens_no_file_and_no_connection():
+    """Only code and the page's own settings are read: no table can be in reach of what is shown."""
+    app = start("plan", n="50000")
+    seen: list[str] = []
+    with watched(seen):
+        app.selectbox(key="dataset").set_value(DECLARED).run()
+        for look in ("split", "mechanisms", "c", "map"):
+            app.segmented_control(key="look").set_value(look).run()
+            check(app)
+    assert seen == []
+    with watched(seen):
+        Path(__file__).with_name("test_hypothetical.csv").exists()
+        Path(__file__).read_text()
+    assert seen == [str(Path(__file__))]
+
+
+_WATCHED: list[list[str]] = []
+_CODE = (".py", ".pyc", ".toml", ".so", ".nbi", ".nbc", "/proc/self/maps")
+"""What a program may open to run; the last is the list of libraries it has in memory."""
+
+
+@contextmanager
+def watched(seen: list[str]):
+    """Note every file that is opened, code aside, and every connection; the hook itself cannot be taken out again."""
+    if not hasattr(watched, "hook"):
+        watched.hook = True
+        sys.addaudithook(_note)
+    _WATCHED.append(seen)
+    try:
+        yield
+    finally:
+        _WATCHED.clear()
+
+
+def _note(event: str, args: tuple) -> None:
+    if not _WATCHED or event not in ("open", "socket.connect"):
+        return
+    name = str(args[0]) if event == "open" else "connection"
+    if not name.endswith(_CODE) or name == __file__:
+        _WATCHED[-1].append(name)
+
+
+@pytest.mark.parametrize("column", [NumericColumn("age", 0, 100), CategoricalColumn("sex", ("f", "m"))])
+def test_a_table_with_columns_of_one_kind_is_drawn(column):
+    table = DeclaredTable(schema=Schema((column,), "ill", "yes"), guesses=Guesses(n_rows=1_000))
+    check(start("plan", dataset=DECLARED, declared=packed_table(table), d="1", n="50000"))
+
+
+def test_a_bad_bound_is_shown_to_cost_length_or_truth():
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    app.toggle(key="bounds_demo").set_value(True).run()
+    check(app)
+    case = make_case(now(app), Source(PUBLIC))
+    found = {o.factor: o for o in bounds.outcomes(case, declare.example(), "age")}
+    made = forecast(case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original)
+    assert found[1.0].length == pytest.approx(float(made.ci_length[0]), rel=1e-9)
+    assert found[1.0].outside == 0.0
+    assert found[8.0].against_estimate > 3.0 * found[1.0].against_estimate
+    assert 0.0 < found[8.0].estimate < 0.5 * found[1.0].estimate
+    assert found[0.25].outside > 0.3
+    assert abs(found[0.25].estimate - found[1.0].estimate) > 0.002
+    assert any("weigh more on “age”" in m.value for m in app.markdown)
+
+
+def test_a_submitted_description_is_planned_with():
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    before = charts_of(app)[0]["data"]
+    next(f for f in app.number_input if f.label.startswith("Guessed share")).set_value(40.0)
+    next(b for b in app.button if b.label == "Use this description").click().run()
+    check(app)
+    assert declared_table(now(app).declared).guesses.base_rate == pytest.approx(0.4)
+    assert charts_of(app)[0]["data"] != before
+
+
+def test_a_bad_description_keeps_the_old_one():
+    app = start("plan", n="50000")
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    kept = now(app).declared
+    next(f for f in app.text_input if f.label == "Outcome column").set_value("age")
+    next(b for b in app.button if b.label == "Use this description").click().run()
+    assert not app.exception
+    assert any("cannot be used yet" in e.value and "age" in e.value for e in app.error)
+    assert now(app).declared == kept
+
+
+def test_what_a_row_cannot_show_stays_as_it_was():
+    columns = (
+        CategoricalColumn("all", ("a", "b"), has_reference=False),
+        CategoricalColumn("parts", ("p; q", "r")),
+        NumericColumn("z", 0, 1),
+    )
+    schema = Schema(columns, "ill", "yes", notes=("a note",))
+    table = DeclaredTable(schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0}))
+    again = declare.from_grid(declare.to_grid(table), **OUTCOME, before=schema)
+    assert again.schema == schema
+    assert again.guesses.effects == table.guesses.effects
+    changed = declare.to_grid(table)
+    changed.loc[0, "levels"] = "a; b; c"
+    changed.loc[0, "effect"] = None
+    assert declare.from_grid(changed, **OUTCOME, before=schema).schema.features[0] == CategoricalColumn(
+        "all", ("a", "b", "c")
+    )
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.0005, 1.0 - 1e-6])
+def test_every_base_rate_of_a_plan_has_its_place_in_the_form(rate):
+    table = DeclaredTable(schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000))
+    app = start("plan", dataset=DECLARED, declared=packed_table(table), d="2")
+    field = next(field for field in app.number_input if "share of" in field.label)
+    assert field.value == pytest.approx(100.0 * rate, rel=1e-9)
+
+
+@pytest.mark.parametrize("half", [4.9e29, 1e-30])
+def test_bounds_at_the_ends_of_what_can_be_declared_have_no_wider_or_narrower_ones(half):
+    schema = Schema((NumericColumn("x", -half, half), NumericColumn("y", 0, 1)), "ill", "yes")
+    table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
+    settings = Settings(dataset=DECLARED, declared=packed_table(table), d=2, c=0.01)
+    found = bounds.outcomes(make_case(settings, Source(PUBLIC)), table, "x")
+    assert 0 < len(found) < len(bounds.FACTORS)
+    assert bounds.sentence_of(found, "x")
+
+
+def test_a_description_too_long_for_the_address_is_refused_in_its_own_words():
+    names = [f"{i} {hashlib.sha256(str(i).encode()).hexdigest()}" for i in range(200)]
+    schema = Schema(tuple(NumericColumn(name, 0, 1) for name in names), "ill", "yes")
+    with pytest.raises(ValueError, match="The description is too long for this page"):
+        packed_table(DeclaredTable(schema=schema))

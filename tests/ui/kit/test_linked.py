@@ -1,0 +1,133 @@
+"""What single pages add to the link: which table, how thorough, which pins. A second visit finds all of it again."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ui.test_pages import ROOT, check, now, start, upload
+from ui.session.settings import Settings, from_query
+
+CHANGES = [
+    ("reproduce", "selectbox", "what", "figure1b", "shown"),
+    ("sharp", "selectbox", "compared_table", "census-10", "compared"),
+    ("accuracy", "segmented_control", "who", "published", "learners"),
+    ("accuracy", "selectbox", "published_choice", "figure2", "published"),
+    ("validate", "segmented_control", "effort", "Usual", "effort"),
+    ("validate", "number_input", "seed", 7, "seed"),
+]
+
+
+def link_of(app) -> dict[str, str]:
+    """The link after a run; the runner gives what it was told in lists, and what the page wrote as texts."""
+    return {name: given if isinstance(given, str) else given[0] for name, given in app.query_params.items()}
+
+
+def widget(app, kind, key):
+    return getattr(app, kind)(key=key)
+
+
+@pytest.mark.parametrize(("page", "kind", "key", "value", "name"), CHANGES)
+def test_a_choice_travels_and_survives_other_pages(page, kind, key, value, name):
+    app = start(page)
+    assert name not in link_of(app)
+    widget(app, kind, key).set_value(value).run()
+    check(app)
+    app.run()  # the link is written before a page is drawn
+    link = link_of(app)
+    assert link[name] == str(value)
+
+    again = start(page, **link)
+    assert widget(again, kind, key).value == value
+    elsewhere = start("explore", **link)
+    assert link_of(elsewhere)[name] == str(value)
+    assert not elsewhere.warning
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("shown", "table9"),
+        ("effort", ""),
+        ("seed", "-1"),
+        ("seed", str(2**31)),
+        ("seed", "9" * 5_000),
+        ("seed", "0" * 5_000),
+        ("seed", "00000000001"),
+        ("seed", "²"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_named(name, text):
+    app = start("validate", **{name: text})
+    assert any(name in warning.value for warning in app.warning)
+    assert app.segmented_control(key="effort").value == "Quick"
+    assert app.number_input(key="seed").value == 1
+
+
+def test_an_emptied_control_changes_nothing():
+    app = start("validate", effort="Usual")
+    app.segmented_control(key="effort").set_value(None).run()
+    check(app)
+    assert app.segmented_control(key="effort").value == "Usual"
+
+
+def test_the_largest_seed_travels():
+    assert start("validate", seed=str(2**31 - 1)).number_input(key="seed").value == 2**31 - 1
+
+
+def pinned(app):
+    return [(pin.name, pin.settings, pin.rows) for pin in app.session_state["pins"]]
+
+
+def test_pins_travel_with_their_numbers():
+    app = start(n="5000")
+    app.button(key="pin").click().run()
+    app.number_input(key="n_number").set_value(8_000).run()
+    app.button(key="pin").click().run()
+    app.run()
+    link = link_of(app)
+    again = start(**link)
+    assert pinned(again) == pinned(app)
+    assert [settings.n for _, settings, _ in pinned(again)] == [5_000, 8_000]
+    assert now(again).n == 8_000
+    again.button(key="pin_drop_0").click().run()
+    again.run()
+    assert from_query({"n": "8000"})[0] == pinned(again)[0][1]
+    assert "pin2" not in link_of(again)
+
+
+def test_pinned_defaults_travel():
+    app = start("explore", pin1="")
+    assert [settings for _, settings, _ in pinned(app)] == [Settings()]
+
+
+def test_a_lone_pin_is_the_first():
+    assert [name for name, _, _ in pinned(start("explore", pin2="n=5000"))] == ["Setting 1"]
+
+
+def test_nothing_of_an_uploaded_file_travels():
+    app = start()
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    app.button(key="pin").click().run()
+    app.switch_page(str(ROOT / "pages" / "plan.py")).run()
+    app.selectbox(key="goal_on").set_value("age").run()
+    app.number_input(key="goal_length").set_value(0.123).run()
+    check(app)
+    assert now(app).goal_on == "age"
+    app.run()
+    assert not set(link_of(app)) & {"dataset", "names", "goal_on", "goal_length", "pin1"}
+    app.selectbox(key="dataset").set_value("census").run()
+    check(app)
+    assert now(app).goal_on == ""
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    app.button(key="pin").click().run()
+    app.run()
+    assert "age" not in "".join(link_of(app).values())
+
+
+@pytest.mark.parametrize("text", ["garbage", "n=-3", "dataset=nothing", "split=1~2", "c=x"])
+def test_a_pin_that_cannot_be_used_is_named(text):
+    app = start("explore", pin1=text)
+    assert any("pin1" in warning.value for warning in app.warning)
+    assert "pins" not in app.session_state or pinned(app) == []

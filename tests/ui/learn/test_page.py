@@ -1,0 +1,279 @@
+"""The page Learn through Streamlit's test runner, and what it shares with other pages: sources, switches, links."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs
+
+import pytest
+
+from tests.ui.test_pages import charts_of, check, now, start
+from ui.controls import deployments
+from ui.learn import numbers as learn_numbers
+from ui.learn import teach as learn_teach
+from ui.learn.path import SCREENS, find
+from ui.session.settings import Settings, from_query
+
+
+def follow(**query: str):
+    """Learn as a link opens it; the runner cannot begin on a page, so the link comes second."""
+    app = start("learn")
+    for name in list(app.query_params):
+        del app.query_params[name]
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    check(app)
+    return app
+
+
+def opened(key: str, **query: str):
+    """A screen with its picture."""
+    app = follow(screen=key, **query)
+    if not charts_of(app):
+        app.button(key=f"learn_{key}_peek").click().run()
+    check(app)
+    return app
+
+
+def link_of(app) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+
+
+def words(app) -> str:
+    kinds = (app.markdown, app.caption, app.warning, app.info, app.success, app.header)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def switch_to(app, page: str):
+    from tests.ui.test_pages import ROOT
+
+    app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    check(app)
+    return app
+
+
+def test_the_question_comes_before_the_picture():
+    app = start("learn")
+    assert not charts_of(app)
+    question = SCREENS[0].question
+    wrong = next(i for i, choice in enumerate(question.choices) if not choice.is_right)
+    app.radio(key="learn_promise_answer").set_value(wrong).run()
+    check(app)
+    assert len(charts_of(app)) == 1
+    assert any(i.value == f"Not quite. {question.choices[wrong].reply}" for i in app.info)
+    right = next(i for i, choice in enumerate(question.choices) if choice.is_right)
+    app.radio(key="learn_promise_answer").set_value(right).run()
+    assert [s.value for s in app.success] == [question.choices[right].reply]
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.key)
+def test_moving_the_control_moves_picture_words_table_and_link(screen):
+    app = opened(screen.key)
+    before = charts_of(app)[0]
+    value = screen.control.values[0] if screen.control.start != screen.control.values[0] else screen.control.values[-1]
+    app.select_slider(key=f"learn_{screen.key}_slider").set_value(value).run()
+    check(app)
+    after = charts_of(app)[0]
+    assert after["layout"]["meta"] == {"screen": screen.key, "value": value}
+    assert (before["data"], before["layout"]) != (after["data"], after["layout"])
+    assert screen.sentence(screen.compute(value)) in words(app)
+    assert app.dataframe[0].value.equals(screen.compute(value).table)
+    assert link_of(app) == {"screen": screen.key, "value": f"{value:g}"}
+    assert app.get("plotly_chart")[0].proto.alt == screen.sentence(screen.compute(value))
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "shown"),
+    [
+        ("odds", 2.5, 2.5),
+        ("odds", 0.113, 0.11),
+        ("n", 40_000, 50_000),
+        ("promise", 0.9876, 0.99),
+        ("split", 0.61, 0.6),
+        ("odds", 1.01, 1.1),
+        ("n", 19_999, 10_000),
+    ],
+)
+def test_a_number_can_be_typed_and_goes_to_the_nearest_step(key, typed, shown):
+    app = opened(key)
+    app.number_input(key=f"learn_{key}_number").set_value(typed).run()
+    check(app)
+    assert charts_of(app)[0]["layout"]["meta"] == {"screen": key, "value": shown}
+    assert app.select_slider(key=f"learn_{key}_slider").value == shown
+    assert app.number_input(key=f"learn_{key}_number").value == shown
+
+
+def test_the_table_of_the_page_is_the_core_s():
+    app = opened("odds", value="2")
+    shown = app.dataframe[0].value.set_index("sure before")
+    assert shown.loc[0.5, "sure after, at most"] == pytest.approx(0.8808, abs=1e-4)
+
+
+def test_a_shared_link_opens_its_screen_at_its_value():
+    app = opened("n", value="1e+06")
+    assert app.select_slider(key="learn_n_slider").value == 1_000_000
+    assert find("n").title in words(app)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"screen": "nothing"},
+        {"screen": "<script>"},
+        {"screen": "odds", "value": "77"},
+        {"screen": "odds", "value": "<script>"},
+        {"screen": "n", "value": "nan"},
+    ],
+    ids=str,
+)
+def test_an_unknown_link_falls_back_with_a_sentence(query):
+    app = follow(**query)
+    assert len(app.warning) == 1
+    assert "This link" in app.warning[0].value
+    assert "script" not in words(app)
+    app.button(key="learn_next").click().run()
+    check(app)
+    assert not app.warning
+
+
+def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
+    app = opened("promise", value="0.8")
+    app.button(key="learn_next").click().run()
+    check(app)
+    assert not charts_of(app)
+    assert any("Screen 2 of 14" in p.proto.text for p in app.get("progress"))
+    app.button(key="learn_previous").click().run()
+    assert charts_of(app)[0]["layout"]["meta"]["value"] == 0.8
+    app.selectbox(key="learn_contents").set_value("peeking").run()
+    check(app)
+    assert link_of(app)["screen"] == "peeking"
+    switch_to(app, "explore")
+    assert "screen" not in link_of(app)
+    switch_to(app, "learn")
+    assert link_of(app)["screen"] == "peeking"
+
+
+def test_pictures_first_and_large_type():
+    app = start("learn")
+    app.toggle(key="learn_open_toggle").set_value(True).run()
+    assert len(charts_of(app)) == 1
+    small = charts_of(app)[0]["layout"]
+    app.toggle(key="learn_large_toggle").set_value(True).run()
+    check(app)
+    assert charts_of(app)[0]["layout"]["font"]["size"] > small.get("font", {}).get("size", 12)
+
+
+def test_learning_leaves_the_settings_alone_and_opens_no_file():
+    app = opened("noise")
+    app.select_slider(key="learn_noise_slider").set_value(10.0).run()
+    assert now(app) == Settings()
+    assert not app.get("file_uploader")
+
+
+# --- teachers ----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_for_teachers_has_lesson_exercises_and_links():
+    app = follow(screen="teachers")
+    said = words(app)
+    assert link_of(app) == {"screen": "teachers"}
+    assert 6 <= len(learn_teach.EXERCISES) <= 8
+    for exercise in learn_teach.EXERCISES:
+        assert exercise.title in said
+        assert exercise.solve() in said
+    app.segmented_control(key="learn_part").set_value("path").run()
+    check(app)
+    assert link_of(app)["screen"] == "promise"
+
+
+def addresses() -> list[str]:
+    app = follow(screen="teachers")
+    return sorted(set(re.findall(r"\]\(((?:learn|explore|plan)[^)]*)\)", words(app))))
+
+
+@pytest.mark.parametrize("address", addresses())
+def test_every_link_for_a_class_opens_without_a_complaint(address):
+    page, _, query = address.partition("?")
+    fields = {name: values[0] for name, values in parse_qs(query).items()}
+    app = follow(**fields) if page == "learn" else start(page, **fields)
+    assert not any("link" in w.value for w in app.warning)
+    if page != "learn":
+        assert from_query(fields)[1] == ()
+        assert now(app).to_query() == {k: v for k, v in fields.items() if v}
+
+
+def test_solutions_follow_the_core(monkeypatch):
+    solution = next(e for e in learn_teach.EXERCISES if e.title == "Luck in the count").solve
+    hits = learn_numbers.promise(0.8).facts["hits"]
+    assert f"Here {hits:.0f} hold" in solution()
+
+
+# --- how others chose --------------------------------------------------------------------------------------------
+
+
+def test_every_published_budget_has_a_source_and_a_plausible_number():
+    rows = deployments.deployments()
+    assert len(rows) >= 6
+    assert [row.epsilon for row in rows] == sorted(row.epsilon for row in rows)
+    for row in rows:
+        assert row.url.startswith("https://")
+        assert row.source
+        assert row.unit
+        assert row.what
+        assert f"{row.epsilon:g}" in row.stated
+        assert row.where in ("central", "on the device")
+
+
+@pytest.mark.parametrize(("epsilon", "place"), [("0.3", 0), ("3", -5), ("10", -3)])
+def test_the_own_budget_stands_in_its_place_among_them(epsilon, place):
+    settings = learn_teach.with_total(Settings(), epsilon)
+    lines = deployments.lines(settings)
+    mine = next(i for i, line in enumerate(lines) if "this page now" in line)
+    assert mine == place % len(lines)
+    assert len(lines) == len(deployments.deployments()) + 1
+
+
+@pytest.mark.parametrize("page", ["home", "explore", "plan"])
+def test_others_stand_beside_the_budget_with_the_caveat(page):
+    app = start(page)
+    assert any(e.label == "How others chose" for e in app.expander)
+    assert any(c.value == deployments.CAVEAT for c in app.caption)
+
+
+# --- explanations off --------------------------------------------------------------------------------------------
+
+
+def labels(app) -> set[str]:
+    return {e.label for e in app.expander}
+
+
+def test_explanations_can_be_switched_off_and_stay_off():
+    app = start()
+    assert "How to read this chart" in labels(app)
+    app.toggle(key="help_switch").set_value(False).run()
+    check(app)
+    assert not {"How to read this chart", "What coverage means", "How the numbers convert"} & labels(app)
+    assert link_of(app) == {"help": "off"}
+    app.button(key="reset").click().run()
+    assert "How to read this chart" not in labels(app)
+    switch_to(app, "home")
+    assert "What is a privacy budget?" not in labels(app)
+    fresh = start(help="off")
+    assert "How to read this chart" not in labels(fresh)
+    assert fresh.toggle(key="help_switch").value is False
+    app.toggle(key="help_switch").set_value(True).run()
+    assert "help" not in link_of(app)
+
+
+def test_warnings_guarantees_and_units_stay_without_explanations():
+    query = {"dataset": "breast_cancer", "n": "600"}
+    full, bare = start(**query), start(help="off", **query)
+    assert [w.value for w in full.warning] == [w.value for w in bare.warning]
+    said = words(bare)
+    assert "can become at most" in said  # the risk sentence
+    assert "extrapolated" in said
+    assert "Protected is one row" in said
+    assert "would give an interval that misses" in said
+    assert "Four times as many records" not in said
+    assert "Four times as many records" in words(full)

@@ -1,0 +1,275 @@
+"""The screens of Learn without Streamlit: their numbers against the core, their words, their pictures."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from dpci_core import Design, HuberSVM, Logistic, PureDP, datasets, fit_moments, forecast
+from dpci_core.erm import solve
+from dpci_core.privacy import zcdp_to_epsilon
+from ui.learn import numbers
+from ui.learn.model import Choice, Control, Question
+from ui.learn.page import drawn
+from ui.learn.path import SCREENS, find
+from ui.learn.teach import EXERCISES, LESSON
+
+BY_KEY = {screen.key: screen for screen in SCREENS}
+ends = pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.key)
+
+
+def values_of(screen) -> tuple[float, float, float]:
+    """Both ends and the start."""
+    return screen.control.values[0], screen.control.start, screen.control.values[-1]
+
+
+def own_design(epsilon: float, *, share: float = 0.5, **changes) -> Design:
+    """The design of a screen, written out."""
+    rest = epsilon * (1 - share) / 2
+    budget = PureDP(model=f"{epsilon * share:.12g}", hessian=f"{rest:.12g}", covariance=f"{rest:.12g}")
+    fields = {"loss": Logistic(), "mechanism": "objective", "regularization": 0.001, "calibration": "sharp"} | changes
+    return Design(budget=budget, **fields)
+
+
+def own_moments(d: int, loss=None, c: float = 0.001):
+    records = datasets.load("census", features=d, n_rows=10_000)
+    return fit_moments(records.X, records.y, loss=loss or Logistic(), regularization=c)
+
+
+def test_the_path_has_every_idea_once():
+    keys = [screen.key for screen in SCREENS]
+    assert keys == [
+        "promise", "noise", "neighbours", "odds", "concentrated", "mechanisms", "split", "n", "d", "c", "h",
+        "variability", "sharp", "peeking",
+    ]  # fmt: skip
+    assert find("nothing") is None
+
+
+@ends
+def test_words_are_short_and_every_wrong_answer_has_a_kind_reason(screen):
+    sentences = [s for s in screen.text.replace("**", "").split(". ") if s]
+    assert 2 <= len(sentences) <= 5
+    assert len(screen.question.choices) >= 2
+    assert all(len(choice.reply) > 30 for choice in screen.question.choices)
+    assert not any(word in choice.reply for choice in screen.question.choices for word in ("wrong", "Wrong"))
+    assert len({choice.text for choice in screen.question.choices}) == len(screen.question.choices)
+    assert screen.control.low_end != screen.control.high_end
+
+
+@ends
+def test_a_moved_control_draws_other_data_and_the_same_one_the_same(screen):
+    low, _, high = values_of(screen)
+    first, again, other = (drawn(screen, screen.compute(v)).to_plotly_json() for v in (low, low, high))
+    assert repr(first) == repr(again)
+    table = screen.compute(low).table
+    moved = screen.compute(high)
+    same_table = table.equals(moved.table)
+    # Where a whole curve is drawn only the mark on it moves.
+    assert not same_table or repr(first["layout"]["shapes"]) != repr(other["layout"]["shapes"])
+    assert screen.sentence(screen.compute(low)) != screen.sentence(moved)
+    assert other["layout"]["meta"] == {"screen": screen.key, "value": high}
+
+
+@ends
+def test_every_picture_has_its_badge_its_assumptions_and_a_table_without_gaps(screen):
+    for value in values_of(screen):
+        found = screen.compute(value)
+        figure = drawn(screen, found)
+        texts = " ".join(a.text for a in figure.layout.annotations)
+        assert "Simulated data" in texts
+        assert screen.control.show(value).replace("\u00a0", " ") in texts.replace("<br>", " ")
+        assert len(found.table) >= 5
+        assert not found.table.isna().any().any()
+        assert all(math.isfinite(fact) for fact in found.facts.values())
+        assert 20 < len(screen.sentence(found)) < 400
+
+
+def test_intervals_are_those_of_the_textbook_and_hits_are_counted():
+    found = numbers.promise(0.9)
+    replays = numbers.replays()
+    sd = np.sqrt(replays.variance)
+    np.testing.assert_allclose(found.table["high"] - found.table["low"], 2 * ndtri(0.95) * sd)
+    inside = (found.table["low"] <= replays.truth) & (replays.truth <= found.table["high"])
+    assert found.facts["hits"] == inside.sum() == found.table["holds the truth"].sum()
+    hits = [numbers.promise(level).facts["hits"] for level in (0.5, 0.8, 0.95, 0.999)]
+    assert hits == sorted(hits)
+    for level, count in zip((0.5, 0.8, 0.95), hits, strict=False):
+        assert abs(count - 100 * level) < 4 * math.sqrt(100 * level * (1 - level))
+
+
+def test_the_studies_are_fits_of_their_own_samples():
+    X, y = numbers.population(numbers.REPLAYED)
+    A = y[:, None] * X
+    child = np.random.SeedSequence(20_261_121).spawn(100)[7]
+    sample = A[np.random.default_rng(child).integers(0, 10_000, 500)]
+    theta = solve(sample, loss=Logistic(), regularization=0.01).theta
+    assert numbers.replays().estimate[7] == pytest.approx(theta[1], abs=1e-7)
+
+
+def test_noise_is_inversely_proportional_to_the_budget():
+    one, two = numbers.noise(1.0), numbers.noise(2.0)
+    moved = [found.table["published"] - found.facts["estimate"] for found in (one, two)]
+    np.testing.assert_allclose(moved[0], 2 * moved[1], rtol=1e-9)
+    # p = 3, rate n c eps/2: variance (p + 1)/rate^2
+    assert one.facts["noise_sd"] == pytest.approx(2.0 / (500 * 0.01 * 0.5))
+    assert moved[0].std() == pytest.approx(one.facts["noise_sd"], rel=0.35)
+
+
+def test_nobody_moves_the_coefficients_further_than_the_bound():
+    for n in BY_KEY["neighbours"].control.values:
+        found = numbers.neighbours(n)
+        assert found.facts["bound"] == pytest.approx(1 / (n * 0.01))
+        assert found.table["coefficients move by"].max() == found.facts["largest"] <= found.facts["bound"]
+    A = numbers.rows_of(numbers.REPLAYED)
+    table = A[:20].copy()
+    before = solve(table, loss=Logistic(), regularization=0.01).theta
+    table[3] = A[len(A) - 30 + 3]
+    after = solve(table, loss=Logistic(), regularization=0.01).theta
+    moved = numbers.neighbours(20.0).table["coefficients move by"]
+    assert moved[3] == pytest.approx(np.linalg.norm(after - before), abs=1e-6)
+
+
+def test_odds_are_those_of_the_definition():
+    found = numbers.odds(2.0)
+    for before, after in found.table.to_numpy():
+        assert after / (1 - after) == pytest.approx(math.exp(2) * before / (1 - before))
+    assert found.facts["even"] == pytest.approx(0.8808, abs=1e-4)
+
+
+def test_both_promises_have_the_same_epsilon():
+    found = numbers.concentrated(1.0)
+    sd = found.table.set_index("features d")
+    # Pure: sqrt(d + 2)/(n c eps/2). zCDP: 1/(n c sqrt(2 rho/2)), rho the total that (1, 1e-6) buys.
+    assert sd.loc[3, "pure ε"] == pytest.approx(math.sqrt(5) / 2.5)
+    rho = 1 / (5.0 * sd.loc[3, "zCDP"]) ** 2
+    assert zcdp_to_epsilon(rho, 1e-6) == pytest.approx(1.0, rel=1e-4)
+    assert sd["zCDP"].nunique() == 1
+    assert sd.loc[found.facts["better"], "pure ε"] > sd.loc[found.facts["better"], "zCDP"]
+
+
+def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
+    found = numbers.clouds(0.005)
+    A = numbers.rows_of((numbers.SHOWN,))[:500]
+    exact = solve(A, loss=Logistic(), regularization=0.005).theta
+    assert [found.facts["education"], found.facts["constant"]] == pytest.approx(exact.tolist())
+    # E|b|^2 = k(k+1)/rate^2, rate = n c eps/2
+    assert found.facts["output"] == pytest.approx(math.sqrt(6) / (500 * 0.005 * 0.5), rel=0.3)
+    assert found.facts["objective"] < found.facts["output"]
+    sizes = [numbers.clouds(c).facts["output"] / numbers.clouds(c).facts["objective"] for c in (0.001, 0.1)]
+    assert sizes[0] > 1.5 > sizes[1]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "n", "made_for", "moments"),
+    [
+        ("split", 0.7, 30_000, own_design(1.0, share=0.7), lambda: own_moments(5)),
+        ("n", 5_000.0, 5_000, own_design(1.0), lambda: own_moments(5)),
+        ("c", 0.01, 30_000, own_design(1.0, regularization=0.01), lambda: own_moments(5, c=0.01)),
+        ("h", 0.5, 30_000, own_design(1.0, loss=HuberSVM(h=0.5)), lambda: own_moments(5, loss=HuberSVM(h=0.5))),
+    ],
+)
+def test_lengths_are_the_forecasts_of_the_core(key, value, n, made_for, moments):
+    made = forecast(moments(), design=made_for, n_records=n, n_draws=16)
+    found = BY_KEY[key].compute(value)
+    row = found.table[np.isclose(found.table.iloc[:, 0].astype(float), value)].iloc[0]
+    expected = [made.ci_length_mean, made.vi_length_mean, made.nonprivate_length_mean]
+    assert row.iloc[1:4].astype(float).tolist() == pytest.approx(expected, rel=1e-9)
+    assert [found.facts[w] for w in ("private", "variability", "non-private")] == pytest.approx(expected, rel=1e-9)
+    assert made.validity.grade == "valid"
+
+
+def test_with_more_features_the_first_interval_is_the_one_drawn():
+    made = forecast(own_moments(10), design=own_design(1.0), n_records=30_000, n_draws=16)
+    assert numbers.features(10.0).facts["private"] == pytest.approx(made.ci_length[0])
+
+
+@pytest.mark.parametrize("key", ["split", "n", "c", "h", "d", "sharp"])
+def test_every_drawn_forecast_is_valid(key, monkeypatch):
+    grades = []
+
+    def kept(*args, **kwargs):
+        grades.append(forecast(*args, **kwargs).validity.grade)
+        return forecast(*args, **kwargs)
+
+    monkeypatch.setattr(numbers, "forecast", kept)
+    BY_KEY[key].compute(BY_KEY[key].control.start)
+    assert set(grades) == {"valid"}
+
+
+def test_the_claims_of_the_titles_and_answers_hold():
+    assert 0.5 < numbers.split(0.5).facts["best"] <= 0.8
+    many, few = numbers.records(1e6).facts, numbers.records(1e3).facts
+    assert many["private"] < 1.1 * many["non-private"]
+    assert few["private"] > 10 * few["non-private"]
+    one, thirty = numbers.features(1.0).facts, numbers.features(30.0).facts
+    assert thirty["private"] / one["private"] > 3 * thirty["non-private"] / one["non-private"]
+    wide = numbers.width(1.0).table
+    assert wide["private"].iloc[0] > wide["private"].min() < wide["private"].iloc[-1]
+    large, small = numbers.sharp(1e6).facts, numbers.sharp(1e3).facts
+    assert large["published"] > 1.3 > 1.01 > large["sharp"]
+    assert small["sharp"] > small["published"]
+
+
+def test_the_spread_is_that_of_the_forecast():
+    found = numbers.spread(2.0)
+    made = forecast(
+        own_moments_of_replays(), design=own_design(2.0, mechanism="output", regularization=0.01), n_records=500
+    )
+    assert found.facts["vi"] == pytest.approx(made.vi_length[1])
+    assert found.facts["ci"] == pytest.approx(made.ci_length[1])
+    inside = np.abs(found.table["published"] - found.facts["truth"]) <= found.facts["vi"] / 2
+    assert inside.sum() == found.facts["inside"]
+    assert 88 <= found.facts["inside"] <= 100
+
+
+def own_moments_of_replays():
+    X, y = numbers.population(numbers.REPLAYED)
+    return fit_moments(X, y, loss=Logistic(), regularization=0.01)
+
+
+def test_a_budget_picked_on_the_table_tells_records_apart():
+    for n in (100.0, 5000.0):
+        facts = numbers.peeking(n).facts
+        assert facts["different"] >= 4
+        assert facts["low"] < facts["high"] < 1.1 * facts["low"]
+
+
+def test_films_hold_what_the_pictures_hold():
+    for screen in SCREENS:
+        if screen.film is None:
+            continue
+        film = screen.film(screen.control)
+        assert len(film.frames) == len(screen.control.values)
+        for value, frame in itertools.islice(zip(screen.control.values, film.frames, strict=True), 0, None, 9):
+            found = screen.compute(value)
+            assert screen.control.show(value) in frame.words
+            if frame.bars:
+                assert [bar[1] for bar in frame.bars] == found.table["low"].tolist()
+                assert sum(bar[3] == 1 for bar in frame.bars) == 100 - found.facts["hits"]
+            else:
+                assert [dot[0] for dot in frame.dots] == found.table["published"].tolist()
+    assert sum(screen.film is not None for screen in SCREENS) == 2
+
+
+def test_a_question_without_one_right_answer_and_a_start_off_the_grid_are_refused():
+    with pytest.raises(ValueError, match="one right choice"):
+        Question(ask="?", choices=(Choice("a", "b"), Choice("c", "d")))
+    with pytest.raises(ValueError, match="start=2"):
+        Control(label="x", values=(1.0, 3.0), start=2.0, show=str, low_end="a", high_end="b")
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.title)
+def test_every_exercise_has_a_solution(exercise):
+    assert len(exercise.solve()) > 60
+    assert "nan" not in exercise.solve()
+
+
+def test_the_lesson_only_uses_screens_that_exist():
+    assert all(key in BY_KEY for step in LESSON for key in step.screens)
+    ends_of = [step.minutes.split("-") for step in LESSON]
+    assert [b for _, b in ends_of[:-1]] == [a for a, _ in ends_of[1:]]
+    assert (ends_of[0][0], ends_of[-1][1]) == ("0", "45")

@@ -1,0 +1,402 @@
+"""The page Plan through Streamlit's test runner: wishes, answers in both directions, closer looks, buttons."""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from dpci_core import (
+    DeclaredTable,
+    Guesses,
+    InfeasibleDesignError,
+    Target,
+    best_regularization,
+    best_split,
+    forecast,
+    needed_budget,
+    needed_records,
+)
+from dpci_core.planner.targets import meeting_probability
+from dpci_core.schema import CategoricalColumn, Schema
+from tests.ui.test_pages import charts_of, check, now, start
+from ui.plan import charts as plan_charts
+from ui.plan import numbers as planning
+from ui.plan import work as plan_work
+from ui.session.case import Case, make_case, single
+from ui.session.compute import DECLARED, PUBLIC, Source, packed_table
+from ui.session.refusals import in_words
+from ui.session.settings import Settings, from_query
+from ui.session.text import percent
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Pages are drawn with all their answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+
+
+SMALL = {"d": "3", "n": "20000", "calibrations": "published"}
+
+
+def case_of(app) -> Case:
+    return make_case(now(app), Source(PUBLIC))
+
+
+def metrics(app) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def words(app) -> str:
+    return "\n".join(element.value for kind in (app.markdown, app.caption, app.warning) for element in kind)
+
+
+def look(app, name: str):
+    app.segmented_control(key="look").set_value(name).run()
+    check(app)
+    return app
+
+
+def test_three_answers_stand_on_one_screen_and_are_those_of_the_core():
+    app = start("plan", **SMALL)
+    case = case_of(app)
+    got = forecast(case.moments, design=case.design, n_records=20_000)
+    budget = needed_budget(case.moments, design=case.design, target=Target(0.5), n_records=20_000)
+    records = needed_records(case.moments, design=case.design, target=Target(0.5))
+    shown = metrics(app)
+    assert float(shown["Expected length"]) == pytest.approx(got.ci_length_mean, rel=5e-3)
+    assert float(shown["Total ε"]) == pytest.approx(float(budget.total), rel=1e-4)
+    assert int(shown["Records n"].replace(",", "")) == records.n_records
+
+
+def test_using_an_answer_fulfils_the_wish():
+    app = start("plan", **SMALL)
+    needed = float(metrics(app)["Total ε"])
+    app.button(key="use_budget").click().run()
+    check(app)
+    assert float(now(app).split.total) == pytest.approx(needed)
+    assert sum(now(app).split.parts) == now(app).split.total
+    assert "This fulfils your wish" in words(app)
+    app = start("plan", **SMALL)
+    needed = int(metrics(app)["Records n"].replace(",", ""))
+    app.button(key="use_records").click().run()
+    check(app)
+    assert now(app).n == needed
+    assert "This fulfils your wish" in words(app)
+
+
+def test_a_coefficient_has_its_own_units():
+    app = start("plan", **SMALL)
+    app.selectbox(key="goal_on").set_value("age").run()
+    check(app)
+    case = case_of(app)
+    place = case.records.feature_names.index("age")
+    per_year = float(case.records.to_original[place, place])
+    assert now(app).goal_length == pytest.approx(0.5 * per_year, rel=0.05)
+    app.number_input(key="goal_length").set_value(0.004).run()
+    check(app)
+    case = case_of(app)
+    assert case.target == Target(0.004 / per_year, place)
+    made = forecast(case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original)
+    assert float(metrics(app)["Expected length"]) == pytest.approx(float(made.ci_length[place]), rel=5e-3)
+    assert any("log odds per unit of “age”" in field.label for field in app.number_input)
+
+
+def test_power_asks_for_a_coefficient_and_shows_a_chance():
+    app = start("plan", **SMALL)
+    app.radio(key="goal").set_value("zero").run()
+    check(app)
+    assert now(app).goal_chance == 0.8
+    app.selectbox(key="goal_on").set_value("age").run()
+    app.number_input(key="goal_value").set_value(0.0015).run()
+    check(app)
+    case = case_of(app)
+    chance = meeting_probability(case.moments, design=case.design, target=case.target, n_records=case.n)
+    assert metrics(app)["Chance to exclude zero"] == percent(chance)
+    chart = charts_of(app)[0]
+    assert chart["layout"]["meta"]["wish"] == 0.8
+
+
+def test_an_impossible_wish_is_answered_with_what_is_possible():
+    app = start("plan", goal_length="0.02", **SMALL)
+    case = case_of(app)
+    with pytest.raises(InfeasibleDesignError) as refusal:
+        needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    assert in_words(refusal.value.suggestion) in words(app)
+    assert "needed budget" not in [trace.get("name") for trace in charts_of(app)[0]["data"]]
+
+
+@pytest.mark.parametrize("value", [0, -1, 1e12])
+def test_a_length_that_cannot_be_is_refused_in_words(value):
+    app = start("plan", **SMALL)
+    app.number_input(key="goal_length").set_value(value).run()
+    check(app)
+    assert now(app).goal_length == Settings().goal_length
+    assert "Give longer than 0" in words(app)
+    app.number_input(key="n_number").set_value(30_000).run()
+    assert "Give longer than 0" not in words(app)
+
+
+def test_an_emptied_field_keeps_its_value():
+    app = start("plan", **SMALL)
+    app.number_input(key="goal_length").set_value(None).run()
+    check(app)
+    assert now(app).goal_length == Settings().goal_length
+
+
+def test_the_split_is_scored_and_taken_over():
+    app = look(start("plan", **SMALL), "split")
+    case = case_of(app)
+    best = best_split(case.moments, design=case.design, n_records=case.n)
+    loss = best.asked.ci_length_mean / best.forecast.ci_length_mean - 1.0
+    assert loss > 0.01
+    assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
+    assert f"**{100 * loss:.1f} %**" in words(app)
+    app.button(key="use_split").click().run()
+    check(app)
+    assert now(app).split.parts == best.design.budget.parts
+    kept = charts_of(app)[0]["layout"]["meta"]["loss"]
+    assert kept == pytest.approx(0.0, abs=2e-3)
+    for total in (2.0, 1.0):  # there and back
+        app.number_input(key="total_number").set_value(total).run()
+    assert now(app).split.parts == best.design.budget.parts
+    assert charts_of(app)[0]["layout"]["meta"]["loss"] == kept
+
+
+def test_the_lines_of_the_triangle_run_around_the_best_split():
+    case = make_case(Settings(d=3, n=20_000), Source(PUBLIC))
+    best = best_split(case.moments, design=case.design, n_records=case.n)
+    found = planning.split_map(case, best.shares)
+    (place,) = np.flatnonzero(np.abs(found.shares - best.shares).max(axis=1) < 1e-9)
+    assert abs(found.loss[place]) < min(plan_charts.LOSSES) / 2
+    assert np.nanmin(found.loss) > -min(plan_charts.LOSSES) / 2
+    around = plan_charts.level_lines(found.shares, found.loss, found.triangles, min(plan_charts.LOSSES))
+    low, high = around.min(axis=(0, 1)), around.max(axis=(0, 1))
+    assert (low < best.shares).all()
+    assert (best.shares < high).all()
+
+
+def test_a_lock_stays_in_the_best_split():
+    app = start("plan", **SMALL)
+    app.checkbox(key="hessian_lock").check().run()
+    look(app, "split")
+    assert "keep what you locked" in words(app)
+    app.button(key="use_split").click().run()
+    check(app)
+    assert now(app).split.parts[1] == Decimal("0.25")
+    assert now(app).split.locked == (False, True, False)
+
+
+def test_all_ways_are_ranked_and_their_promise_is_the_same():
+    app = look(start("plan", **SMALL), "mechanisms")
+    rows = planning.ranking(case_of(app))
+    assert len(rows) == 8
+    assert [row.length for row in rows] == sorted(row.length for row in rows)
+    assert all(row.epsilon <= 1.0 for row in rows)
+    table = app.dataframe(key="ranking").value
+    assert table["mean length"].tolist() == [row.length for row in rows]
+    assert sum("◆" in way for way in table["way"]) == 1
+
+
+@pytest.mark.parametrize("currency", ["pure", "zcdp", "approx"])
+def test_a_way_is_adopted_with_its_guarantee(currency):
+    base = replace_budget(Settings(d=3, n=20_000), currency)
+    case = make_case(base, Source(PUBLIC))
+    for row in planning.ranking(case):
+        taken = planning.adopted(base, row)
+        assert planning.combination(taken).definition == row.definition
+        epsilon, _ = planning.guarantee(base)
+        assert planning.guarantee(taken)[0] <= epsilon * (1 + 1e-8)
+        again, bad = from_query(taken.to_query())
+        assert bad == ()
+        assert again == taken
+        design = taken.design(planning.combination(taken))
+        assert design.budget == row.design.budget
+
+
+def replace_budget(settings: Settings, currency: str) -> Settings:
+    from ui.controls.currency import convert_currency
+
+    moved = convert_currency(settings, currency)
+    return single(moved)
+
+
+def test_a_way_out_of_reach_of_the_control_is_refused():
+    base = replace_budget(Settings(d=3, n=20_000), "zcdp").swept("total", 15.0)
+    row = next(r for r in planning.ranking(make_case(base, Source(PUBLIC))) if r.definition == "pure")
+    with pytest.raises(ValueError, match="does not reach"):
+        planning.adopted(base, row)
+
+
+def test_the_link_restores_wish_and_look():
+    app = start("plan", goal="zero", goal_on="age", goal_value="0.02", goal_chance="0.9", look="split", **SMALL)
+    assert (now(app).goal, now(app).goal_on, now(app).goal_value, now(app).goal_chance) == ("zero", "age", 0.02, 0.9)
+    assert charts_of(app)[0]["layout"]["meta"]["look"] == "split"
+
+
+@pytest.mark.parametrize("text", ["0", "nan", "inf", "1e10", "x"])
+def test_a_link_with_an_impossible_wish_says_so(text):
+    settings, bad = from_query({"goal_value": text})
+    assert bad == ("goal_value",)
+    assert settings.goal_value == Settings().goal_value
+
+
+def test_a_coefficient_that_is_not_in_the_table_falls_back():
+    app = start("plan", goal_on="no such column", **SMALL)
+    assert app.selectbox(key="goal_on").value == ""
+    app = start("plan", goal="zero", goal_on="no such column", **SMALL)
+    assert app.selectbox(key="goal_on").value == now_names(app)[0]
+
+
+def now_names(app) -> tuple[str, ...]:
+    return case_of(app).records.feature_names
+
+
+def test_planning_always_encodes_by_declared_bounds():
+    app = start("plan", encoding="paper", **SMALL)
+    assert case_of(app).records.encoding == "schema"
+    assert "encoding “schema”" in str(charts_of(app)[0]["layout"])
+
+
+def test_comparisons_of_explore_become_one_design_and_stay_there():
+    app = start("plan", definitions="pure~zcdp", mechanisms="output~objective", d="3")
+    assert len(now(app).combinations) == 4
+    assert case_of(app).design.mechanism == "objective"
+    app.segmented_control(key="mechanism").set_value("output").run()
+    check(app)
+    assert now(app).mechanisms == ("output",)
+    assert case_of(app).design.mechanism == "output"
+
+
+def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
+    app = look(start("plan", **SMALL), "c")
+    case = case_of(app)
+    found = best_regularization(case.records.X, case.records.y, design=case.design, n_records=case.n)
+    assert found.faithful is not None
+    assert found.shortest.regularization != found.faithful.regularization
+    assert found.shortest.regularization == found.curve.regularization[-1]
+    assert "**By length alone there is no best c:**" in words(app)
+    assert f"half-widths: c = {found.faithful.regularization:g}.**" in words(app)
+    lengths = charts_of(app)[0]["data"][0]
+    assert len(lengths["x"]) == len(found.curve.regularization)
+    app.button(key="use_c_faithful").click().run()
+    check(app)
+    assert now(app).c == found.faithful.regularization
+
+
+def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
+    case = make_case(Settings(d=3, n=20_000, calibrations=("published",)), Source(PUBLIC))
+    found = planning.iso_map(case)
+    steps = [d for axis in (0, 1) for d in _steps(found.values, axis)]
+    assert max(steps) < 0.0
+    budget = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    assert planning.at(case, float(budget.total), case.n) == pytest.approx(case.settings.goal_length, rel=0.02)
+
+
+def _steps(values, axis: int) -> list[float]:
+    return [d for d in np.diff(np.log(values), axis=axis).ravel().tolist() if math.isfinite(d)]
+
+
+def test_the_heights_of_the_map_are_drawn_with_gaps_where_the_design_cannot_run():
+    app = start("plan", **(SMALL | {"c": "0.0001"}))
+    drawn = charts_of(app)[0]["data"][0]["z"]
+    z = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]).reshape(shape_of(drawn["shape"]))
+    found = planning.iso_map(case_of(app)).values
+    assert 0 < np.isnan(found).sum() < found.size
+    finer = len(z) // (len(found) - 1)
+    z = z[::finer, ::finer]
+    is_drawn = np.isfinite(z)
+    assert not is_drawn[np.isnan(found)].any()  # nor right beside a gap
+    assert is_drawn.sum() > found.size / 2
+    np.testing.assert_allclose(z[is_drawn], found[is_drawn], rtol=1e-5)
+
+
+def shape_of(words: str) -> tuple[int, ...]:
+    return tuple(int(word) for word in words.split(","))
+
+
+def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
+    made, make = [], planning.iso_map
+    monkeypatch.setattr(planning, "iso_map", lambda case: made.append(make(case)) or made[-1])
+    app = start("plan", **SMALL)
+    app.number_input(key="total_number").set_value(2.0).run()
+    app.number_input(key="n_number").set_value(50_000).run()
+    app.number_input(key="goal_length").set_value(0.7).run()
+    check(app)
+    assert len(made) == 1
+    fresh = make(case_of(app))
+    np.testing.assert_allclose(made[0].values, fresh.values, rtol=1e-12)
+    app.number_input(key="c_number").set_value(0.01).run()
+    assert len(made) == 2
+    assert np.all(made[1].values != made[0].values)
+
+
+def test_an_impossible_wish_is_answered_in_the_units_it_was_made_in():
+    """Lengths and values, those reached and those to ask for, are per year of age, as typed."""
+    for goal, value in (("length", {"goal_length": "0.0001"}), ("zero", {"goal_value": "0.00001"})):
+        app = start("plan", goal=goal, goal_on="age", **value, **SMALL)
+        case = case_of(app)
+        with pytest.raises(InfeasibleDesignError) as refusal:
+            needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+        scaled = float(re.search(r"(?:length of|value must be) (\S+) or", refusal.value.suggestion)[1])
+        shown = re.search(r"(?:length of|value must be) (\S+) or", words(app))
+        assert float(shown[1]) == pytest.approx(scaled * case.scale, rel=6e-3)
+        assert float(shown[1]) >= scaled * case.scale
+        assert f"{float(next(iter(value.values()))):.3g}" in words(app)
+
+
+def test_answers_are_not_those_of_another_currency():
+    app = start("plan", currency="approx", definitions="zcdp", **SMALL)
+    before = charts_of(app)[0]
+    app.session_state["settings"] = replace(now(app), currency="zcdp")
+    app.run()
+    check(app)
+    assert charts_of(app)[0]["data"][-1] != before["data"][-1]
+    contours = [next(t for t in chart["data"] if t["type"] == "contour") for chart in (before, charts_of(app)[0])]
+    assert contours[0]["x"] != contours[1]["x"]
+
+
+def test_the_ranking_follows_the_results_that_may_be_used():
+    app = start("plan", currency="zcdp", definitions="zcdp", look="mechanisms", split="0.01~0.01~0.01", **SMALL)
+    before = app.dataframe[0].value
+    app.session_state["settings"] = replace(now(app), results="reviewed")
+    app.run()
+    check(app)
+    assert not app.dataframe[0].value.equals(before)
+
+
+def test_a_wish_about_a_coefficient_that_is_gone_says_so():
+    app = start("plan", goal_on="not *here*", **SMALL)
+    assert "Your wish was about “not \\*here\\*”" in words(app)
+    app.button(key="keep_which").click().run()
+    check(app)
+    assert now(app).goal_on == ""
+    assert "Your wish was about" not in words(app)
+
+
+def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_a_way_out():
+    app = start("plan", goal="zero", goal_on="age", goal_value="0.01", **SMALL)
+    app.number_input(key="goal_value").set_value(1e9).run()
+    check(app)
+    assert now(app).goal_value == 0.01
+    assert "cannot be 1e+09 here" in words(app)
+    app.session_state["settings"] = replace(now(app), goal_value=1e9)
+    app.run()
+    assert "cannot be 1e+09 here" in app.error[0].value
+    app.button(key="usual_wish").click().run()
+    check(app)
+    assert now(app).goal == "length"
+
+
+def test_many_coefficients_are_computed_on_request_only():
+    schema = Schema((CategoricalColumn("big", tuple(f"level {i}" for i in range(100))),), "y", "yes")
+    table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
+    app = start("plan", dataset=DECLARED, declared=packed_table(table), d="99")
+    assert not charts_of(app)
+    assert not app.metric
+    assert app.toggle(key="many_coefficients").label.startswith("Compute the answers for 100 coefficients")

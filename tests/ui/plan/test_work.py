@@ -1,0 +1,316 @@
+"""The slow answers of the page Plan: drawn when known, stopped on request, and only those of the newest settings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpci_core import best_regularization, forecast, needed_budget, needed_records
+from tests.test_watch import same
+from tests.ui.plan.test_page import SMALL, case_of, look, metrics, words
+from tests.ui.test_pages import charts_of, check, now, start, upload
+from ui.plan import numbers as planning
+from ui.plan import work as plan_work
+from ui.plan.job import PlanJob, parts_of
+from ui.session import jobs
+from ui.session.case import Case, make_case
+from ui.session.compute import LRU, PUBLIC, Source
+from ui.session.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Pages wait for their answers, where a test does not say otherwise; a test leaves no job behind."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    yield
+    for queue in (jobs.QUICK, jobs.QUEUE):
+        for job in plan_jobs(queue):
+            queue.cancel(job)
+
+
+def plan_jobs(queue: jobs.JobQueue) -> list[PlanJob]:
+    return [job for job in queue._jobs.values() if isinstance(job, PlanJob)]
+
+
+def job_of(app) -> PlanJob:
+    job = plan_work._find(app.session_state["plan_job"])
+    assert job is not None
+    return job
+
+
+def endless(case: Case, *_: object) -> object:
+    """A search that ends only when it is stopped."""
+    while True:
+        forecast(case.moments, design=case.design, n_records=case.n, n_draws=2)
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """The search for c never ends, and pages wait just long enough for the other two answers."""
+    monkeypatch.setattr(planning, "best_c", endless)
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+
+
+def open_slow(**query: str):
+    """The page at the look whose answer does not come; the other two have come."""
+    app = start("plan", look="c", **(SMALL | query))
+    wait_for(lambda: job_of(app).now == "the penalties")
+    app.run()
+    check(app)
+    return app
+
+
+def keys_of(app) -> list[str]:
+    return [key[0] for key in app.session_state["memo"]._values]
+
+
+def buttons(app) -> set[str]:
+    return {button.key for button in app.button}
+
+
+# --- the page ----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow):
+    app = open_slow()
+    assert set(metrics(app)) == {"Expected length", "Total ε", "Records n"}
+    assert job_of(app).is_active
+    assert {"use_budget", "use_records", "plan_stop"} <= buttons(app)
+    assert not {"use_c_shortest", "use_c_faithful", "plan_again"} & buttons(app)
+    assert not charts_of(app)
+    assert len(app.get("progress")) == 1
+    assert "Computing the penalties" in app.get("progress")[0].proto.text
+    assert app.get("download_button")
+
+
+def test_cards_without_an_answer_have_no_button_and_the_map_is_drawn_with_the_marks_that_are_known(monkeypatch):
+    app = start("plan", **SMALL)
+    monkeypatch.setattr("ui.plan.job.needed_records", lambda moments, **_: endless(case_of(app)))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    app.number_input(key="total_number").set_value(2.0).run()
+    check(app)
+    assert set(metrics(app)) == {"Expected length", "Total ε"}
+    assert "use_budget" in buttons(app)
+    assert "use_records" not in buttons(app)
+    names = [trace.get("name") for trace in charts_of(app)[0]["data"]]
+    assert "needed budget" in names
+    assert "needed records" not in names
+
+
+def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(slow, monkeypatch):
+    app = open_slow()
+    job = job_of(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job.is_active)
+    app.run()
+    check(app)
+    assert job.state == "cancelled"
+    assert any("The computation was stopped" in info.value for info in app.info)
+    assert "c" not in keys_of(app)
+    assert {"budget", "records"} <= set(keys_of(app))
+    assert not charts_of(app)
+    app.run()
+    assert job_of(app) is job  # not begun again by itself
+    monkeypatch.undo()
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    app.button(key="plan_again").click().run()
+    check(app)
+    case = case_of(app)
+    found = best_regularization(case.records.X, case.records.y, design=case.design, n_records=case.n)
+    lengths = charts_of(app)[0]["data"][0]
+    np.testing.assert_allclose(sorted(lengths["x"]), found.curve.regularization)
+    assert "use_c_faithful" in buttons(app)
+
+
+def test_another_move_computes_again_after_a_stop(slow, monkeypatch):
+    app = open_slow()
+    job = job_of(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job.is_active)
+    app.number_input(key="total_number").set_value(2.0).run()
+    assert job_of(app) is not job
+    assert job_of(app).is_active
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    look(app, "map")
+    assert charts_of(app)[0]["layout"]["meta"]["look"] == "map"
+
+
+def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
+    app = start("plan", **SMALL)
+    search = needed_budget
+    monkeypatch.setattr("ui.plan.job.needed_budget", lambda moments, **_: endless(case_of(app)))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
+    before = set(plan_jobs(jobs.QUICK))
+    asked = []
+    for n in range(21_000, 31_000, 1_000):
+        app.number_input(key="n_number").set_value(n).run()
+        asked.append(job_of(app))
+    assert len({job.key for job in asked}) == 10
+    assert set(plan_jobs(jobs.QUICK)) - before == set(asked)
+    wait_for(lambda: [job.is_active for job in asked] == [False] * 9 + [True])
+    assert all(job.state == "cancelled" and not job.parts for job in asked[:-1])
+    monkeypatch.setattr("ui.plan.job.needed_budget", search)
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    app.number_input(key="n_number").set_value(31_000).run()
+    check(app)
+    case = case_of(app)
+    budget = needed_budget(case.moments, design=case.design, target=case.target, n_records=31_000)
+    assert float(metrics(app)["Total ε"]) == pytest.approx(float(budget.total), rel=1e-4)
+
+
+def test_moving_back_to_known_answers_stops_the_work(monkeypatch):
+    app = start("plan", **SMALL)
+    first = charts_of(app)[0]
+    monkeypatch.setattr(planning, "best_c", endless)
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    look(app, "c")
+    job = job_of(app)
+    assert job.is_active
+    look(app, "map")
+    assert charts_of(app)[0]["data"] == first["data"]
+    wait_for(lambda: not job.is_active)
+    assert job.state == "cancelled"
+
+
+def test_a_rerun_goes_on_with_the_work_that_runs(slow):
+    app = open_slow()
+    job = job_of(app)
+    app.text_input(key="plan_title").set_value("Another title").run()
+    check(app)
+    assert job_of(app) is job
+    assert job.is_active
+
+
+def test_too_many_people_are_told_so_and_may_try_again(monkeypatch):
+    monkeypatch.setattr(jobs.QUICK, "_most_waiting", 0)
+    app = start("plan", **SMALL)
+    assert any("are waiting already" in warning.value for warning in app.warning)
+    assert set(metrics(app)) == {"Expected length"}
+    monkeypatch.setattr(jobs.QUICK, "_most_waiting", 10)
+    app.button(key="plan_again").click().run()
+    check(app)
+    assert set(metrics(app)) == {"Expected length", "Total ε", "Records n"}
+
+
+def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
+    monkeypatch.setattr(planning, "MANY", 3)
+    app = start("plan", **SMALL)
+    assert not app.metric
+    app.toggle(key="many_coefficients").set_value(True).run()
+    check(app)
+    assert set(metrics(app)) == {"Expected length", "Total ε", "Records n"}
+    assert job_of(app) in plan_jobs(jobs.QUEUE)
+
+
+def test_nothing_of_an_uploaded_table_stays_with_the_job():
+    app = start("plan", look="c")
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    check(app)
+    job = job_of(app)
+    wait_for(lambda: not job.is_active)
+    assert job.held > 0
+    assert (job.parts, job.memo) == ((), None)
+    held = [value for name, value in vars(job).items() if name not in ("key", "state", "about", "looked_at", "stop")]
+    assert all(isinstance(value, str | int | float | tuple | None) for value in held)
+    assert "c" in keys_of(app)
+    assert "plan_job" not in app.query_params
+
+
+# --- the job -----------------------------------------------------------------------------------------------------
+
+
+def make_job(**changes: object) -> tuple[PlanJob, LRU, dict]:
+    settings = replace(Settings(d=3, n=20_000, calibrations=("published",)), **changes)
+    case, memo = make_case(settings, Source(PUBLIC)), LRU(64)
+    parts = parts_of(case, Source(PUBLIC))
+    return PlanJob(about=case.settings, parts=tuple(parts.values()), memo=memo), memo, parts
+
+
+@pytest.mark.parametrize("name", ["map", "split", "mechanisms", "c"])
+def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(name):
+    job, memo, parts = make_job(look=name)
+    shares = []
+    job._should_stop = lambda: bool(shares.append(job.share))
+    job.run()
+    assert job.state == "done"
+    assert shares == sorted(shares)
+    assert 0.8 < shares[-1] < 1.0
+    case = make_case(job.about, Source(PUBLIC))
+    for key, core in (("budget", needed_budget), ("records", needed_records)):
+        answer, why = memo.peek(parts[key].key)
+        assert why == ""
+        n = {"n_records": case.n} if key == "budget" else {}
+        same(answer, core(case.moments, design=case.design, target=case.target, **n))
+    found, why = memo.peek(parts[name].key)
+    assert why == ""
+    if name != "c":  # whose fits start from the last one
+        same(found, parts_of(case, Source(PUBLIC))[name].find())
+
+
+@pytest.mark.parametrize("name", ["map", "split", "mechanisms", "c"])
+def test_a_job_stopped_in_the_middle_of_a_part_keeps_whole_answers_only(name):
+    whole, _, parts = make_job(look=name)
+    steps = []
+    whole._should_stop = lambda: bool(steps.append(whole.now))
+    whole.run()
+    for part in parts.values():
+        first, last = steps.index(part.name), len(steps) - 1 - steps[::-1].index(part.name)
+        job, memo, again = make_job(look=name)
+        asked = []
+        job._should_stop = lambda job=job, asked=asked, at=(first + last) // 2: (
+            bool(asked.append(job.now)) or len(asked) > at
+        )
+        job.run()
+        assert job.state == "cancelled"
+        assert len(asked) == (first + last) // 2 + 1
+        known = [name for name, each in again.items() if memo.peek(each.key) is not None]
+        assert known == list(parts)[: [each.name for each in parts.values()].index(part.name)]
+        assert (job.parts, job.memo) == ((), None)
+
+
+def test_what_is_left_is_told_when_it_is_more_than_a_guess():
+    job, _, _ = make_job()
+    job.began, job.share = time.monotonic() - 3.0, 0.05
+    assert job.seconds_left is None
+    job.share = 0.25
+    assert job.seconds_left == pytest.approx(9.0, rel=0.01)
+    job.began = time.monotonic()
+    assert job.seconds_left is None
+
+
+@pytest.mark.parametrize(
+    ("passed", "share", "is_waited_for"),
+    [(0.04, 0.0, True), (0.06, 0.0, False), (0.1, 0.3, True), (0.1, 0.2, False), (0.24, 0.7, True), (0.26, 0.9, False)],
+)
+def test_only_an_end_that_is_near_is_waited_for(passed, share, is_waited_for, monkeypatch):
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.25)
+    job, _, _ = make_job()
+    job.share = share
+    assert plan_work._may_come(job, passed) is is_waited_for
+
+
+def test_a_refusal_is_an_answer_in_words():
+    job, memo, parts = make_job(goal_length=0.001)
+    job.run()
+    assert job.state == "done"
+    answer, why = memo.peek(parts["budget"].key)
+    assert answer is None
+    assert "No budget makes it true" in why
+
+
+def test_the_words_of_the_page_hold_no_placeholder_when_all_is_known():
+    app = start("plan", **SMALL)
+    assert "Being computed" not in words(app)
+    assert now(app).look == "map"

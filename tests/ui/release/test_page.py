@@ -1,0 +1,534 @@
+"""The pages Release and Ledger: declare, budget, header, one action, and what they know afterwards."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import zipfile
+from contextlib import closing
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpci_core import DeclaredTable, Guesses
+from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
+from dpci_core.release import effect_sentences, load_release, schema_hash
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
+from tests.release_desk import SCHEMA as SICK
+from tests.release_desk import Desk, make_plan, write_table
+from tests.ui.test_pages import check, start
+from ui.release import budget as release_budget
+from ui.release import result as release_result
+from ui.release.page import folder_of
+from ui.session.compute import DECLARED, packed_table
+from ui.session.text import plain
+
+SCHEMA = Schema((NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes")
+TABLE = DeclaredTable(schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient")
+LINK = {
+    "dataset": DECLARED,
+    "declared": packed_table(TABLE),
+    "d": "2",
+    "n": "3000",
+    "c": "0.01",
+    "mechanisms": "objective",
+}
+PLANTED = "Xanthippe-4711"
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch):
+    """A ledger and a folder of releases of its own."""
+    monkeypatch.setenv("DPCI_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setenv("DPCI_RELEASES", str(tmp_path / "releases"))
+    return tmp_path
+
+
+def rows(n: int = 3_000) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    age, smoker = rng.uniform(0, 100, n).round(1), rng.random(n) < 0.3
+    ill = rng.random(n) < 1 / (1 + np.exp(2 - 0.03 * age - 0.5 * smoker))
+    return pd.DataFrame({"age": age, "smoker": np.where(smoker, "yes", "no"), "ill": np.where(ill, "yes", "no")})
+
+
+def csv_bytes(frame: pd.DataFrame | None = None) -> bytes:
+    return (rows() if frame is None else frame).to_csv(index=False).encode()
+
+
+def words(app) -> str:
+    kinds = (app.markdown, app.caption, app.warning, app.error, app.info, app.success)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def begin(**changes: str):
+    return start("release", **(LINK | changes))
+
+
+def with_budget(app, amount: str = "3", name: str = "Clinic"):
+    app.text_input(key="budget_name").set_value(name)
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="budget_amount").set_value(amount)
+    app.button(key="budget_make").click().run()
+    assert not app.exception
+    return app
+
+
+def with_file(app, content: bytes | None = None, name: str = "private.csv"):
+    app.file_uploader(key="release_file").upload(name, csv_bytes() if content is None else content, "text/csv")
+    app.run()
+    assert not app.exception
+    return app
+
+
+def ready(**changes: str):
+    app = with_file(with_budget(begin(**changes)))
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    check(app)
+    return app
+
+
+def button(app, key: str):
+    return next((b for b in app.button if b.key == key), None)
+
+
+def test_without_a_declaration_the_page_says_what_to_do():
+    app = start("release")
+    assert "starts from a plan for a table that you **describe**" in words(app)
+    assert button(app, "release_now") is None
+    app.button(key="release_describe").click().run()
+    check(app)
+    assert "2 · What it costs" in "\n".join(s.value for s in app.header)
+
+
+def test_the_button_waits_for_file_name_and_confirmation():
+    app = with_budget(begin())
+    assert button(app, "release_now").disabled
+    assert "a table whose header fits, the typed name" in words(app)
+    with_file(app)
+    assert "Only its header was read: all 3 columns" in words(app)
+    assert button(app, "release_now").disabled
+    app.text_input(key="release_typed").set_value("clinic ").run()
+    assert button(app, "release_now").disabled
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    assert not button(app, "release_now").disabled
+    assert Ledger().history() == ()
+
+
+def test_before_the_click_everything_is_said():
+    said = words(ready())
+    for needed in (
+        "**Price:** **ε = 1**",
+        "ε = 2 of 3",
+        "neighbouring tables differ",
+        "one patient",
+        "cannot be undone",
+    ):
+        assert needed in said
+    assert "**Planned:** intervals" in said
+
+
+def test_one_click_releases_books_and_shows_planned_beside_released():
+    app = ready()
+    app.button(key="release_now").click().run()
+    check(app)
+    (charge,) = Ledger().history()
+    assert charge.state == "done"
+    assert charge.spent == Decimal(1)
+    assert charge.person == "Ada"
+    made = load_release(folder_of(charge.request_id))
+    assert made.n_records == 3_000
+    table = next(d.value for d in app.dataframe if "planned length" in d.value.columns)
+    assert table["released length"].tolist() == [c.original.length for c in made.coefficients]
+    assert table["planned length"].tolist() == [c.planned_original for c in made.coefficients]
+    assert "This plan was released" in words(app)
+    assert button(app, "release_now") is None
+    assert all(plain(sentence) in words(app) for sentence in effect_sentences(made))
+    labels = {b.proto.label for b in app.get("download_button")}
+    assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
+
+
+def test_what_is_left_is_said_anew_beside_a_choice_whose_words_stay():
+    app = ready()
+    before = app.selectbox(key="release_account").options
+    assert "ε = 3 left" in words(app)
+    app.button(key="release_now").click().run()
+    assert "ε = 2 left" in words(app)
+    assert app.selectbox(key="release_account").options == before
+
+
+def test_a_second_click_in_a_stale_tab_neither_spends_nor_draws():
+    first, second = ready(), ready_in_second_tab()
+    first.button(key="release_now").click().run()
+    second.button(key="release_now").click().run()
+    check(second)
+    (charge,) = Ledger().history()
+    assert charge.state == "done"
+    assert "This plan was released" in words(second)
+    assert len(list(folder_of(charge.request_id).parent.iterdir())) == 1
+
+
+def ready_in_second_tab():
+    app = with_file(begin())
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    check(app)
+    return app
+
+
+def test_a_new_session_knows_that_it_happened():
+    app = ready()
+    app.button(key="release_now").click().run()
+    later = begin()
+    assert "This plan was released" in words(later)
+    assert button(later, "release_now") is None
+    assert later.get("file_uploader") == []
+
+
+def test_another_release_of_the_plan_needs_its_own_question_and_price():
+    app = ready()
+    app.button(key="release_now").click().run()
+    app.button(key="release_once_more").click().run()
+    check(app)
+    assert "ε = 1 of 3" in words(app)
+    with_file(app)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    first, second = Ledger().history()
+    assert second.spent == Decimal(1)
+    a, b = (load_release(folder_of(c.request_id)).theta for c in (first, second))
+    assert not np.array_equal(a, b)
+
+
+def test_an_exhausted_budget_is_refused_in_words():
+    app = with_budget(begin(), amount="0.5")
+    assert any("0.5" in e.value for e in app.error)
+    assert button(app, "release_now") is None
+    assert not app.exception
+
+
+def test_a_header_that_does_not_fit_is_refused_before_anything_is_booked():
+    app = with_budget(begin())
+    with_file(app, csv_bytes(rows().rename(columns={"age": "AGE"})))
+    assert any("'age'" in e.value for e in app.error)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    assert button(app, "release_now").disabled
+    assert Ledger().history() == ()
+
+
+def test_a_file_without_rows_is_refused_before_the_click():
+    app = with_budget(begin())
+    with_file(app, b"age,smoker,ill\n")
+    assert any("no rows" in e.value for e in app.error)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    assert button(app, "release_now").disabled
+    assert Ledger().history() == ()
+
+
+def test_a_file_of_blank_lines_fails_spent_and_says_so():
+    app = with_budget(begin())
+    with_file(app, b"age,smoker,ill\n\n\n")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    assert not app.exception
+    (charge,) = Ledger().history()
+    assert charge.state == "failed"
+    assert any("no rows" in e.value for e in app.error)
+    assert "failed, and its price is spent" in words(app)
+
+
+def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan():
+    app = with_budget(begin())
+    out = io.BytesIO()
+    rows(2_000).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "2,000 rows by its own header; the plan is for 3,000" in words(app)
+    out = io.BytesIO()
+    rows(3_000).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "by its own header" not in words(app)
+
+
+def test_a_budget_for_another_unit_is_refused_before_the_file():
+    Ledger().create_dataset("Visits", schema_hash=schema_hash(SCHEMA), cap=Cap.pure(3), unit="one visit", person="Ada")
+    plan = start_allowing_errors("release")
+    assert not plan.exception
+    assert any("'one visit'" in e.value and "Nothing was booked" in e.value for e in plan.error)
+    assert button(plan, "release_now") is None
+    assert plan.get("file_uploader") == []
+
+
+def test_a_charge_without_a_result_is_told_and_never_drawn_for():
+    app = ready()
+    plan_digest, account = digest_of(app), Ledger().accounts()[0]
+    Ledger().book(
+        "Clinic",
+        schema_hash=schema_hash(SCHEMA),
+        cost=cost_of_one(),
+        purpose="A plan",
+        plan_hash=plan_digest,
+        person="Ada",
+        request_id=f"{account.account_id}/{plan_digest}/0",
+    )
+    app.button(key="release_now").click().run()
+    assert not app.exception
+    assert "it is running, or it broke off" in words(app)
+    assert Ledger().history()[0].state == "booked"
+    assert len(Ledger().history()) == 1
+
+
+def digest_of(app) -> str:
+    from ui.session.case import make_case
+    from ui.session.compute import PUBLIC, Source
+    from ui.session.plan_settings import plan_of
+
+    return plan_of(make_case(app.session_state["settings"], Source(PUBLIC)), "A plan", "").digest
+
+
+def cost_of_one():
+    from dpci_core.ledger import Cost
+
+    return Cost(definition="pure", amount="1")
+
+
+def test_an_unreviewed_proof_has_to_be_allowed_by_name():
+    app = begin(currency="zcdp", definitions="zcdp", split="0.1~0.05~0.05")
+    assert "not peer-reviewed" in words(app)
+    app.checkbox(key="release_unreviewed").check().run()
+    check(app)
+    assert "Data set whose budget pays" in "\n".join(s.label for s in app.selectbox)
+
+
+def test_a_second_data_set_asks_for_the_same_people():
+    with_budget(begin())
+    other = DeclaredTable(schema=Schema((NumericColumn("age", 0, 120),), "ill", "yes"), unit="one patient")
+    app = start("release", **(LINK | {"declared": packed_table(other), "d": "1"}))
+    app.text_input(key="budget_name").set_value("Follow-up")
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="budget_amount").set_value("2")
+    app.button(key="budget_make").click().run()
+    assert any("Say whether these people" in e.value for e in app.error)
+    app.radio(key="budget_people").set_value("Clinic")
+    app.button(key="budget_make").click().run()
+    check(app)
+    first, second = Ledger().accounts()
+    assert second.pool_id == first.pool_id
+    assert second.remaining == Decimal(3)
+
+
+@pytest.mark.parametrize(("amount", "name"), [("", "Clinic"), ("-1", "Clinic"), ("much", "Clinic"), ("1", "")])
+def test_a_bad_budget_is_refused_in_words(amount, name):
+    app = with_budget(begin(), amount=amount, name=name)
+    assert app.error
+    assert Ledger().accounts() == ()
+
+
+@pytest.mark.parametrize(
+    ("away", "said"),
+    [
+        ((), "No interval excludes zero."),
+        ((0,), "The interval of age excludes zero."),
+        ((0, 1), "The intervals of age and city=b exclude zero."),
+        ((0, 1, -1), "The intervals of age, city=b and the constant exclude zero."),
+    ],
+)
+def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
+    made = Desk.at(tmp_path).release()
+    n = len(made.coefficients)
+    shown = tuple(
+        replace(c, scaled=replace(c.scaled, estimate=1.0, low=0.5 if {i, i - n} & {*away} else -0.5, high=2.0))
+        for i, c in enumerate(made.coefficients)
+    )
+    assert release_result.takeaway(replace(made, coefficients=shown)).endswith(said)
+
+
+def test_the_result_can_be_taken_along(desk):
+    app = ready()
+    app.button(key="release_now").click().run()
+    folder = folder_of(Ledger().history()[0].request_id)
+    with zipfile.ZipFile(io.BytesIO(release_result.zipped(folder))) as archive:
+        assert {"release.json", "report.html", "intervals.csv", "plan.yaml"} <= set(archive.namelist())
+
+
+def test_a_name_that_looks_like_a_tag_is_text_in_the_chart(tmp_path):
+    name = '<a href="https://x">age'
+    desk = Desk.at(tmp_path, plan=make_plan(schema=replace(SICK, features=(NumericColumn(name, 0, 100),))))
+    write_table(desk.file, header='"<a href=""https://x"">age",city,sick,name')
+    figure = release_result.release_chart(desk.release())
+    assert "<a" not in figure.to_json().replace("\\u003c", "<")
+    assert figure.layout.yaxis.ticktext[1].startswith("&lt;a href=")
+
+
+@pytest.fixture
+def watched_ledger(desk):
+    """A second reader of the ledger keeps SQLite's own files, -wal and -shm, from being tidied away."""
+    Ledger().create_dataset("Others", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
+    with closing(sqlite3.connect(desk / "ledger.sqlite")) as reader:
+        reader.execute("SELECT count(*) FROM entries").fetchone()
+        yield reader
+
+
+def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledger, caplog):
+    frame = rows()
+    frame.loc[17, "smoker"] = PLANTED
+    frame["name"] = PLANTED
+    app = begin()
+    app.radio(key="budget_people").set_value(release_budget.OTHERS)
+    with_file(with_budget(app), csv_bytes(frame))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    places = [p for p in desk.rglob("*") if p.is_file()]
+    assert {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "report.html"} <= {p.name for p in places}
+    for place in places:
+        assert PLANTED.encode() not in place.read_bytes(), place
+    found = Ledger()
+    tables = [list(map(charge_row, found.history())), list(map(account_row, found.accounts()))]
+    assert PLANTED not in "".join(map(as_csv, [*tables, list(map(entry_row, found.entries()))]))
+    assert PLANTED not in caplog.text
+    assert PLANTED not in words(app)
+    assert PLANTED not in str(dict(app.query_params))
+    for page in ("release", "ledger", "plan"):
+        other = start(page, **LINK)
+        assert PLANTED not in words(other) + "".join(d.value.to_csv() for d in other.dataframe)
+    from ui.session.compute import PUBLIC
+
+    assert all(PLANTED not in repr(key) for store in (PUBLIC._records, PUBLIC._moments) for key in store._values)
+
+
+def test_a_public_demo_releases_nothing(monkeypatch):
+    monkeypatch.setenv("DPCI_PUBLIC_DEMO", "1")
+    for page in ("release", "ledger"):
+        app = start(page, **LINK)
+        assert "switched off on this public demo" in words(app)
+        assert app.get("file_uploader") == []
+    assert not Path(Ledger().path).exists()
+
+
+# --- the ledger's page -------------------------------------------------------------------------------------------
+
+
+def test_an_empty_ledger_is_no_error():
+    app = start("ledger")
+    assert "The ledger is empty" in words(app)
+    app.button(key="ledger_check").click().run()
+    check(app)
+    assert "no entries" in words(app)
+
+
+def test_the_ledger_shows_budget_history_and_verdict():
+    app = ready()
+    app.button(key="release_now").click().run()
+    page = start("ledger")
+    assert {m.label: m.value for m in page.metric} == {"Remaining ε": "2"}
+    assert "1 charge: 1 released." in words(page)
+    table = page.dataframe[0].value
+    assert table["state"].tolist() == ["✓ released"]
+    record = folder_of(Ledger().history()[0].request_id) / "release.json"
+    page.file_uploader(key="ledger_records").upload("release.json", record.read_bytes(), "application/json")
+    page.run()
+    page.button(key="ledger_check").click().run()
+    check(page)
+    assert any("All 3 entries are as they were written" in s.value for s in page.success)
+
+
+def test_a_changed_ledger_is_called_so(desk):
+    Ledger().create_dataset("A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
+    with sqlite3.connect(desk / "ledger.sqlite") as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute("UPDATE entries SET person = 'Eve'")
+    connection.close()
+    app = start("ledger")
+    app.button(key="ledger_check").click().run()
+    assert not app.exception
+    assert any("NOT as it was written" in e.value for e in app.error)
+
+
+def test_a_damaged_ledger_is_a_sentence(desk):
+    (desk / "ledger.sqlite").write_bytes(b"not a database" * 100)
+    for page in ("ledger", "release"):
+        app = start_allowing_errors(page)
+        assert not app.exception
+        assert app.error
+
+
+def start_allowing_errors(page: str):
+    from streamlit.testing.v1 import AppTest
+
+    from tests.ui.test_pages import ROOT
+
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    for name, value in LINK.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    return app
+
+
+def test_names_are_shown_letter_by_letter():
+    with_budget(begin(), name="**bold** [x](javascript:alert(1))")
+    app = start("ledger")
+    assert not any("**bold** [x]" in m.value for m in app.markdown)
+
+
+def test_a_typed_cap_says_what_it_would_let_happen():
+    app = start("release", **LINK)
+    app.text_input(key="budget_amount").set_value("4").run()
+    assert "become at most **98 %** sure" in words(app)
+    assert "**Large budget:**" in words(app)
+    assert not [box for box in app.checkbox if "protects nobody" in box.label]
+    app.text_input(key="budget_amount").set_value("1").run()
+    assert "**73 %** sure" in words(app)
+    assert "**Large budget:**" not in words(app)
+
+
+def test_a_cap_that_protects_nobody_is_asked_about():
+    app = with_budget(start("release", **LINK), amount="3000000")
+    assert not Ledger().accounts()
+    assert any("ε = 3,000,000 protects nobody" in e.value for e in app.error)
+    app.checkbox(key="budget_meant_ε = 3,000,000").check().run()
+    app.button(key="budget_make").click().run()
+    check(app)
+    assert Ledger().accounts()[0].cap == Cap.pure(3_000_000)
+    assert "ε = 3,000,000 left" in words(app)
+
+
+def test_a_refused_name_is_shown_letter_by_letter():
+    app = with_budget(start("release", **LINK), amount="abc")
+    assert any("ε is “abc”, but has to be a number." in e.value for e in app.error)
+    app = with_budget(start("release", **LINK), name="$x^2$\u200b")
+    assert any(r"\$x^2\$" in e.value for e in app.error)
+
+
+@pytest.mark.parametrize("page", ["release", "ledger"])
+def test_a_visitor_is_not_shown_where_files_are(page, desk):
+    app = with_budget(start("release", **LINK))
+    app = start(page, **LINK) if page == "ledger" else app
+    said = " ".join(element.value for kind in (app.caption, app.markdown, app.info) for element in kind)
+    assert str(desk) not in said
+    if page == "ledger":
+        assert "Keep a backup" in said
+
+
+@pytest.mark.parametrize("page", ["release", "ledger", "sharp", "reproduce"])
+def test_every_page_says_what_of_its_link_cannot_be_used(page):
+    app = start(page, dataset=DECLARED, declared=LINK["declared"][:40])
+    assert any("cannot be used (declared)" in warning.value for warning in app.warning)
+
+
+@pytest.mark.parametrize(
+    ("page", "job", "what"),
+    [
+        ("accuracy", "accuracy_job", "measurement"),
+        ("reproduce", "cells_job", "computation"),
+        ("validate", "job", "simulation"),
+    ],
+)
+def test_a_job_that_is_gone_is_said_so(page, job, what):
+    assert any(f"The {what} of this link is no longer kept" in i.value for i in start(page, **{job: "zzz"}).info)

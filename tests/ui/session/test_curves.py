@@ -1,0 +1,62 @@
+"""Curves over the range of a control: kept for every place where the control may stand, and the same as made there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from ui.kit import warm
+from ui.kit.warm import one_thread
+from ui.session import compute
+from ui.session.budget import from_shares
+from ui.session.settings import Settings
+
+BASE = Settings(d=3, mechanisms=("objective",), losses=("huber_svm",))
+MOVED = {
+    "total": replace(BASE, split=from_shares(Decimal("2.345"))),
+    "n": replace(BASE, n=12_345),
+    "c": replace(BASE, c=0.02),
+    "h": replace(BASE, h=2.5),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_curves_do_not_depend_on_where_the_swept_control_stands(name):
+    assert compute.free_of(MOVED[name], name) == compute.free_of(BASE, name)
+    source = compute.Source(compute.PUBLIC)
+    for kept, made in zip(
+        compute.sweep(compute.free_of(MOVED[name], name), source, name, 36),
+        compute.sweep(MOVED[name], source, name, 36),
+        strict=True,
+    ):
+        np.testing.assert_allclose(kept.ci_length, made.ci_length, rtol=1e-12)
+        assert kept.grades == made.grades
+
+
+@pytest.mark.parametrize("name", [*MOVED, "model", "d"])
+def test_curves_depend_on_every_other_setting(name):
+    changed = {
+        "n": {"n": 777},
+        "c": {"c": 0.03},
+        "h": {"h": 3.0},
+        "level": {"level": 0.9},
+        "target": {"target": "unpenalised"},
+        "calibrations": {"calibrations": ("published",)},
+        "shares": {"split": from_shares(Decimal(1), (Decimal("0.6"), Decimal("0.2"), Decimal("0.2")))},
+    }
+    for other, change in changed.items():
+        if other != name:
+            assert compute.free_of(replace(BASE, **change), name) != compute.free_of(BASE, name), other
+    shown = {"units": "odds", "goal": "zero", "goal_length": 0.1, "look": "split"}
+    assert compute.free_of(replace(BASE, **shown), name) == compute.free_of(BASE, name)
+
+
+def test_linear_algebra_stays_in_one_thread(monkeypatch):
+    monkeypatch.setattr(warm, "_libraries_seen", 0)  # a page of an earlier test may have seen them all
+    with threadpool_limits(limits=2, user_api="blas"):
+        one_thread()
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}

@@ -1,0 +1,174 @@
+"""The queue of simulations: order, place, cancel, abandonment, failures, and what is kept."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from dpci_core import Design, Logistic, PureDP
+from ui.kit.palette import ALL_COMBINATIONS
+from ui.session import jobs
+from ui.session.settings import Settings
+from ui.validate.job import Job
+
+DESIGN = Design(
+    loss=Logistic(),
+    mechanism="output",
+    budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+    regularization=0.01,
+)
+
+
+def job(m: int = 40, k: int = 20, **changes: object) -> Job:
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.uniform(-0.5, 0.5, (400, 2)), np.full(400, 0.5)]
+    values = {
+        "settings": Settings(),
+        "assumptions": "",
+        "digest": "",
+        "combinations": ALL_COMBINATIONS[:1],
+        "designs": (DESIGN,),
+        "n_records": 400,
+        "m": m,
+        "k": k,
+        "seed": 1,
+        "is_private_to_session": False,
+        "X": X,
+        "y": np.where(rng.random(400) < 0.5, 1.0, -1.0),
+    }
+    return Job(**{**values, **changes})
+
+
+def wait_for(condition, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+LONG = 100_000_000
+
+
+def test_jobs_run_in_order_and_know_their_place():
+    queue = jobs.JobQueue()
+    first, second, third = job(m=LONG), job(), job()
+    for one in (first, second, third):
+        queue.submit(one)
+    wait_for(lambda: first.progress is not None)
+    assert (queue.place(first), queue.place(second), queue.place(third)) == (0, 1, 2)
+    queue.cancel(first)
+    assert (queue.place(second), queue.place(third)) == (0, 1)  # not behind one that is about to end
+    wait_for(lambda: third.state == "done")
+    assert first.state == "cancelled"
+    assert 0 < first.result.n_done < LONG
+    assert second.result.n_done == 40
+    assert queue.find(second.key) is second
+    assert first.X is None
+    assert second.X is None
+
+
+def test_a_waiting_job_leaves_the_queue_at_once():
+    queue = jobs.JobQueue()
+    first, second = job(m=LONG), job()
+    queue.submit(first)
+    queue.submit(second)
+    queue.cancel(second)
+    assert second.state == "cancelled"
+    assert second.X is None
+    queue.cancel(first)
+    wait_for(lambda: not first.is_active)
+    assert second.result is None
+
+
+def test_a_job_nobody_looks_at_is_stopped(monkeypatch):
+    monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 0.3)
+    queue = jobs.JobQueue()
+    lonely = job(m=LONG)
+    queue.submit(lonely)
+    wait_for(lambda: lonely.state == "cancelled")
+
+
+def test_looking_keeps_a_job_alive(monkeypatch):
+    monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 1.0)
+    queue = jobs.JobQueue()
+    watched = job(m=LONG)
+    queue.submit(watched)
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        assert queue.find(watched.key).is_active
+        time.sleep(0.05)
+    queue.cancel(watched)
+
+
+def test_a_full_queue_refuses_in_words():
+    queue = jobs.JobQueue(most_waiting=1)
+    running, waiting = job(m=LONG), job()
+    queue.submit(running)
+    wait_for(lambda: running.state == "running")
+    queue.submit(waiting)
+    with pytest.raises(jobs.QueueFullError, match="waiting already"):
+        queue.submit(job())
+    for one in (running, waiting):
+        queue.cancel(one)
+
+
+def test_waiting_tables_are_bounded(monkeypatch):
+    monkeypatch.setattr(jobs, "MOST_HELD", 15_000)
+    queue = jobs.JobQueue()
+    running, first, second = job(m=LONG), job(), job()
+    queue.submit(running)
+    wait_for(lambda: running.state == "running")
+    queue.submit(first)
+    with pytest.raises(jobs.QueueFullError, match="1 simulations are waiting"):
+        queue.submit(second)
+    for one in (running, first):
+        queue.cancel(one)
+
+
+def test_a_refusal_is_a_sentence_and_the_next_job_runs():
+    queue = jobs.JobQueue()
+    bad, good = job(n_records=0), job()
+    queue.submit(bad)
+    queue.submit(good)
+    wait_for(lambda: good.state == "done")
+    assert bad.state == "failed"
+    assert "number of records n is 0" in bad.problem
+
+
+def test_an_unexpected_end_quotes_nothing(monkeypatch):
+    def break_down(*_, **__):
+        raise RuntimeError("the value 0.7351946 of row 3")
+
+    monkeypatch.setattr("dpci_core.experiment.run_experiment", break_down)
+    queue, ugly = jobs.JobQueue(), job()
+    queue.submit(ugly)
+    wait_for(lambda: not ugly.is_active)
+    assert ugly.problem == "The simulation stopped unexpectedly (RuntimeError)."
+    assert ugly.X is None
+
+
+def test_old_results_are_forgotten(monkeypatch):
+    monkeypatch.setattr(jobs, "KEPT_JOBS", 3)
+    queue = jobs.JobQueue()
+    many = [job(m=2, k=2) for _ in range(6)]
+    for one in many:
+        queue.submit(one)
+        wait_for(lambda one=one: not one.is_active)
+    assert queue.find(many[0].key) is None
+    assert queue.find(many[-1].key) is many[-1]
+
+
+def test_keys_cannot_be_guessed():
+    assert len({job().key for _ in range(50)}) == 50
+    assert all(len(job().key) >= 20 for _ in range(3))
+
+
+def test_one_thread_serves_all():
+    queue = jobs.JobQueue()
+    for _ in range(5):
+        queue.submit(job(m=2, k=2))
+    assert sum(t.name == "simulations" and t.is_alive() for t in threading.enumerate()) >= 1
+    assert queue._worker is not None

@@ -1,0 +1,71 @@
+"""What the core refuses reads as the page speaks: controls by their names, numbers as they are written elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpci_core import PureDP
+from dpci_core.errors import check_count, check_positive, check_probability, check_range
+from dpci_core.ledger import Cap
+from dpci_core.losses import Logistic
+from dpci_core.sensitivity import gaussian_objective_sd, objective_noise_rate
+from tests.ui.test_pages import start
+from ui.session.refusals import in_words
+
+
+def refusal(call, **arguments) -> str:
+    with pytest.raises(ValueError, match="Expected") as caught:
+        call(**arguments)
+    return in_words(str(caught.value))
+
+
+def test_an_objective_that_cannot_run():
+    at = {"n_records": 100_000, "regularization": 1e-8, "loss": Logistic()}
+    told = refusal(objective_noise_rate, epsilon=0.01, **at)
+    assert told.startswith("The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this ")
+    assert "budget and n = 100,000. The smallest c that works is" in told
+    assert "for Gaussian objective perturbation with this budget and n = 100,000." in refusal(
+        gaussian_objective_sd, rho=0.01, **at
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: check_positive(regularization=-1.5), "The penalty c is -1.5, but has to be above 0."),
+        (lambda: check_probability(delta=2.0), "δ is 2.0, but has to be between 0 and 1."),
+        (
+            lambda: check_range((0.5, 0.999), confidence_level=0.2),
+            "The confidence level is 0.2, but has to be between",
+        ),
+        (lambda: check_count(n_records=0), "The number of records n is 0, but has to be a whole number >= 1."),
+        (lambda: PureDP(model="0", hessian="1", covariance="1"), "The part for the coefficients is 0, but has to be"),
+        (lambda: Cap.pure("a.b *c*"), "ε is “a.b *c*”, but has to be a number."),
+        (lambda: Cap.approx("1", "x"), "δ is “x”, but has to be a number."),
+    ],
+)
+def test_arguments_have_the_names_of_their_controls(call, words):
+    with pytest.raises(ValueError, match="Expected") as caught:
+        call()
+    assert in_words(str(caught.value)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "message", ["Unlock one of them.", "Expected low=1.0 < high=0.5 for column 'a'.", "The data set 'a' needs a cap."]
+)
+def test_other_words_stay(message):
+    assert in_words(message) == message
+
+
+def test_numbers_of_records_in_a_suggestion():
+    assert in_words("At n_records=1,000,000 ask for a length of 0.1.") == "At n = 1,000,000 ask for a length of 0.1."
+
+
+@pytest.mark.parametrize("page", ["explore", "validate", "plan", "accuracy"])
+def test_pages_speak_of_controls(page):
+    app = start(page, n="100", mechanisms="objective")
+    said = " ".join(element.value for kind in (app.warning, app.error, app.info, app.caption) for element in kind)
+    assert "regularization=" not in said
+    assert "n_records=" not in said
+    if page != "accuracy":
+        assert "penalty c is 0.001" in said

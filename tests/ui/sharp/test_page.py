@@ -1,0 +1,369 @@
+"""The Published or sharp page: with full, partial and no results; targets, sentences and charts by themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dpci_core import compare
+from dpci_core.compare import ALONE, SETS, Compared, append_comparisons, cells_of
+from dpci_core.design import NOT_REVIEWED
+from tests.ui.test_pages import charts_of, check, start
+from ui.kit.palette import Combination
+from ui.sharp import chart as sharp_chart
+from ui.sharp import page as sharp
+from ui.sharp import rows as sharp_rows
+from ui.sharp import targets as sharp_targets
+from ui.sharp import words as sharp_text
+
+LENGTH = {"published": 1.0, "sharp": 0.8, "sharp_reviewed": 0.9, "best_split": 0.6, "only split": 0.75}
+RATIO = {"published": 1.3, "best_split": 1.2}
+PURE = Combination("pure", "objective", "logistic")
+
+
+def row_of(cell: compare.Comparison, **changes) -> Compared:
+    """A made-up result that reaches every target unless it is published or at the best split."""
+    length, ratio = LENGTH.get(cell.calibration, 0.95), RATIO.get(cell.calibration, 1.02)
+    numbers = {
+        "shares": "0.5000 0.2500 0.2500",
+        "coverage": 0.98 if cell.calibration == "published" else 0.952,
+        "coverage_se": 0.002,
+        "coverage_prevalent": 0.945,
+        "coverage_smallest": 0.94,
+        "ci_length": length,
+        "ci_length_se": 0.001,
+        "vi_length": length / ratio,
+        "vi_length_se": 0.0001,
+        "ratio": ratio,
+        "forecast_length": length,
+        "forecast_coverage": 0.95,
+        "n_failed": 0,
+        "k": 1_000,
+        "m": 1_000,
+        "seed": 20_261_121,
+        "date": "2026-11-21",
+        "versions": "python 3.11",
+    }
+    return Compared(**(dataclasses.asdict(cell) | numbers | changes))
+
+
+def rows_of(*names: str) -> list[Compared]:
+    return [row_of(cell) for name in names for cell in cells_of(name)]
+
+
+def one(label: str = "sharp", **changes) -> Compared:
+    """Pure objective logistic on Adult."""
+    cell = next(c for c in cells_of("adult-10") if c.calibration == label)
+    return row_of(cell, **changes)
+
+
+@pytest.fixture
+def on_file(tmp_path, monkeypatch):
+    """Put rows on file for the page."""
+
+    def put(rows: list[Compared]) -> None:
+        path = tmp_path / "published_or_sharp.csv"
+        append_comparisons(rows, path)
+        monkeypatch.setattr(compare, "COMPARISON_FILE", path)
+
+    return put
+
+
+def names_of(app) -> dict[str, dict]:
+    """Charts by what they show."""
+    return {chart["layout"]["meta"].get("improvement") or "lengths": chart for chart in charts_of(app)}
+
+
+def numbers_of(chart) -> list[float]:
+    """Every coordinate but the gaps between segments."""
+    return [float(v) for trace in chart["data"] for axis in ("x", "y") for v in trace[axis] if v is not None]
+
+
+# --- the page ----------------------------------------------------------------------------------------------------
+
+
+def test_full_results_are_drawn_with_words_targets_and_provenance(on_file):
+    on_file(rows_of("census-10", "adult-10"))
+    app = start("sharp")
+    charts = names_of(app)
+    assert set(charts) == {"lengths", *(p.label for p in sharp_text.IMPROVEMENTS), "only corner"}
+    assert charts["lengths"]["layout"]["meta"]["table"] == "adult-10"
+    for element in app.get("plotly_chart"):
+        assert len(element.proto.alt) > 40
+    texts = " ".join(m.value for m in app.markdown)
+    assert "on average 20 % shorter" in texts
+    assert "40 of 40 reached at the published split; 32 of 40 reached at the best split." in texts
+    assert "Every target is reached at the published split." in texts
+    captions = " ".join(c.value for c in app.caption)
+    assert "--sets adult-10 -k 1000 -m 1000 --seed 20261121" in captions
+    assert "k = 1,000" in captions
+    assert "Not on file yet" in captions
+    assert "bank-33" in captions
+
+
+def test_another_table_is_chosen_and_the_best_split_lists_its_misses(on_file):
+    on_file(rows_of("census-10", "adult-10"))
+    app = start("sharp")
+    app.selectbox(key="compared_table").set_value("census-10").run()
+    check(app)
+    assert names_of(app)["lengths"]["layout"]["meta"]["table"] == "census-10"
+    assert any("◇ Simulated data" in a["text"] for a in names_of(app)["lengths"]["layout"]["annotations"])
+    app.segmented_control(key="target_split").set_value("best_split").run()
+    check(app)
+    (missed,) = [m.value for m in app.markdown if m.value.startswith("Not reached at the best split")]
+    assert "1.05 × variability" in missed
+    assert "shrank even more" in missed
+
+
+def test_partial_results_show_what_there_is(on_file):
+    rows = [r for r in rows_of("census-10") if r.privacy == "pure" and r.calibration != "best_split"]
+    on_file(rows)
+    app = start("sharp")
+    assert set(names_of(app)) == {"lengths", "only corner"}
+    assert any("--sets adult-10" in i.value for i in app.info)
+    texts = " ".join(m.value for m in app.markdown)
+    assert "20 of 20 reached at the published split." in texts
+    assert "best split; " not in texts
+
+
+def test_published_rows_alone_are_no_comparison(on_file):
+    on_file([r for r in rows_of("census-10") if r.calibration == "published"])
+    app = start("sharp")
+    assert "lengths" in names_of(app)
+    texts = " ".join(m.value for m in app.markdown)
+    assert "not both on file" in texts
+    assert "No sharp row of this table is on file." in texts
+
+
+def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
+    monkeypatch.setattr(compare, "COMPARISON_FILE", tmp_path / "nowhere.csv")
+    app = start("sharp")
+    assert set(names_of(app)) == {"only corner"}
+    assert any("missing or empty" in i.value for i in app.info)
+    on_file([])
+    app.run()
+    check(app)
+    assert any("missing or empty" in i.value for i in app.info)
+    texts = " ".join(m.value for m in app.markdown)
+    assert "new result, not peer-reviewed" in texts
+    assert all(part.mechanism in texts for part in (*sharp_text.IMPROVEMENTS, sharp_text.CORNER))
+    assert any(sharp_text.UNPENALISED_COMMAND in m.value for m in app.markdown)
+
+
+def test_a_broken_file_is_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "broken.csv"
+    path.write_text("a,b\n1,2\n")
+    monkeypatch.setattr(compare, "COMPARISON_FILE", path)
+    app = start("sharp")
+    assert any("cannot be read" in w.value for w in app.warning)
+
+
+def test_the_page_has_its_address():
+    app = start("sharp")
+    assert app.title[0].value == "Published or sharp"
+
+
+# --- targets -----------------------------------------------------------------------------------------------------
+
+
+def reached(row: Compared, published: Compared | None = None) -> dict[str, bool]:
+    return {c.target: c.is_reached for c in sharp_targets.check_targets(row, published)}
+
+
+@pytest.mark.parametrize(
+    ("target", "good", "bad"),
+    [
+        ("coverage", {"coverage": 0.945}, {"coverage": 0.9449}),
+        ("coverage", {"coverage": 0.965}, {"coverage": 0.9651}),
+        ("prevalent", {"coverage_prevalent": 0.93}, {"coverage_prevalent": 0.929}),
+        ("smallest", {"coverage_smallest": 0.91}, {"coverage_smallest": 0.909}),
+        ("length", {"ratio": 1.05}, {"ratio": 1.0501}),
+        ("length", {"ratio": 1.12, "d": 33}, {"ratio": 1.1201, "d": 33}),
+        ("length", {"ratio": 1.05, "d": 32}, {"ratio": 1.06, "d": 32}),
+        ("shorter", {"ci_length": 1.0}, {"ci_length": 1.001}),
+    ],
+)
+def test_each_target_has_its_edge(target, good, bad):
+    published = one("published")
+    assert all(reached(one(), published).values())
+    assert reached(one(**good), published)[target]
+    found = reached(one(**bad), published)
+    assert not found.pop(target)
+    assert all(found.values())
+
+
+def test_without_a_published_row_nothing_is_called_shorter():
+    assert "shorter" not in reached(one())
+
+
+def test_a_missing_ratio_reaches_nothing_and_is_said_so():
+    row = one(ratio=math.nan, vi_length=0.0)
+    assert not reached(row)["length"]
+    (words,) = sharp_targets.missed_words(list(sharp_targets.check_targets(row, None)))
+    assert "not measured" in words
+
+
+def test_a_call_is_close_within_two_standard_errors():
+    def close(**changes) -> bool:
+        return sharp_targets.check_targets(one(**changes), None)[0].is_close
+
+    assert close(coverage=0.9487, coverage_se=0.002)
+    assert close(coverage=0.9413, coverage_se=0.002)
+    assert close(coverage=0.9613, coverage_se=0.002)
+    assert not close(coverage=0.9493, coverage_se=0.002)
+    assert not close(coverage=0.9407, coverage_se=0.002)
+
+
+def test_monte_carlo_errors_are_those_of_shares_and_quotients():
+    found = {c.target: c for c in sharp_targets.check_targets(one(), one("published"))}
+    assert found["prevalent"].se == pytest.approx(math.sqrt(0.945 * 0.055 / 1_000))
+    assert found["length"].se == pytest.approx(1.02 * math.hypot(0.001 / 0.8, 0.0001 / (0.8 / 1.02)))
+    assert found["shorter"].value == pytest.approx(0.8)
+    assert found["shorter"].se == pytest.approx(0.8 * math.hypot(0.001 / 0.8, 0.001 / 1.0))
+
+
+def test_misses_are_listed_with_number_and_reason():
+    def words(**changes) -> str:
+        return " ".join(sharp_targets.missed_words(list(sharp_targets.check_targets(one(**changes), one("published")))))
+
+    pure = words(ratio=1.08)
+    assert "Pure ε · objective · logistic (1.080 ± 0.001)" in pure
+    assert "noise on the Hessian" in pure
+    assert "37 × 37" in words(ratio=1.2, d=36, mechanism="output")
+    assert "more replicates" in words(privacy="zcdp", coverage=0.9445)
+    assert "not been established" in words(privacy="zcdp", coverage=0.93)
+    assert words() == ""
+
+
+def test_the_matrix_of_targets_says_it_without_colour():
+    published = one("published")
+    checks = list(sharp_targets.check_targets(one(ratio=1.08, coverage=0.946), published))
+    (row,) = sharp_targets.checks_matrix(checks).to_dict("records")
+    assert row["length at most 1.05 × variability"] == "✗ 1.080 ± 0.001"
+    assert row["mean coverage 94.5 to 96.5 %"] == "✓ 94.6 ± 0.2 %, close"
+    assert row["never longer than published"] == "✓ −20.0 % ± 0.1"
+    table = sharp_targets.checks_table(checks)
+    assert list(table["reached"]) == ["yes", "yes", "yes", "no", "yes"]
+
+
+# --- words and numbers -------------------------------------------------------------------------------------------
+
+
+def test_the_takeaway_holds_the_numbers():
+    groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
+    words = sharp_rows.sentence(groups)
+    assert "on average 20 % shorter" in words
+    assert "40 % shorter at the best split" in words
+    assert "1.02 times as long as the variability interval, the published ones 1.30 times" in words
+    assert "between 95.2 and 95.2 % (Monte Carlo error at most 0.2 points)" in words
+
+
+def test_the_table_has_every_number():
+    groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
+    table = sharp_rows.results_table(groups)
+    assert len(table) == 8 * 3 + 2
+    assert set(table["calibration"]) == set(sharp_rows.CALIBRATION_WORDS.values())
+    assert len(sharp_rows.everything(rows_of("adult-10", "bank-10"), SETS["adult-10"])) == len(cells_of("adult-10"))
+
+
+def test_changes_are_against_published_of_the_same_design():
+    groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
+    found = sharp_rows.changes(groups, "only split")
+    assert len(found) == 8
+    assert all(c.value == pytest.approx(-0.25) for c in found)
+    assert "8 of 8 combinations" in sharp_rows.change_sentence("The best split", found)
+    flat = [dataclasses.replace(c, value=0.0) for c in found]
+    assert "changes no mean length" in sharp_rows.change_sentence("The corner", flat)
+    assert sharp_rows.changes({PURE: {"only split": one("only split")}}, "only split") == []
+
+
+@pytest.mark.parametrize(("value", "words"), [(-0.1234, "−12.3 %"), (0.02, "+2.0 %"), (-1e-5, "0 %"), (0.0, "0 %")])
+def test_changes_in_words(value, words):
+    assert sharp_rows.signed_percent(value) == words
+
+
+def test_tables_keep_the_order_of_the_command_and_others_come_last():
+    small = dataclasses.replace(one(), n=2_000)
+    names = list(sharp_rows.tables_on_file([small, *rows_of("adult-10", "census-10")]))
+    assert names == ["census-10", "adult-10", "adult-2000-10"]
+
+
+def test_the_new_result_is_told_with_and_without():
+    groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
+    assert "0.8 with it, 0.9 without, 1 as published" in sharp_rows.without_new_result(groups)
+    assert sharp_rows.without_new_result({}) == ""
+
+
+# --- charts ------------------------------------------------------------------------------------------------------
+
+
+def built(figure) -> dict:
+    return json.loads(figure.to_json())
+
+
+def finite(chart: dict) -> bool:
+    values = numbers_of(chart)
+    return bool(values) and bool(np.isfinite(values).all())
+
+
+def test_the_lengths_are_marks_ticks_and_ratios():
+    groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
+    chart = built(sharp_chart.lengths_chart(groups, caption="c", meta={}, source="public"))
+    assert finite(chart)
+    marks = {t["name"]: t for t in chart["data"] if t["mode"] == "markers" and t["name"] != "variability interval"}
+    assert set(marks) == {"published", "sharp", "sharp, best split"}
+    assert len({t["marker"]["symbol"] for t in marks.values()}) == 3
+    assert marks["sharp"]["x"] == [0.8] * 8
+    assert "coverage 95.2 ± 0.2 %" in marks["sharp"]["hovertext"][0]
+    assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 24
+    assert chart["layout"]["xaxis"].get("type") != "log"
+
+
+def test_lengths_far_apart_go_on_a_log_scale_and_missing_ones_are_left_out():
+    long = one("published", ci_length=30.0, vi_length=25.0)
+    none = one("best_split", ci_length=0.5, vi_length=0.0, ratio=math.nan)
+    groups = {PURE: {"published": long, "sharp": one(), "best_split": none}}
+    chart = built(sharp_chart.lengths_chart(groups, caption="c", meta={}, source="public"))
+    assert finite(chart)
+    assert chart["layout"]["xaxis"]["type"] == "log"
+    assert "log scale" in chart["layout"]["xaxis"]["title"]["text"]
+    assert chart["layout"]["xaxis"]["ticktext"] == ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50"]
+    assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 2
+
+
+def test_one_improvement_is_a_stem_for_each_combination():
+    groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
+    parts = [sharp_rows.changes(groups, label) for label in ALONE]
+    span = sharp_chart.span_of(parts)
+    assert span == (pytest.approx(-0.25), 0.0)
+    assert sharp_chart.span_of([]) == (-0.01, 0.0)
+    chart = built(sharp_chart.change_chart(parts[-1], span=span, caption="c", meta={}, source="public"))
+    assert finite(chart)
+    assert chart["data"][1]["text"] == ["−25.0 %"] * 8
+    assert len(set(chart["data"][1]["marker"]["symbol"])) == 8
+
+
+def test_the_corner_is_a_forecast_that_needs_a_wide_corner_and_short_coefficients():
+    curves = sharp.corner_changes()
+    assert all(math.isfinite(v) and v < 1e-9 for v in curves.values())
+    assert all(abs(v) < 1e-12 for (_, c, h), v in curves.items() if h == 1.0 or c == compare.REGULARIZATION)
+    assert min(curves.values()) < -0.002
+    lines = {c: [curves[Combination("pure", "objective", "huber_svm"), c, h] for h in sharp.CORNER_H] for c in (0.1,)}
+    chart = built(sharp_chart.corner_chart(sharp.CORNER_H, lines, caption="c", meta={}, source="simulated"))
+    assert finite(chart)
+    assert chart["layout"]["yaxis"]["range"][0] <= -0.02
+    assert "saves nothing" in sharp.corner_sentence(curves)
+
+
+def test_the_proof_is_shown_with_formulas_that_streamlit_knows():
+    shown = sharp_text.for_streamlit(sharp.PROOF.read_text(encoding="utf-8"))
+    assert "```math" not in shown
+    assert "$`" not in shown
+    assert shown.count("$$") % 2 == 0
+    assert shown.startswith("### Gaussian objective")
+    assert "not peer-reviewed" in NOT_REVIEWED
+    assert sharp_text.for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n") == "a $x$\n$$\ny \\qquad (1)\n$$\n"

@@ -1,0 +1,467 @@
+"""Every page and every control through Streamlit's own test runner: no exception, and the state that must follow."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpci_core.datasets import upload_rules
+from dpci_core.errors import DataRejectedError
+from dpci_core.privacy import zcdp_to_epsilon
+from ui.session.compute import Source, Store
+from ui.session.settings import Settings, from_query
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = {"definitions": ["pure", "zcdp"], "mechanisms": ["objective", "output"], "losses": ["logistic", "huber_svm"]}
+
+
+def start(page: str = "explore", **query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    if page != "home":
+        app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    check(app)
+    return app
+
+
+def check(app: AppTest) -> None:
+    assert not app.exception
+    assert not app.error
+
+
+def now(app: AppTest) -> Settings:
+    return app.session_state["settings"]
+
+
+def charts_of(app: AppTest) -> list[dict]:
+    return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
+
+
+def test_home_starts_with_a_working_demo_and_no_decision():
+    app = start("home")
+    assert len(charts_of(app)) == 1
+    assert any("times** as long as without privacy" in m.value for m in app.markdown)
+
+
+def test_home_and_explore_give_the_same_answer_to_begin_with():
+    """Also beside settings that a session made elsewhere, which Start says that it leaves out."""
+    lengths = {
+        page: next(m.value for m in start(page, mechanisms="objective").metric if "length" in m.label.lower())
+        for page in ("home", "explore")
+    }
+    assert lengths["home"] == lengths["explore"]
+    app = start("home", n="5000", d="3")
+    assert next(m.value for m in app.metric if "length" in m.label) == lengths["home"]
+    assert any("For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption)
+
+
+def test_home_and_explore_share_the_budget():
+    app = start("home")
+    app.number_input(key="total_number").set_value(2.0).run()
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    check(app)
+    assert charts_of(app)[0]["layout"]["meta"]["total"] == 2.0
+
+
+def test_explore_draws_three_charts_with_alt_text_and_assumptions():
+    app = start()
+    assert len(charts_of(app)) == 3
+    for element in app.get("plotly_chart"):
+        assert len(element.proto.alt) > 40
+    for chart in charts_of(app):
+        assert "c = 0.001" in json.dumps(chart["layout"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "read"),
+    [
+        ("total", 2.0, lambda s: float(s.split.total)),
+        ("n", 12_345, lambda s: s.n),
+        ("c", 0.005, lambda s: s.c),
+        ("level", 0.9, lambda s: s.level),
+        ("d", 7, lambda s: s.d),
+        ("model", 0.6, lambda s: float(s.split.parts[0])),
+        ("hessian", 0.1, lambda s: float(s.split.parts[1])),
+        ("covariance", 0.3, lambda s: float(s.split.parts[2])),
+    ],
+)
+def test_a_typed_number_moves_the_slider_the_state_and_the_charts(key, value, read):
+    app = start()
+    before = charts_of(app)[0]["data"]
+    app.number_input(key=f"{key}_number").set_value(value).run()
+    check(app)
+    assert read(now(app)) == value
+    assert sum(now(app).split.parts) == now(app).split.total
+    slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
+    parts = ["model", "hessian", "covariance"]
+    assert slider.value == (round(now(app).split.share(parts.index(key))) if key in parts else value)
+    assert charts_of(app)[0]["data"] != before
+
+
+def test_sliders_move_the_state():
+    app = start()
+    app.select_slider(key="total_slider").set_value(0.5).run()
+    app.slider(key="hessian_slider").set_value(10.0).run()
+    check(app)
+    assert float(now(app).split.total) == 0.5
+    assert now(app).split.share(1) == pytest.approx(10.0)
+
+
+def test_all_eight_combinations_at_once():
+    app = start(definitions="pure~zcdp", mechanisms="objective~output", losses="logistic~huber_svm")
+    assert len(now(app).combinations) == 8
+    assert any("zCDP" in m.value for m in app.markdown)
+    app.number_input(key="h_number").set_value(0.5).run()
+    check(app)
+    assert now(app).h == 0.5
+
+
+@pytest.mark.parametrize("name", ["total", "model", "hessian", "covariance", "n", "d", "c", "h"])
+def test_every_sweep_draws(name):
+    app = start(losses="logistic~huber_svm", n="60000")
+    app.selectbox(key="sweep").set_value(name).run()
+    check(app)
+    assert charts_of(app)[1]["layout"]["meta"]["sweep"] == name
+
+
+def test_a_split_that_wastes_budget_is_called_so():
+    query = {"mechanisms": "objective", "losses": "huber_svm", "h": "0.1", "n": "60000"}
+    app = start(epsilon="9", split="7.38~0.135~1.485", **query)
+    check(app)
+    told = [box.value for box in app.info if "spending less is better" in box.value]
+    assert len(told) == 1
+    less, there, here = map(float, re.search(r"ε = ([\d.]+) .* of (\d\.\d+); now it is (\d\.\d+)", told[0]).groups())
+    assert less < 9
+    assert there < here
+    assert float(app.metric[0].value) == pytest.approx(here, abs=5e-4)
+    with_less = start(epsilon=f"{less}", split=f"{0.82 * less}~{0.015 * less}~{0.165 * less}", **query)
+    assert float(with_less.metric[0].value) == pytest.approx(there, abs=5e-4)
+    assert not [box for box in with_less.info if "spending less" in box.value]
+    app.selectbox(key="sweep").select("n").run()
+    assert not [box for box in app.info if "spending less" in box.value]
+    assert not [box for box in start().info if "spending less" in box.value]
+
+
+def test_pairing_is_named_on_the_chart():
+    app = start(definitions="pure~zcdp")
+    app.radio(key="pairing").set_value("paper").run()
+    check(app)
+    assert "ρ_k = ε_k²/2" in json.dumps(charts_of(app)[0], ensure_ascii=False).replace("\u00a0", " ")
+
+
+def test_currencies_and_delta():
+    app = start()
+    for currency in ("zcdp", "approx", "pure"):
+        app.segmented_control(key="currency").set_value(currency).run()
+        check(app)
+        assert now(app).currency == currency
+        assert len(charts_of(app)) == 3
+    app.segmented_control(key="currency").set_value("approx").run()
+    before = now(app).split.total
+    app.selectbox(key="delta").set_value("1e-9").run()
+    check(app)
+    assert now(app).split.total < before
+    assert now(app).epsilon == "1"
+
+
+def test_a_lock_holds_and_a_refusal_stands_at_its_control():
+    app = start()
+    app.checkbox(key="model_lock").check().run()
+    app.number_input(key="total_number").set_value(0.3).run()
+    check(app)
+    assert float(now(app).split.total) == 1.0
+    assert any("locked parts already take" in w.value for w in app.warning)
+    app.number_input(key="total_number").set_value(2.0).run()
+    assert str(now(app).split.parts[0]) == "0.5"
+
+
+def test_units_and_odds_ratios():
+    app = start()
+    scaled = charts_of(app)[0]["data"]
+    for units in ("original", "odds"):
+        app.segmented_control(key="units").set_value(units).run()
+        check(app)
+        assert charts_of(app)[0]["layout"]["meta"]["units"] == units
+        assert charts_of(app)[0]["data"] != scaled
+
+
+def test_pin_three_settings_and_go_back():
+    app = start()
+    app.button(key="pin").click().run()
+    app.number_input(key="total_number").set_value(3.0).run()
+    app.button(key="pin").click().run()
+    app.number_input(key="total_number").set_value(5.0).run()
+    app.button(key="pin").click().run()
+    check(app)
+    assert app.button(key="pin").disabled
+    app.button(key="pin_use_0").click().run()
+    check(app)
+    assert float(now(app).split.total) == 1.0
+    app.button(key="pin_drop_1").click().run()
+    check(app)
+    assert len(app.session_state["pins"]) == 2
+
+
+def test_presets_and_reset():
+    app = start()
+    app.button(key="preset_paper").click().run()
+    check(app)
+    assert now(app).pairing == "paper"
+    assert [str(p) for p in now(app).split.parts] == ["0.5", "0.25", "0.25"]
+    app.button(key="reset").click().run()
+    check(app)
+    assert now(app) == Settings()
+
+
+def test_features_by_name():
+    app = start()
+    names = app.multiselect(key="names").options[2:4]
+    app.multiselect(key="names").set_value(list(names)).run()
+    check(app)
+    assert len(now(app).names) == 2
+    app.number_input(key="d_number").set_value(4).run()
+    check(app)
+    assert now(app).names == ()
+
+
+def test_a_small_real_set_is_shown_honestly():
+    app = start(dataset="breast_cancer", n="569")
+    said = [w.value for w in app.warning if "useless" in w.value]
+    assert len(said) == 2
+    assert sum("The smallest change that helps" in words for words in said) == 1
+
+
+def test_sharp_stands_alone_at_first_and_published_beside_it_after_one_click():
+    app = start(d="3", n="20000")
+    assert names_of(app) == {"sharp"}
+    app.button_group(key="calibrations").set_value(["sharp", "published"]).run()
+    check(app)
+    assert now(app).calibrations == ("sharp", "published")
+    assert names_of(app) == {"sharp", "published"}
+    chart = charts_of(app)[0]
+    widths = {t["name"]: t for t in chart["data"] if "obj." in t["name"] and t["name"].endswith("private")}
+    assert len(widths) == 2
+    app.button_group(key="calibrations").set_value(["published"]).run()
+    check(app)
+    assert names_of(app) == {"published"}
+    assert "published calibration" in caption_of(app)
+
+
+def test_what_is_not_reviewed_is_labelled_and_can_be_switched_off():
+    app = start(d="3", n="20000", currency="zcdp", definitions="zcdp", split="0.125~0.03125~0.03125")
+    assert any("not peer-reviewed" in c.value for c in app.caption)
+    before = lengths_of(app)
+    app.toggle(key="reviewed").set_value(True).run()
+    check(app)
+    assert now(app).results == "reviewed"
+    assert not any("not peer-reviewed" in c.value for c in app.caption)
+    assert lengths_of(app)["objective"] > 1.3 * before["objective"]
+    assert lengths_of(app)["output"] == before["output"]
+    assert not any("not peer-reviewed" in c.value for c in start(d="3", n="20000").caption)
+
+
+def test_the_target_can_be_the_coefficient_without_penalty():
+    app = start(d="2", n="30000", c="0.0001")
+    pulled = lengths_of(app)
+    app.radio(key="target").set_value("unpenalised").run()
+    check(app)
+    assert now(app).target == "unpenalised"
+    assert "without penalty" in caption_of(app)
+    assert lengths_of(app)["objective"] > pulled["objective"]
+    assert not any("cannot undo the penalty" in w.value for w in app.warning)
+    flat = start(d="4", n="30000", c="0.01", target="unpenalised")
+    assert any("cannot undo the penalty" in w.value for w in flat.warning)
+
+
+def names_of(app) -> set[str]:
+    """Calibrations named in the headline."""
+    words = " ".join(m.value for m in app.markdown if m.value.startswith("**Pure") or m.value.startswith("**zCDP"))
+    return {word for word in ("sharp", "published") if f"· {word}**" in words}
+
+
+def lengths_of(app) -> dict[str, float]:
+    """Mean private length by mechanism."""
+    frame = next(d.value for d in app.dataframe if "private length" in d.value.columns)
+    return {
+        m: float(frame[frame.combination.str.contains(m)]["private length"].mean()) for m in ("objective", "output")
+    }
+
+
+def caption_of(app) -> str:
+    """The assumptions under the first chart."""
+    layout = charts_of(app)[0]["layout"]
+    return " ".join(a["text"] for a in layout["annotations"]).replace("<br>", " ")
+
+
+def test_the_same_link_gives_the_same_picture():
+    assert charts_of(start(n="5000")) == charts_of(start(n="5000"))
+
+
+def test_a_broken_link_is_said_in_words():
+    app = start(n="minus")
+    assert any("cannot be used" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize("page", ["home", "explore", "validate"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"split": "1E-400~1~1"},
+        {"split": "0.1~1E-50~0.1"},
+        {"split": "500~250~250"},
+        {"currency": "approx", "split": "10~5~5"},
+        {"names": "<script>alert(1)</script>"},
+        {"names": "age~age"},
+        {"d": "1000"},
+        {"dataset": "breast_cancer", "d": "36"},
+        {"dataset": "nope", "names": "age"},
+        {"dataset": "upload"},
+        {"split": "NaN~1~1"},
+        {"n": "9" * 400},
+        {"c": "inf"},
+    ],
+    ids=str,
+)
+def test_no_link_breaks_a_page(query, page):
+    app = start(page, **query)
+    assert now(app).d <= 36
+    assert any("cannot be used" in w.value for w in app.warning)
+    assert "script" not in " ".join(w.value for w in app.warning)
+    app.number_input(key="total_number").set_value(2.0).run()
+    check(app)
+    assert not any("cannot be used" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize(("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")])
+@pytest.mark.parametrize("page", ["home", "explore"])
+def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
+    app = start(page, currency=currency, epsilon=epsilon)
+    shown = app.number_input(key="total_number").value
+    spent = charts_of(app)[0]["layout"]["meta"]["total"]
+    assert shown == float(epsilon)
+    assert (spent if currency == "pure" else zcdp_to_epsilon(spent, 1e-6)) == pytest.approx(shown)
+    assert not any("cannot be used" in w.value for w in app.warning)
+
+
+def test_a_budget_that_cannot_be_paired_is_said_in_words():
+    app = start(delta="0.1", currency="zcdp", split="0.0002~0.0002~0.0001", definitions="pure~zcdp")
+    assert any("which no pure budget can match" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize(("key", "amount"), [("hessian", 1e-30), ("model", 1e-320)])
+def test_a_tiny_part_is_refused_at_its_control(key, amount):
+    app = start()
+    before = now(app)
+    app.number_input(key=f"{key}_number").set_value(amount).run()
+    check(app)
+    assert now(app) == before
+    assert any("must be at least" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize("key", ["total", "n", "c", "level", "d", "model", "hessian", "covariance"])
+def test_an_emptied_field_keeps_its_value(key):
+    app = start()
+    before = now(app)
+    app.number_input(key=f"{key}_number").set_value(None).run()
+    check(app)
+    assert now(app) == before
+    assert app.number_input(key=f"{key}_number").value is not None
+    assert not app.warning
+
+
+def test_the_link_restores_the_settings():
+    app = start(n="5000", c="0.01")
+    assert from_query({k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()})[0] == now(app)
+
+
+CSV = "age,income,city,rich\n" + "\n".join(
+    f"{20 + i % 50},{1000 + 37 * (i % 80)},{'abc'[i % 3]},{'yes' if i % 4 else 'no'}" for i in range(400)
+)
+
+
+def upload(app: AppTest, content: bytes = CSV.encode(), name: str = "mine.csv") -> None:
+    app.selectbox(key="dataset").set_value("upload").run()
+    app.radio(key="upload_kind").set_value("declared public").run()
+    app.file_uploader(key="upload_file").upload(name, content, "text/csv").run()
+
+
+def test_a_declared_file_is_explored_and_stays_in_its_session():
+    app, other = start(), start()
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    check(app)
+    assert "age" in json.dumps(charts_of(app)[0]["data"])
+    assert "upload" not in json.dumps(dict(app.query_params))
+    other.run()
+    assert "upload" not in other.session_state
+    assert now(other).dataset == "census"
+
+
+def test_a_target_of_numbers_with_a_point_can_be_chosen():
+    app = start()
+    upload(app, ("a,t\n" + "\n".join(f"{i % 7},{'1.0' if i % 3 else '0.5'}" for i in range(200))).encode())
+    app.selectbox(key="upload_target").set_value("t").run()
+    assert app.selectbox(key="upload_positive_t").options == ["0.5", "1"]
+    app.selectbox(key="upload_positive_t").set_value("1").run()
+    check(app)
+    assert app.session_state["upload"].schema.positive == "1"
+
+
+def test_a_file_whose_numbers_overflow_ends_in_a_sentence():
+    app = start()
+    upload(
+        app, ("a,b,ill\n" + "\n".join(f"{'-' * (i % 2)}1e308,{i % 5},{'yn'[i % 3 > 0]}" for i in range(50))).encode()
+    )
+    app.selectbox(key="upload_target").set_value("ill").run()
+    app.selectbox(key="upload_positive_ill").set_value("y").run()
+    check(app)
+    assert now(app).dataset == "upload"
+    assert len(app.session_state["upload"].schema.features) == 1
+
+
+def test_a_table_with_too_many_features_for_its_rows_starts_with_fewer_and_says_how_many(monkeypatch):
+    monkeypatch.setattr(upload_rules, "MAX_RECORD_CELLS", 800)
+    app = start()
+    upload(
+        app, ("a,b,c,d,e,t\n" + "\n".join(",".join(map(str, (i % 7,) * 5)) + f",{i % 2}" for i in range(200))).encode()
+    )
+    app.selectbox(key="upload_target").set_value("t").run()
+    app.selectbox(key="upload_positive_t").set_value("1").run()
+    check(app)
+    assert now(app).d == 3
+    with pytest.raises(DataRejectedError, match="at most 3 features with 200 rows, got 4"):
+        Source(Store(), app.session_state["upload"]).load(now(app), features=4)
+
+
+def test_a_private_file_is_not_opened():
+    app = start()
+    app.selectbox(key="dataset").set_value("upload").run()
+    app.radio(key="upload_kind").set_value("private").run()
+    check(app)
+    assert not app.get("file_uploader")
+    assert any("not opened here" in w.value for w in app.warning)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,b\n1,2\n3\n4,5,6,7\n", b"a,a\n1,2\n"])
+def test_a_broken_file_ends_in_a_sentence(content):
+    app = start()
+    upload(app, content)
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "Traceback" not in app.error[0].value
+
+
+def test_no_uploads_on_a_public_demo(monkeypatch):
+    monkeypatch.setenv("DPCI_PUBLIC_DEMO", "1")
+    app = start()
+    app.selectbox(key="dataset").set_value("upload").run()
+    check(app)
+    assert not app.get("file_uploader")
+    assert any("switched off" in i.value for i in app.info)

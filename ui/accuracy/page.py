@@ -1,0 +1,309 @@
+"""The Accuracy page: test error beside interval length for the settings on screen, and the published error rates."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import streamlit as st
+
+from dpci_core.cms.training import Measured
+from ui.accuracy import chart, published
+from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
+from ui.accuracy.job import AccuracyJob
+from ui.accuracy.numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
+from ui.controls import hints
+from ui.controls.link import link_problem
+from ui.controls.sidebar import current_view, feature_names, sidebar
+from ui.kit import linked
+from ui.kit.figure import Meta
+from ui.kit.palette import Combination
+from ui.session import compute, jobs, state, text
+from ui.session.compute import LRU
+from ui.views.show import show
+from ui.views.sweep import SWEEP_NAMES
+
+_JOB = "accuracy_job"
+_QUICK = "accuracy_quick"
+_SHARED = LRU(60)
+"""Answers about public and simulated tables, for all sessions; those about an uploaded one stay in its session."""
+PATIENCE = 0.7
+"""Seconds for which an answer is waited for before the page goes on and polls."""
+_WHO_WORDS: dict[Who, str] = {"designs": "Your design", "published": "The published learners"}
+_WHO = linked.one_of("learners", tuple(_WHO_WORDS), default="designs", widget="who")
+_CARDS_IN_A_ROW = 4
+
+HOW = """
+The table is divided at random: four fifths to train on, one fifth, never trained on, to test with. Every model is
+trained again and again, each time with new noise (and, where n is below the rows at hand, on other rows), and each
+time the test rows it gets wrong are counted. A line is the mean of those shares; its band is where the mean of
+endless repetitions would lie with 95 %. Single models scatter more: the table has their standard deviation. All lines
+meet the same rows and the same noise, scaled, so that differences between them are surer than each by itself.
+
+*Your design* spends the share of the budget that is for the coefficients, as a release would; the curvature and the
+gradient covariance make intervals, not predictions. *The published learners* (Chaudhuri, Monteleoni and Sarwate 2011)
+spend the whole ε on the coefficients and give no intervals. Where ε is too small for the penalty, their Algorithm 2
+raises the penalty (open marks; there the curve may have a kink).
+
+Because one class is commoner, a heavily disturbed model can do worse than guessing, and the error need not fall
+steadily: the table splits it into false positives and false negatives.
+
+The interval lengths below are forecasts, as on Explore. In the grey part of the chart n is beyond the rows to train
+on: the noise there is that of n, but what more records would improve besides is left out.
+"""
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Accuracy")
+    st.markdown(
+        "Privacy has two prices: the model is **wrong about more people**, and its coefficients are **known less "
+        f"well**. Here both stand on one screen, for what is set in {text.SETTINGS_PANEL}."
+    )
+    state.settings()  # reads the link
+    link_problem()
+    with st.sidebar:
+        ready = sidebar()
+    if not ready:
+        st.info(text.BRING_YOUR_FILE)
+    elif (view := current_view()) is not None:
+        _live(view)
+    published.section()
+
+
+# --- what is asked, and its answer -------------------------------------------------------------------------------
+
+
+def _who_control(view: compute.View) -> Who:
+    st.segmented_control(
+        "Who learns",
+        list(_WHO_WORDS),
+        format_func=_WHO_WORDS.__getitem__,
+        key=_WHO.show(),
+        on_change=_WHO.take,
+    )
+    if _WHO.value == "published" and view.settings.own_definition != "pure":
+        st.info("The published learners promise pure ε: choose that definition of the budget to see them.")
+        return "designs"
+    return "published" if _WHO.value == "published" else "designs"
+
+
+def _answers() -> LRU:
+    return state.memo() if state.settings().dataset == "upload" else _SHARED
+
+
+def _known(asked: Request) -> Answer | None:
+    return _answers().peek(("accuracy", asked.key))  # type: ignore[return-value]
+
+
+def _live(view: compute.View) -> None:
+    who = _who_control(view)
+    quick, thorough = (request(view.settings, view.records, who=who, effort=effort) for effort in EFFORT)
+    answer = _known(thorough)
+    asked = quick if answer is None else thorough
+    if answer is None and _known(quick) is None:
+        _ask_quick(quick, view)
+    _collect()
+    answer = _known(thorough) or _known(quick)
+    if answer is not None:
+        _headline(view, asked, answer)
+        hints.expander("How this is measured", HOW)
+        for sweep in SWEEPS:
+            _chart(view, asked, answer, sweep)
+    _thorough_control(thorough, view)
+    _watch(quick)
+
+
+def _ask_quick(asked: Request, view: compute.View) -> None:
+    """Have a picture measured on some of the rows; one that is no longer wanted is given up."""
+    job = _quick_job()
+    if job is not None and job.request.key == asked.key:
+        return
+    if job is not None and job.is_active:
+        jobs.QUICK.cancel(job)
+    if state.submit(_QUICK, _job_of(asked, view), jobs.QUICK):
+        end = time.monotonic() + PATIENCE
+        while (job := _quick_job()) is not None and job.is_active and time.monotonic() < end:
+            time.sleep(0.01)
+
+
+def _job_of(asked: Request, view: compute.View) -> AccuracyJob:
+    is_private = view.settings.dataset == "upload"
+    return AccuracyJob(request=asked, is_private_to_session=is_private, X=view.records.X, y=view.records.y)
+
+
+def _start(asked: Request, view: compute.View) -> None:
+    job = _thorough_job()
+    if job is not None and job.is_active:
+        return  # a double click
+    state.submit(_JOB, _job_of(asked, view))
+
+
+def _quick_job() -> AccuracyJob | None:
+    job = jobs.QUICK.find(st.session_state.get(_QUICK, ""))
+    return job if isinstance(job, AccuracyJob) else None
+
+
+def _thorough_job() -> AccuracyJob | None:
+    """The job of this session; after a reload the link still knows its key."""
+    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
+    if not isinstance(job, AccuracyJob) or (job.is_private_to_session and _JOB not in st.session_state):
+        return None
+    st.session_state[_JOB] = job.key
+    return job
+
+
+def _collect() -> None:
+    """Keep the answers of jobs that are done."""
+    for job in (_quick_job(), _thorough_job()):
+        if job is not None and (answer := job.answer) is not None:
+            _answers().put(("accuracy", job.request.key), answer)
+
+
+def _watch(asked: Request) -> None:
+    """The jobs that run or have failed; only live ones are polled, and the end of one redraws the page once."""
+    if problem := state.queue_problem():
+        st.warning(problem)
+    if _thorough_job() is None and state.job_key(_JOB):
+        st.info(jobs.GONE.format(what="measurement"))
+    for job, queue in ((_quick_job(), jobs.QUICK), (_thorough_job(), jobs.QUEUE)):
+        if job is not None and (job.is_active or job.request.key == asked.key or queue is jobs.QUEUE):
+            poll = st.fragment(_status, run_every=0.5 if job.is_active else None)
+            poll(job.key, job.is_active, is_quick=queue is jobs.QUICK)
+
+
+def _status(key: str, was_active: bool, *, is_quick: bool) -> None:
+    queue = jobs.QUICK if is_quick else jobs.QUEUE
+    job = queue.find(key)
+    if not isinstance(job, AccuracyJob):
+        return
+    if was_active and not job.is_active:
+        st.rerun()
+    total, words = len(job.request.points), "on some of the rows" if is_quick else "thoroughly"
+    if job.state == "queued":
+        st.info(f"Waiting: {queue.place(job)} before this one. You can leave this page and come back.")
+    elif job.state == "running" and job.done == 0:
+        st.progress(0.0, text="Preparing; the first time on a machine the engine is compiled …")
+    elif job.state == "running":
+        st.progress(job.done / total, text=f"Measuring {words}: {job.done} of {total} points")
+    elif job.state == "failed":
+        st.warning(job.problem)
+    elif job.state == "cancelled":
+        st.info(f"The measurement {words} was cancelled. Change a setting, or measure thoroughly, to see errors.")
+    if job.is_active:
+        st.button("Cancel", key="cancel_quick" if is_quick else "cancel_accuracy", on_click=queue.cancel, args=(job,))
+
+
+def _thorough_control(thorough: Request, view: compute.View) -> None:
+    if _known(thorough) is not None:
+        return
+    job = _thorough_job()
+    is_too_large = view.records.X.size > jobs.LARGEST_TABLE
+    st.button(
+        f"Measure thoroughly: all rows, {thorough.n_fits} draws",
+        key="measure_accuracy",
+        on_click=_start,
+        args=(thorough, view),
+        disabled=is_too_large or (job is not None and job.is_active),
+    )
+    if is_too_large:
+        st.warning("This table is too large to be trained on again and again here: take fewer features.")
+
+
+# --- the picture -------------------------------------------------------------------------------------------------
+
+
+def _error_curves(asked: Request, answer: Answer, sweep: Sweep) -> list[ErrorCurve]:
+    return [ErrorCurve(line, answer.errors(line)) for line in asked.lines if line.sweep == sweep]
+
+
+def _headline(view: compute.View, asked: Request, answer: Answer) -> None:
+    """One card for each learner at the settings themselves."""
+    curves = _error_curves(asked, answer, "total")
+    here = present(view.settings, "total")
+    plain = {c.line.points[0].training.loss: c for c in curves if not c.line.is_private and c.line.points[0]}
+    made = {o.combination: o.forecast for o in view.drawn}
+    private = [c for c in curves if c.line.is_private]
+    for start in range(0, len(private), _CARDS_IN_A_ROW):
+        row = private[start : start + _CARDS_IN_A_ROW]
+        for curve, column in zip(row, st.columns(len(row), gap="small"), strict=True):
+            with column.container(border=True):
+                st.markdown(f"**{curve.line.name}**")
+                found = chart.at(curve, here)
+                point = curve.line.points[curve.line.x.index(here)]
+                if found is None or point is None:
+                    st.markdown("Cannot be trained at these settings; Explore says what would help.")
+                    continue
+                st.metric("Wrong for", percent(found.error))
+                without = chart.at(plain[point.training.loss], here)
+                assert without is not None
+                st.markdown(
+                    f"{_more(found, without)} without privacy ({percent(without.error)}); guessing is "
+                    f"wrong for {percent(answer.constant_error)}. Single models ± {points(found.error_sd)}."
+                )
+                forecast = None if curve.line.combination is None else made.get(curve.line.combination)
+                if forecast is not None:
+                    ratio = forecast.ci_length_mean / forecast.nonprivate_length_mean
+                    st.markdown(
+                        f"Mean interval length **{text.number(forecast.ci_length_mean)}**, **{ratio:.1f}×** the one "
+                        "without privacy."
+                    )
+
+
+def _more(found: Measured, without: Measured) -> str:
+    """How much more often than without privacy, where the noise of the measurement lets one tell."""
+    difference = found.error - without.error
+    if abs(difference) <= BAND * float(np.hypot(found.error_se, without.error_se)):
+        return "As many, within the measurement's noise, as"
+    return f"**{points(abs(difference))} {'more' if difference > 0 else 'fewer'}** than"
+
+
+def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combination, LengthCurve]:
+    """Forecast lengths of the designs that are drawn, on the same grid."""
+    wanted = tuple(line.combination for line in asked.lines if line.sweep == sweep and line.combination)
+    if not wanted:
+        return {}
+    x = np.array(grid(view.settings, sweep))
+    curves = state.memo().get(
+        ("accuracy lengths", view.records.digest, sweep, repr(view.settings.to_query())),
+        lambda: compute.sweep(view.settings, state.source(), sweep, len(feature_names()), x),
+    )
+    made = {o.combination: o.forecast for o in view.outcomes}
+    found = {}
+    for curve in curves:
+        here = made.get(curve.combination)
+        if curve.combination in wanted and here is not None:
+            n = x if sweep == "n" else np.full(len(x), float(view.settings.n))
+            found[curve.combination] = LengthCurve(curve, here.nonprivate_length_mean * np.sqrt(here.n_records / n))
+    return found
+
+
+def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
+    label = SWEEP_NAMES[sweep]
+    st.header("Both prices against the budget" if sweep == "total" else "Both prices against the records")
+    errors, lengths = _error_curves(asked, answer, sweep), _lengths(view, asked, sweep)
+    how = f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} draws"
+    sampling = BAND * np.sqrt(answer.constant_error * (1 - answer.constant_error) / answer.n_test)
+    caption = (
+        f"{text.assumptions(view.settings, view.records)}; errors simulated: {how}; bands 95 % for the noise, other "
+        f"test rows would move all lines together by up to about {points(float(sampling))}"
+    )
+    meta: Meta = {
+        "settings": view.settings.to_query(),
+        "sweep": sweep,
+        "fits": answer.n_fits,
+        "train": answer.n_train,
+    }
+    figure = chart.accuracy_chart(
+        errors,
+        list(lengths.values()),
+        x_label=label,
+        current=present(view.settings, sweep),
+        constant_error=answer.constant_error,
+        rows_at_hand=float(answer.n_train) if sweep == "n" else None,
+        caption=caption,
+        meta=meta,
+        source=view.records.source,
+    )
+    sentence = chart.accuracy_sentence(errors, x_label=label, constant_error=answer.constant_error)
+    show(f"accuracy_{sweep}", figure, sentence, chart.accuracy_table(errors, lengths, x_label=label))

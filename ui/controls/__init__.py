@@ -1,0 +1,1 @@
+"""What settings are moved with, on every page that has them."""

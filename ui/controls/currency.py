@@ -1,0 +1,110 @@
+"""The controls of the total budget, and of the definition it is typed in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import streamlit as st
+
+from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from ui.controls.paired import FINE, Number, log_grid, paired
+from ui.session import state, text
+from ui.session.settings import LIMITS, Currency, Settings
+
+CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
+
+DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
+
+
+def total_value(settings: Settings) -> float:
+    """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the others."""
+    return float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+
+
+def total_grid(settings: Settings) -> list[Number]:
+    """Round totals over the range of the control."""
+    return log_grid(settings.currency, FINE)
+
+
+def total_control(settings: Settings) -> None:
+    """The total budget in its currency."""
+    paired(
+        "total",
+        f"Total budget {text.symbol(settings)}",
+        total_value(settings),
+        total_grid(settings),
+        _set_total,
+        note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
+        help=text.PRIVACY_UNIT,
+    )
+
+
+def at_total(now: Settings, value: Number) -> Settings:
+    """The settings with another total; locked parts keep their amounts.
+
+    Raises:  ValueError in words where the locked amounts leave nothing for the others.
+    """
+    if now.currency == "approx":
+        target = now.with_epsilon(float(value))
+        return replace(target, split=now.split.with_total(target.split.total))
+    return replace(now, split=now.split.with_total(Decimal(repr(value))))
+
+
+def _set_total(value: Number) -> None:
+    state.put(at_total(state.settings(), value))
+
+
+def currency_control(settings: Settings) -> None:
+    """In which definition the budget is typed, and delta where there is one."""
+    st.session_state["currency"] = settings.currency
+    st.segmented_control(
+        "Privacy definition of the budget",
+        list(CURRENCIES),
+        format_func=CURRENCIES.__getitem__,
+        key="currency",
+        on_change=_set_currency,
+        help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more tightly and is read "
+        "as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that promise.",
+    )
+    if settings.currency != "pure" or settings.is_compared:
+        st.session_state["delta"] = settings.delta
+        choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))
+        st.selectbox(
+            "δ: the chance that the ε promise fails",
+            choices,
+            key="delta",
+            on_change=_set_delta,
+            help="Keep it far below 1 in the number of people in the table.",
+        )
+
+
+def _set_currency() -> None:
+    chosen: Currency | None = st.session_state["currency"]
+    now = state.settings()
+    if chosen is None or chosen == now.currency:
+        return
+    moved = convert_currency(now, chosen)
+    state.put(replace(moved, definitions=(moved.own_definition,)))
+
+
+def convert_currency(now: Settings, chosen: Currency) -> Settings:
+    """The same settings with the budget in another currency: about the same (epsilon, delta), the same shares."""
+    epsilon = float(f"{min(max(_epsilon(now), LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
+    rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
+    if now.currency == "approx":
+        rho = now.split.total
+    low, high = (Decimal(repr(limit)) for limit in LIMITS["zcdp"])
+    pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else min(max(rho, low), high)
+    moved = replace(now, currency=chosen, split=now.split.with_locks().with_total(pot))
+    return moved.with_epsilon(epsilon) if chosen == "approx" else moved
+
+
+def _epsilon(settings: Settings) -> float:
+    total = to_float_down(settings.split.total)
+    return total if settings.currency == "pure" else zcdp_to_epsilon(total, float(settings.delta))
+
+
+def _set_delta() -> None:
+    now = replace(state.settings(), delta=st.session_state["delta"])
+    state.put(now.with_epsilon(float(now.epsilon)) if now.currency == "approx" else now)

@@ -1,0 +1,322 @@
+"""Describing a table that nobody opens: columns with bounds or levels, and guesses, typed into a grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core import DeclaredTable, Guesses
+from dpci_core.errors import DataRejectedError
+from dpci_core.release.table import MemoryFile, read_header
+from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn, Schema
+from dpci_core.schema.twin import BASE_RATE
+from ui.session import state, text
+from ui.session.compute import DECLARED, declared_table, packed_table
+
+KINDS = ("number", "levels")
+COLUMNS = ("column", "kind", "lowest", "highest", "levels", "if missing", "typical", "spread", "shares", "effect")
+WHY = (
+    "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, "
+    "common sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee "
+    "would account for it. Bounds that are too wide let penalty and noise weigh more; values outside are moved to the "
+    "nearest bound."
+)
+
+
+def example() -> DeclaredTable:
+    """What the grid holds at first."""
+    schema = Schema(
+        (
+            NumericColumn("age", 18, 100),
+            CategoricalColumn("sex", ("female", "male")),
+            CategoricalColumn("smoker", ("no", "yes")),
+            NumericColumn("bmi", 12, 60),
+            CategoricalColumn("treatment", ("usual care", "new")),
+        ),
+        target="readmitted",
+        positive="yes",
+    )
+    guesses = Guesses(
+        numbers={"age": NumberGuess(62, 16), "bmi": NumberGuess(27, 5)},
+        shares={"smoker": (0.8, 0.2)},
+        effects={"age": 0.02, "smoker=yes": 0.4, "treatment=new": -0.3},
+        base_rate=0.2,
+    )
+    return DeclaredTable(schema=schema, guesses=guesses, unit="one patient")
+
+
+def to_grid(table: DeclaredTable) -> pd.DataFrame:
+    """A declaration as rows of the grid."""
+    guesses = table.guesses
+    rows = []
+    for column in table.schema.features:
+        row: dict[str, object] = dict.fromkeys(COLUMNS)
+        row["column"] = column.name
+        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
+        row["effect"] = _listed(effects) if any(effects) else None
+        if isinstance(column, NumericColumn):
+            missing = None if column.missing is None else f"{column.missing:.12g}"
+            row |= {"kind": "number", "lowest": column.low, "highest": column.high, "if missing": missing}
+            if guess := guesses.numbers.get(column.name):
+                row |= {"typical": guess.centre, "spread": guess.spread}
+        else:
+            row |= {"kind": "levels", "levels": _joined(column), "if missing": column.other}
+            if shares := guesses.shares.get(column.name):
+                row["shares"] = _listed(shares)
+        rows.append(row)
+    return _typed(rows)
+
+
+_NUMBERS = ("lowest", "highest", "typical", "spread")
+
+
+def _typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
+    """Rows of the grid; a column that is empty all over has its type none the less."""
+    kinds = {name: "Float64" if name in _NUMBERS else "string" for name in COLUMNS}
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(kinds)
+
+
+def _joined(column: CategoricalColumn) -> str:
+    return "; ".join(column.levels)
+
+
+def _listed(values: Sequence[float]) -> str:
+    return "; ".join(f"{value:.12g}" for value in values)
+
+
+def from_grid(
+    grid: pd.DataFrame,
+    *,
+    target: str,
+    positive: str,
+    base_rate: float,
+    unit: str,
+    rows: int,
+    correlation: float = 0.0,
+    before: Schema | None = None,
+) -> DeclaredTable:
+    """The declaration that a grid and the fields beside it describe.
+
+    rows, correlation: of the twin, which the grid does not show.
+    before: the schema that filled the grid. What it says and a row cannot show stays: levels with a semicolon in them
+    and levels without a reference, as long as the row's levels are as they were; and notes.
+    Raises:  ValueError naming the row and the field.
+    """
+    columns: list[Column] = []
+    shares: dict[str, tuple[float, ...]] = {}
+    numbers: dict[str, NumberGuess] = {}
+    effects: dict[str, float] = {}
+    known = {column.name.strip(): column for column in before.features} if before else {}
+    filled = [row for row in grid.to_dict("records") if _text(row["column"])]
+    for place, row in enumerate(filled, start=1):
+        column = _column(row, place, known.get(_text(row["column"])))
+        columns.append(column)
+        given = _numbers(row["effect"], f"row {place}, effect")
+        if given and len(given) != len(column.feature_names):
+            raise ValueError(
+                f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
+                f"{', '.join(column.feature_names)}; {len(given)} are there."
+            )
+        effects |= {name: value for name, value in zip(column.feature_names, given, strict=False) if value}
+        if isinstance(column, CategoricalColumn):
+            if wished := _shares(row, column, place):
+                shares[column.name] = wished
+        elif guess := _guess(row, column, place):
+            numbers[column.name] = guess
+    guesses = Guesses(
+        shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation
+    )
+    schema = Schema(tuple(columns), target=target, positive=positive, notes=before.notes if before else ())
+    return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
+
+
+def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
+    name = _text(row["column"])
+    if row["kind"] == "levels":
+        old = known if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known) else None
+        levels = old.levels if old else tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
+        if len(levels) < 2:
+            raise ValueError(f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons.")
+        other = _text(row["if missing"]) or None
+        if other is not None and other not in levels:
+            raise ValueError(f"Row {place} (“{name}”), if missing: {other!r} is not one of its levels.")
+        return CategoricalColumn(name, levels, other, old is None or old.has_reference)
+    low, high = (_number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest"))
+    given = row["if missing"]
+    missing = _number(given, f"row {place} (“{name}”), if missing") if _is_given(given) else None
+    return NumericColumn(name, low, high, missing)
+
+
+def _shares(row: dict[Any, Any], column: CategoricalColumn, place: int) -> tuple[float, ...]:
+    given = _numbers(row["shares"], f"row {place}, shares")
+    if given and len(given) != len(column.levels):
+        raise ValueError(f"Row {place} (“{column.name}”), shares: {len(column.levels)} are needed, one for each level.")
+    return tuple(given)
+
+
+def _guess(row: dict[Any, Any], column: NumericColumn, place: int) -> NumberGuess | None:
+    if not _is_given(row["typical"]) and not _is_given(row["spread"]):
+        return None
+    centre, spread = (_number(row[name], f"row {place}, {name}") for name in ("typical", "spread"))
+    if not column.low <= centre <= column.high:
+        raise ValueError(
+            f"Row {place} (“{column.name}”), typical: {centre:g} lies outside {column.low:g} to {column.high:g}."
+        )
+    return NumberGuess(centre, spread)
+
+
+def _text(value: object) -> str:
+    return (
+        ""
+        if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+        else str(value).strip()
+    )
+
+
+def _is_given(value: object) -> bool:
+    return _text(value) != ""
+
+
+def _number(value: object, where: str) -> float:
+    try:
+        return float(_text(value))
+    except ValueError:
+        raise ValueError(f"{where[0].upper()}{where[1:]}: a number is needed.") from None
+
+
+def _numbers(value: object, where: str) -> list[float]:
+    return [_number(part, where) for part in _text(value).split(";") if part.strip()]
+
+
+# --- the panel ---------------------------------------------------------------------------------------------------
+
+
+def take(table: DeclaredTable) -> None:
+    """Plan with this description."""
+    count = len(table.schema.feature_names)
+    now = state.settings()
+    is_new = now.dataset != DECLARED
+    state.update(
+        dataset=DECLARED,
+        declared=packed_table(table),
+        names=(),
+        d=min(10, count) if is_new or now.names or now.d > count else now.d,
+        encoding="schema",
+    )
+
+
+_OFFERED = "declare_offered"
+
+
+def panel() -> None:
+    """The description in a form: nothing is computed before it is handed in."""
+    table = declared_table(state.settings().declared)
+    with st.expander("The table you describe", expanded=True):
+        st.markdown(WHY)
+        _offer_names()
+        offered: tuple[str, ...] = st.session_state.get(_OFFERED, ())
+        with st.form("declare", border=False):
+            grid = st.data_editor(
+                with_offered(to_grid(table), offered),
+                num_rows="dynamic",
+                placeholder="",
+                hide_index=True,
+                key=f"declare_grid_{state.settings().declared[-24:]}_{hash(offered)}",
+                column_config=_CONFIG,
+                width="stretch",
+                alt="The columns you describe, one in each row",
+            )
+            typed = _outcome(table)
+            if st.form_submit_button("Use this description", type="primary"):
+                _hand_in(grid, typed)
+        if refused := st.session_state.pop("declare_refused", None):
+            st.error(text.plain(refused))
+        st.caption(HOW)
+
+
+def _offer_names() -> None:
+    """Column names of a file's header, to be declared; nothing below the header is read."""
+    if state.is_public_demo():
+        return
+    file = st.file_uploader(
+        "Take the column names from a file (only its header is read)",
+        type=["csv", "tsv", "txt", "parquet"],
+        key="declare_header",
+    )
+    if file is None:
+        return
+    try:
+        names = read_header(MemoryFile(file.name, file.getvalue())).columns
+    except DataRejectedError as problem:
+        st.error(str(problem))
+        return
+    st.button(
+        f"Offer its {len(names)} column names below",
+        key="declare_offer",
+        on_click=lambda: st.session_state.update({_OFFERED: tuple(dict.fromkeys(names))}),
+    )
+
+
+def with_offered(grid: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """A grid with a row for each offered name: what was declared about it before, or nothing yet."""
+    if not names:
+        return grid
+    known = grid.set_index("column")
+    rows = [{"column": name, **(known.loc[name].to_dict() if name in known.index else {})} for name in names]
+    return _typed(rows)
+
+
+HOW = (
+    "**Effect**: log odds per unit of a number; for levels one number for each level but the first, which is the "
+    "reference. Leave it out where you have no idea: 0. **Typical, spread**: around where, and how widely, a number "
+    "lies; without them every value between the bounds is as likely. **Shares**: of the levels, in their order; "
+    "without them all alike. Lists are separated by semicolons."
+)
+_CONFIG = {
+    "column": st.column_config.TextColumn("Column", required=True),
+    "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True),
+    "lowest": st.column_config.NumberColumn("Lowest", help="Bound of a number, known beforehand."),
+    "highest": st.column_config.NumberColumn("Highest", help="Bound of a number, known beforehand."),
+    "levels": st.column_config.TextColumn(
+        "Levels", help="All levels, separated by semicolons; the first is the reference."
+    ),
+    "if missing": st.column_config.TextColumn(
+        "If missing",
+        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the first).",
+    ),
+    "typical": st.column_config.NumberColumn("Typical", help="A guess: where a number usually lies."),
+    "spread": st.column_config.NumberColumn("Spread", help="A guess: its standard deviation."),
+    "shares": st.column_config.TextColumn("Shares", help="A guess: how often each level occurs."),
+    "effect": st.column_config.TextColumn("Effect", help="A guess: log odds per unit, or against the reference."),
+}
+
+
+def _outcome(table: DeclaredTable) -> dict[str, Any]:
+    """The fields beside the grid."""
+    first, second, third, fourth = st.columns(4)
+    low, high = (100.0 * rate for rate in BASE_RATE)
+    return {
+        "target": first.text_input("Outcome column", table.schema.target),
+        "positive": second.text_input("Its value that counts as “yes”", table.schema.positive),
+        "base_rate": third.number_input(
+            "Guessed share of “yes” (%)", low, high, min(max(100.0 * table.guesses.base_rate, low), high), format="%.7g"
+        )
+        / 100.0,
+        "unit": fourth.text_input("What one row is", table.unit),
+    }
+
+
+def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
+    """Take the description over, or keep the old one and say what is wrong."""
+    old = declared_table(state.settings().declared)
+    guesses = old.guesses
+    try:
+        take(from_grid(grid, **typed, rows=guesses.n_rows, correlation=guesses.correlation, before=old.schema))
+        st.session_state.pop(_OFFERED, None)
+    except ValueError as problem:
+        st.session_state["declare_refused"] = f"This description cannot be used yet. {problem}"
+    st.rerun()

@@ -1,0 +1,134 @@
+"""One value, shown by a slider and a typed number that follow each other.
+
+Widgets are driven from the state: their value is written before they are drawn, and their callbacks write back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import streamlit as st
+
+from ui.kit import live
+from ui.session import text
+from ui.session.settings import LIMITS
+
+Number = int | float
+Apply = Callable[[Number], None]
+
+_REFUSED = "refused"
+_TYPED_DIGITS = 12
+"""The buttons of a number field add floats: 0.001 + 0.0001 is not 0.0011 beyond these digits."""
+
+
+def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
+    """A value within the grid's ends, and the positions of its slider: the grid and the value itself."""
+    value = min(max(value, grid[0]), grid[-1])
+    return value, sorted({*grid, value})
+
+
+def step_for(value: Number, low: float, high: float) -> Number:
+    """What the buttons of a number field add: one of the second digit, less where an end is nearer than that.
+
+    >>> step_for(0.001, 1e-6, 1.0), step_for(30_000, 100, 1_000_000), step_for(0.99, 0.5, 0.999), step_for(7, 1, 36)
+    (0.0001, 1000, 0.001, 1)
+    """
+    step = _power_below(value) / 10
+    for room in (value - low, high - value):
+        if room > 0:
+            step = min(step, _power_below(room))
+    return max(1, round(step)) if isinstance(value, int) else step
+
+
+def _power_below(amount: float) -> float:
+    """The largest power of ten that is not above an amount, but for what floats lose in a difference."""
+    return float(f"1e{math.floor(math.log10(amount) + 1e-9)}")
+
+
+def paired(
+    key: str,
+    label: str,
+    value: Number,
+    grid: list[Number],
+    apply: Apply,
+    *,
+    note: str,
+    help: str,
+    show: Callable[[float], str] | None = None,
+) -> None:
+    """A logarithmic slider and a number field for one value, with the sentence that moves with it.
+
+    show: the words at the slider's thumb, where they are more than the number.
+    """
+    low, high = grid[0], grid[-1]
+    value, options = positions(value, grid)
+    st.session_state[f"{key}_slider"] = value
+    st.session_state[f"{key}_number"] = value
+    st.markdown(f"**{label}**", help=help or None)
+    left, right = st.columns([3, 2], vertical_alignment="center")
+    is_whole = isinstance(value, int)
+    left.select_slider(
+        label,
+        options=options,
+        format_func=show or ("{:,}".format if is_whole else short),
+        key=f"{key}_slider",
+        on_change=take,
+        args=(f"{key}_slider", key, apply),
+        label_visibility="collapsed",
+    )
+    right.number_input(
+        f"{label}, typed",
+        min_value=low,
+        max_value=high,
+        value=None,  # otherwise an emptied field would become the smallest value instead of keeping its own
+        step=step_for(value, low, high),
+        format="%d" if is_whole else "%.6g",
+        key=f"{key}_number",
+        on_change=take,
+        args=(f"{key}_number", key, apply),
+        label_visibility="collapsed",
+    )
+    with live.waits(f"{key}_note"):
+        footnote(key, note)
+
+
+def short(value: float) -> str:
+    """A position of a slider; round ones below 1e-4 as 1e-6, not 1.00e-06."""
+    rounded = f"{value:.3g}"
+    return rounded.replace("e-0", "e-") if abs(value) < 1e-4 else text.number(value)
+
+
+def take(widget_key: str, key: str, apply: Apply) -> None:
+    """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
+    st.session_state.pop(_REFUSED, None)
+    value = st.session_state.get(widget_key)
+    if value is None:
+        return
+    try:
+        apply(value if isinstance(value, int) else float(f"{value:.{_TYPED_DIGITS}g}"))
+    except ValueError as problem:
+        st.session_state[_REFUSED] = (key, str(problem))
+
+
+def footnote(key: str, note: str) -> None:
+    """The sentence under a control, and why its last move was refused."""
+    refused = st.session_state.get(_REFUSED)
+    if refused and refused[0] == key:
+        st.warning(refused[1])
+    if note:
+        st.caption(note)
+
+
+FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)
+
+_COARSE = (1, 1.25, 1.6, 2, 2.5, 3, 4, 5, 6, 8)
+
+
+def log_grid(name: str, mantissas: tuple[float, ...] = _COARSE, *, whole: bool = False) -> list[Number]:
+    """Round numbers, evenly spaced on a logarithmic scale, between the limits of a control and with both ends."""
+    low, high = LIMITS[name]
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    values = {float(f"{m}e{e}") for m in mantissas for e in exponents}
+    inside = sorted({low, high, *(v for v in values if low <= v <= high)})
+    return [round(v) for v in inside] if whole else [float(v) for v in inside]

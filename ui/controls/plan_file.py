@@ -1,0 +1,106 @@
+"""A plan to keep: as a file, as code, as a page for a board; and a file back into the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpci_core import Plan, read_plan
+from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
+from ui.session import state, text
+from ui.session.case import Case
+from ui.session.plan_settings import plan_of, settings_of
+
+MOST_BYTES = 1_000_000
+"""Of a plan file that is opened."""
+
+
+def panel(case: Case) -> None:
+    """Keep, share or open a plan."""
+    st.header("Keep this plan")
+    st.markdown(
+        "A plan holds what you declared and decided, never a record: it may be shared like any text. The address of "
+        "this page restores it too."
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        _save(case)
+    with right:
+        opener()
+
+
+def _save(case: Case) -> None:
+    title = st.text_input("Title", "A plan", key="plan_title", persist_state="session")
+    notes = st.text_area("Notes for whoever reads it", key="plan_notes", persist_state="session", height=80)
+    try:
+        plan = plan_of(case, title, notes)
+    except ValueError as problem:
+        st.warning(str(problem))
+        return
+    with st.container(horizontal=True):
+        for place, (label, ending, mime, make) in enumerate(KINDS):
+            st.download_button(
+                label,
+                lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
+                file_name=f"dpci_plan.{ending}",
+                mime=mime,
+                on_click="ignore",
+                key=f"plan_as_{ending}",
+                type="primary" if place == 0 else "secondary",
+            )
+
+
+KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
+    ("Plan file (YAML), to read, edit and open again", "yaml", "application/yaml", lambda plan, case: as_yaml(plan)),
+    ("Plan file (JSON), for machines", "json", "application/json", lambda plan, case: as_json(plan)),
+    (
+        "One page for a data-protection board (HTML)",
+        "html",
+        "text/html",
+        lambda plan, case: to_html(plan, plan.numbers(case.moments)),
+    ),
+    ("Python script that gives the same numbers", "py", "text/x-python", lambda plan, case: to_script(plan)),
+    (
+        "Notebook that gives the same numbers",
+        "ipynb",
+        "application/x-ipynb+json",
+        lambda plan, case: notebook_text(plan),
+    ),
+)
+
+
+def opener() -> None:
+    """A plan file into the page."""
+    st.file_uploader(
+        "Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file, max_upload_size=1
+    )
+    if opened := st.session_state.pop("plan_opened", None):
+        st.success(text.plain(opened))
+    if refused := st.session_state.pop("plan_refused", None):
+        st.error(text.plain(refused))
+
+
+def _take_file() -> None:
+    """Replace the settings by those of the file, or say what is wrong with it."""
+    file = st.session_state["plan_open"]
+    if file is None:
+        return
+    try:
+        raw = file.getvalue()
+        if len(raw) > MOST_BYTES:
+            raise ValueError(f"It is larger than {MOST_BYTES:,} bytes, and no plan is.")
+        plan = read_plan(raw.decode("utf-8") + "\n")
+        asked = settings_of(plan)
+        wanted, bad = state.admissible(asked)
+        if bad:
+            raise ValueError(
+                f"The table “{asked.dataset}”, or a part of it, is not on this machine ({', '.join(bad)})."
+            )
+    except ValueError as problem:  # UnicodeDecodeError is one
+        words = "It is not text in UTF-8." if isinstance(problem, UnicodeDecodeError) else str(problem)
+        st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"
+        return
+    state.put(wanted)
+    st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
+    st.session_state["plan_opened"] = f"Opened “{plan.title}”."

@@ -1,0 +1,147 @@
+"""The panel of settings: data, budget, study, model and pictures, the same on every page that has it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpci_core import datasets
+from dpci_core.errors import ConvergenceError, DataRejectedError
+from ui.controls import currency, declare, deployments, design, hints, upload
+from ui.controls.split import split_controls
+from ui.kit import live
+from ui.session import compute, state, text
+from ui.session.refusals import in_words
+from ui.session.settings import Settings
+
+
+def sidebar(*, one_design: bool = False) -> bool:
+    """All controls; False while an upload that should be explored is still missing.
+
+    one_design: a choice instead of a comparison of models, and the `schema` encoding only.
+    """
+    _data_controls(has_encodings=not one_design)
+    settings = state.settings()
+    if settings.dataset == "upload" and state.upload() is None:
+        return False
+    _other_controls(settings, feature_names(), one_design=one_design)
+    return True
+
+
+def current_view() -> compute.View | None:
+    """The forecasts of the settings; None after words on why there are none."""
+    try:
+        return compute.compute(state.settings(), state.source())
+    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+        st.error(in_words(str(problem)))
+        return None
+
+
+def feature_names() -> tuple[str, ...]:
+    """The features on offer in the chosen table."""
+    if state.settings().dataset == "upload":
+        kept = state.upload()
+        return kept.schema.feature_names if kept else ()
+    if state.settings().dataset == compute.DECLARED:
+        return compute.declared_table(state.settings().declared).schema.feature_names
+    return datasets.feature_names(state.settings().dataset)
+
+
+def _data_controls(*, has_encodings: bool) -> None:
+    """Data set and encoding."""
+    settings = state.settings()
+    left, right = st.columns(2)
+    left.button("The paper's settings", on_click=state.paper_preset, key="preset_paper", width="stretch")
+    right.button("Reset", on_click=state.reset, key="reset", width="stretch")
+    infos = {info.key: info for info in datasets.list_datasets()}
+    st.session_state["dataset"] = settings.dataset
+    st.selectbox(
+        "Data",
+        [*infos, compute.DECLARED, "upload"],
+        format_func=lambda key: _dataset_label(infos, key),
+        key="dataset",
+        on_change=_take_dataset,
+    )
+    if settings.dataset == "upload":
+        upload.panel()
+        return
+    if settings.dataset == compute.DECLARED:
+        st.caption(text.DECLARED_SENTENCE)
+        if has_encodings:
+            st.page_link("../pages/plan.py", label="Change its description on the page Plan →")
+        return
+    info = infos[settings.dataset]
+    st.caption(info.sentence)
+    if missing := st.session_state.pop("missing_dataset", None):
+        st.warning(missing)
+    if has_encodings and len(info.encodings) > 1:
+        st.session_state["encoding"] = settings.encoding
+        words = {"schema": "by declared bounds (usable on private data)", "paper": "as in the paper (public data only)"}
+        st.radio(
+            "Encoding",
+            list(info.encodings),
+            format_func=words.__getitem__,
+            key="encoding",
+            on_change=lambda: state.update(encoding=st.session_state["encoding"]),
+            help="The paper scales columns by their largest value and rows by their length, which reads the data; "
+            "a release may only use bounds that were declared beforehand. The difference in length is its cost.",
+        )
+
+
+def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
+    if key == "upload":
+        return "Your own file …"
+    if key == compute.DECLARED:
+        return "A table you describe (no file needed)"
+    info = infos[key]
+    return f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
+
+
+def _take_dataset() -> None:
+    key = st.session_state["dataset"]
+    if key == "upload":
+        state.update(dataset="upload", names=(), encoding="schema")
+        return
+    if state.settings().dataset == "upload":
+        state.put(state.settings().without_table())
+    if key == compute.DECLARED:
+        declare.take(declare.example())
+        return
+    info = {i.key: i for i in datasets.list_datasets()}[key]
+    if not info.available:
+        st.session_state["missing_dataset"] = f"{info.title} is not on this machine. Get it with `{info.how_to_get}`."
+        return
+    encoding = state.settings().encoding if state.settings().encoding in info.encodings else info.encodings[0]
+    state.update(dataset=key, names=(), d=min(10, info.max_features), n=info.n_rows, encoding=encoding)
+
+
+def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: bool) -> None:
+    st.header("Privacy budget")
+    currency.currency_control(settings)
+    currency.total_control(settings)
+    with live.waits("split"):
+        with st.expander("Split of the budget", expanded=True):
+            split_controls(settings)
+        hints.expander("How the numbers convert", text.conversion_details(settings))
+        deployments.panel(settings)
+    st.header("Study")
+    kept = state.upload()
+    design.n_control(
+        settings, len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings)
+    )
+    design.d_control(settings, names)
+    st.header("Model")
+    if one_design:
+        design.design_controls(settings)
+    else:
+        design.combination_controls(settings)
+    design.model_controls(settings)
+    design.target_control(settings)
+    st.header("Pictures")
+    st.segmented_control(
+        "A chart's camera button saves",
+        ["svg", "png"],
+        format_func=str.upper,
+        default="svg",
+        key="picture",
+        persist_state="session",
+    )

@@ -1,0 +1,139 @@
+"""Bringing a table of one's own: declaration first, then the file, then its schema. Private tables are not opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core.datasets import read_upload
+from dpci_core.datasets.upload_rules import most_features
+from dpci_core.errors import DataRejectedError
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, Source, as_text, encode, propose_schema
+from ui.session import state
+from ui.session.compute import Upload
+
+NOT_YET = "Choose what is in the file first."
+PUBLIC, SYNTHETIC, PRIVATE = "declared public", "declared synthetic", "private"
+KINDS = {
+    PUBLIC: "Public: anyone may see it",
+    SYNTHETIC: "Synthetic: made up, no real person in it",
+    PRIVATE: "Private records of people",
+}
+WHY_NOT = """
+**A private file is not opened here.** Moving a budget until the intervals of a private table look good is already a
+look at the private table, and nothing in the guarantee would account for it.
+
+**Do this instead:** plan on a stand-in. Use the *simulated census*, or a public set or a synthetic file of your own
+that resembles your table: the same kind of columns, about the same number of rows. The budget found there holds for
+your table too, because it never depended on it.
+"""
+DEMO_ONLY = "Uploads are switched off on this public demo. Run the dashboard on your own machine to bring a file."
+
+
+@dataclass(frozen=True)
+class _Choice:
+    target: str
+    positive: str
+
+
+def panel() -> None:
+    """Declaration, uploader, target and schema; puts an `Upload` into the session when all is in order."""
+    if state.is_public_demo():
+        st.info(DEMO_ONLY)
+        return
+    kind = st.radio("What is in the file?", list(KINDS), index=None, format_func=KINDS.__getitem__, key="upload_kind")
+    if kind is None:
+        st.caption(NOT_YET)
+        return
+    if kind == PRIVATE:
+        state.set_upload(None)
+        st.warning(WHY_NOT)
+        return
+    file = st.file_uploader("CSV or Parquet, up to 200 MB", type=["csv", "tsv", "txt", "parquet"], key="upload_file")
+    if file is None:
+        if state.upload() is not None:
+            state.set_upload(None)
+        return
+    try:
+        frame = _frame(file)
+        choice = _choose_target(frame)
+        if choice is not None:
+            _accept(frame, choice, "declared public" if kind == PUBLIC else "declared synthetic")
+    except (DataRejectedError, ValueError) as problem:
+        state.set_upload(None)
+        st.error(f"This file cannot be used: {problem}")
+
+
+def _frame(file: Any) -> pd.DataFrame:
+    """The parsed file, kept in this session while it is the one in the uploader."""
+    kept = st.session_state.get("upload_frame")
+    if kept is not None and kept[0] == file.file_id:
+        return kept[1]  # type: ignore[no-any-return]
+    frame = read_upload(file.getvalue(), file.name)
+    st.session_state["upload_frame"] = (file.file_id, frame)
+    return frame
+
+
+def _choose_target(frame: pd.DataFrame) -> _Choice | None:
+    """Which column is predicted, and which of its values counts as +1."""
+    columns = [str(c) for c in frame.columns]
+    target = st.selectbox("Column to predict", columns, index=None, key="upload_target")
+    if target is None:
+        st.caption("Choose the column whose value the model predicts.")
+        return None
+    levels = sorted({as_text(v) for v in frame[target].dropna().unique()[:50]})
+    positive = st.selectbox("Its value that counts as “yes”", levels, index=None, key=f"upload_positive_{target}")
+    if positive is None:
+        st.caption("Everything else counts as “no”.")
+        return None
+    return _Choice(target, positive)
+
+
+def _accept(frame: pd.DataFrame, choice: _Choice, kind: Source) -> None:
+    proposed = propose_schema(frame, choice.target, choice.positive)
+    schema = _edited(proposed)
+    now = state.upload()
+    if now is None or now.schema != schema or now.frame is not frame or now.source != kind:
+        title = "Your file"
+        encode(
+            frame.head(50), schema, features=None, title=title, source=kind
+        )  # refuses a bad schema before it is kept
+        state.set_upload(Upload(frame, schema, title, kind))
+        count = len(schema.feature_names)
+        d = min(10, count, most_features(len(frame)))
+        state.update(names=(), d=d, n=max(100, min(len(frame), 1_000_000)), encoding="schema")
+        st.rerun()
+    st.success(f"{len(frame):,} rows, {len(schema.feature_names)} features after encoding.")
+
+
+def _edited(proposed: Schema) -> Schema:
+    """Bounds as the person wants them; proposed ones come from the file, which is fine for a public file only."""
+    numeric = [c for c in proposed.features if isinstance(c, NumericColumn)]
+    with st.expander("Columns and bounds"):
+        st.caption(
+            "Bounds were proposed from the file, which is all right because you declared it public or synthetic. For a "
+            "private table they must come from knowledge you had before you saw it."
+        )
+        table = pd.DataFrame(
+            {"column": [c.name for c in numeric], "low": [c.low for c in numeric], "high": [c.high for c in numeric]}
+        )
+        edited = st.data_editor(
+            table,
+            disabled=["column"],
+            hide_index=True,
+            key=f"upload_bounds_{hash(proposed)}",
+            alt="Lowest and highest value of each column; can be changed",
+        )
+        categorical = [c for c in proposed.features if isinstance(c, CategoricalColumn)]
+        if categorical:
+            st.caption("Levels: " + "; ".join(f"{c.name} ({len(c.levels)})" for c in categorical))
+    lows, highs = edited["low"].astype(float), edited["high"].astype(float)
+    bounds = dict(zip(edited["column"].astype(str), zip(lows, highs, strict=True), strict=True))
+    features = tuple(
+        NumericColumn(name=c.name, low=bounds[c.name][0], high=bounds[c.name][1]) if isinstance(c, NumericColumn) else c
+        for c in proposed.features
+    )
+    return Schema(features=features, target=proposed.target, positive=proposed.positive)

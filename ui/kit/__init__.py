@@ -1,0 +1,1 @@
+"""Colours, figures and components of Streamlit and Plotly: knows no page and no setting."""

@@ -1,0 +1,51 @@
+"""The style sheet of all pages: what Streamlit's theme has no setting for."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.kit.palette import THEME_COLOURS
+
+_CSS = """<style>
+/* Streamlit leaves six rem above the first line; the charts need the room. */
+.stMainBlockContainer { padding-top: 4rem; padding-bottom: 3rem }
+
+/* Captions at 60 % of the text colour are too pale to read; code in them fades with them. */
+[data-testid=stCaptionContainer] { opacity: CAPTION }
+
+/* What is chosen and too long for its box ends in three dots, not in the middle of a letter. */
+[data-testid=stSelectbox] input { text-overflow: ellipsis }
+
+/* White on the light blue of the dark theme cannot be read. */
+[data-testid^=stBaseButton-primary], [data-testid=stMultiSelect] :is([data-tag], [data-tag] *) {
+  color: light-dark(LIGHT_PAGE, DARK_PAGE) }
+
+/* The words of a chart follow the theme at once, also when it changes while the page is open. */
+.js-plotly-plot .main-svg g:not(.hoverlayer *) > text { fill: currentColor !important }
+
+/* One ring that nobody overlooks: around what has the keyboard, or around what stands for a bare input. */
+:focus-visible:not(main, input:is([type=range], [type=radio], [type=checkbox], [type=number], [role=combobox])),
+[data-testid=stSlider] div:has(> * > input:focus-visible), label:has(input:focus-visible),
+:is([role=group], [data-testid=stNumberInputContainer], [data-testid=stMultiSelectTagsContainer]):has(
+  > input:focus-visible) {
+  outline: 3px solid light-dark(LIGHT_LINK, DARK_LINK) !important; outline-offset: 2px; border-radius: 0.25rem }
+/* Choices stand close together: further out, the ring would cross the words of the next. */
+[data-testid=stRadio] label { outline-offset: 0 !important }
+
+@media (prefers-reduced-motion: reduce) {
+  *, ::before, ::after { animation-duration: 1ms !important; animation-iteration-count: 1 !important;
+                         transition: none !important; scroll-behavior: auto !important }
+  /* Streamlit's script lets an expander grow over half a second; only an important rule outranks it. */
+  [data-testid=stExpander] details { height: auto !important }
+}
+</style>"""
+CAPTION_OPACITY = 0.8
+"""How strong a caption is; a test holds it to 4.5 : 1 on every background."""
+
+
+def sheet() -> str:
+    """The style sheet with the theme's own colours in it."""
+    made = _CSS.replace("CAPTION", str(CAPTION_OPACITY))
+    for name, (option, usual) in THEME_COLOURS.items():
+        made = made.replace(name, st.get_option(option) or usual)
+    return made

@@ -1,0 +1,295 @@
+"""The page Learn: one screen at a time, a question before each picture, and a page for teachers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui.controls.link import link_problem
+from ui.controls.paired import Number, paired
+from ui.kit import live
+from ui.kit.figure import finish
+from ui.learn import teach
+from ui.learn.model import Screen
+from ui.learn.numbers import Numbers
+from ui.learn.path import SCREENS, find
+from ui.session import state
+from ui.views.show import show
+
+TEACHERS = "teachers"
+"""The place beside the path."""
+_PARTS = {"path": "The path", TEACHERS: "For teachers"}
+_PLACE, _MIRRORED, _PROBLEM = "learn_place", "learn_mirrored", "learn_problem"
+_VALUES, _ANSWERS, _OPEN, _LARGE = "learn_values", "learn_answers", "learn_open", "learn_large"
+_LARGE_CSS = "<style>html {font-size: 128%}</style>"
+_LARGE_FONT = 17
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the reader is: a screen, or the page for teachers, and the screen to go back to."""
+
+    screen: str
+    is_teaching: bool = False
+
+
+def page() -> None:
+    """Draw the page."""
+    _follow_link()
+    place = _place()
+    _mirror(place)
+    st.title("Learn")
+    _tools(place)
+    link_problem()
+    if problem := st.session_state.get(_PROBLEM):
+        st.warning(problem)
+    if place.is_teaching:
+        teach.page()
+        return
+    screen = _screen_at(place)
+    _screen(screen)
+    _steps(screen)
+
+
+# --- where the reader is -----------------------------------------------------------------------------------------
+
+
+def _place() -> Place:
+    return st.session_state.setdefault(_PLACE, Place(SCREENS[0].key))  # type: ignore[no-any-return]
+
+
+def _screen_at(place: Place) -> Screen:
+    screen = find(place.screen)
+    assert screen is not None  # `_follow_link` and the callbacks only go to screens that exist
+    return screen
+
+
+def _value(screen: Screen) -> float:
+    return float(_values().get(screen.key, screen.control.start))
+
+
+def _values() -> dict[str, float]:
+    """The value of each screen's control, as the reader left it."""
+    return st.session_state.setdefault(_VALUES, {})  # type: ignore[no-any-return]
+
+
+def _answers() -> dict[str, int]:
+    """The choice of each question that was answered."""
+    return st.session_state.setdefault(_ANSWERS, {})  # type: ignore[no-any-return]
+
+
+def _follow_link() -> None:
+    """Go where the link says, if it is another place than the one last written there: a shared link, or Back."""
+    state.settings()  # reads its own part of the link before this page writes to it
+    key, text = st.query_params.get("screen", ""), st.query_params.get("value", "")
+    if not key or (key, text) == st.session_state.get(_MIRRORED):
+        return
+    st.session_state[_PROBLEM] = ""
+    if key == TEACHERS:
+        st.session_state[_PLACE] = Place(_place().screen, is_teaching=True)
+        return
+    screen = find(key)
+    if screen is None:
+        st.session_state[_PROBLEM] = "This link names a screen that does not exist; the path begins here instead."
+        st.session_state[_PLACE] = Place(SCREENS[0].key)
+        return
+    st.session_state[_PLACE] = Place(screen.key)
+    value = screen.control.read(text) if text else screen.control.start
+    if value is None:
+        st.session_state[_PROBLEM] = (
+            f"This link holds a value that “{screen.control.label}” does not have; "
+            f"{screen.control.show(screen.control.start)} stands in for it."
+        )
+        value = screen.control.start
+    _values()[screen.key] = value
+
+
+def _mirror(place: Place) -> None:
+    """Write the place into the address bar."""
+    screen, value = (TEACHERS, "") if place.is_teaching else (place.screen, f"{_value(_screen_at(place)):g}")
+    extra = {"screen": screen} | ({"value": value} if value else {})
+    state.mirror_to_link(extra)
+    st.session_state[_MIRRORED] = (screen, value)
+
+
+def _go(key: str) -> None:
+    st.session_state[_PROBLEM] = ""
+    st.session_state[_PLACE] = Place(key)
+
+
+# --- one screen --------------------------------------------------------------------------------------------------
+
+
+def _tools(place: Place) -> None:
+    """Path or teachers, and how to show it."""
+    part = TEACHERS if place.is_teaching else "path"
+    st.session_state["learn_part"] = part
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.segmented_control(
+            "Part of this page",
+            list(_PARTS),
+            format_func=_PARTS.__getitem__,
+            key="learn_part",
+            on_change=_take_part,
+            label_visibility="collapsed",
+        )
+        st.session_state["learn_open_toggle"] = st.session_state.get(_OPEN, False)
+        st.toggle("Pictures before questions", key="learn_open_toggle", on_change=_keep, args=(_OPEN,))
+        st.session_state["learn_large_toggle"] = st.session_state.get(_LARGE, False)
+        st.toggle("Large type, for a projector", key="learn_large_toggle", on_change=_keep, args=(_LARGE,))
+    if st.session_state.get(_LARGE):
+        st.html(_LARGE_CSS)
+
+
+def _keep(name: str) -> None:
+    st.session_state[name] = st.session_state[f"{name}_toggle"]
+
+
+def _take_part() -> None:
+    st.session_state[_PROBLEM] = ""
+    st.session_state[_PLACE] = Place(_place().screen, is_teaching=st.session_state["learn_part"] == TEACHERS)
+
+
+def _unbroken(words: str) -> str:
+    """Words in which no line ends inside a number such as 1e-6, or between it and its sign."""
+    return re.sub(r"(\de)-(\d)", "\\1\u2011\\2", words.replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0"))
+
+
+def _screen(screen: Screen) -> None:
+    number = SCREENS.index(screen)
+    st.progress((number + 1) / len(SCREENS), text=f"Screen {number + 1} of {len(SCREENS)}")
+    st.header(screen.title)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.markdown(_unbroken(screen.text))
+        is_open = _question(screen)
+        if is_open:
+            _control(screen)
+            with st.expander("The mechanism behind it"):
+                st.markdown(screen.mechanism)
+    with right:
+        if is_open:
+            _picture(screen)
+        else:
+            st.info("The picture appears when you have answered. A guess is fine: nothing is counted or kept.")
+            st.button("Show it without answering", key=f"learn_{screen.key}_peek", on_click=_answer, args=(screen, -1))
+
+
+def _question(screen: Screen) -> bool:
+    """The question with its reply; whether the picture may be seen."""
+    question, given = screen.question, _answers().get(screen.key)
+    key = f"learn_{screen.key}_answer"
+    st.session_state[key] = given if given is not None and given >= 0 else None
+    with st.container(border=True):
+        st.radio(
+            f"**{question.ask}**",
+            list(range(len(question.choices))),
+            format_func=lambda index: question.choices[index].text,
+            index=None,
+            key=key,
+            on_change=lambda: _answer(screen, st.session_state[key]),
+        )
+        if given is not None and given >= 0:
+            choice = question.choices[given]
+            if choice.is_right:
+                st.success(choice.reply)
+            else:
+                st.info(f"Not quite. {choice.reply}")
+    return given is not None or bool(st.session_state.get(_OPEN))
+
+
+def _answer(screen: Screen, index: int | None) -> None:
+    if index is not None:
+        _answers()[screen.key] = index
+
+
+def slider_key(screen: Screen) -> str:
+    """The key of a screen's slider."""
+    return f"learn_{screen.key}_slider"
+
+
+def _control(screen: Screen) -> None:
+    control = screen.control
+    whole = all(value.is_integer() for value in control.values)
+    kind: Callable[[float], Number] = int if whole else float
+    paired(
+        f"learn_{screen.key}",
+        control.label,
+        kind(_value(screen)),
+        [kind(value) for value in control.values],
+        lambda typed: _move(screen, typed),
+        note=f"←\u00a0{control.low_end} · {control.high_end}\u00a0→",
+        help="The slider goes in steps; a typed number moves it to the nearest one.",
+        show=control.show,
+    )
+
+
+def _move(screen: Screen, to: float) -> None:
+    st.session_state[_PROBLEM] = ""
+    _values()[screen.key] = screen.control.towards(to, _value(screen))
+
+
+def _picture(screen: Screen) -> None:
+    value = _value(screen)
+    numbers = screen.compute(value)
+    figure = drawn(screen, numbers)
+    if st.session_state.get(_LARGE):
+        figure.update_layout(font_size=_LARGE_FONT, legend_font_size=_LARGE_FONT)
+    show(f"learn_{screen.key}", figure, screen.sentence(numbers), numbers.table, reel=_reel(screen, value))
+
+
+def _reel(screen: Screen, value: float) -> live.Reel | None:
+    """The picture at every position of the slider, where the screen has such a film; made once per session."""
+    make = screen.film
+    if make is None:
+        return None
+    film = state.memo().get(("film", screen.key), lambda: make(screen.control))
+    return live.Reel(film, slider_key(screen), screen.control.values.index(value))
+
+
+def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
+    """The figure of a screen, dressed as every chart is."""
+    return finish(
+        screen.figure(numbers),
+        caption=f"{screen.assumptions}; {screen.control.label.lower()}: {screen.control.show(numbers.value)}",
+        meta={"screen": screen.key, "value": numbers.value},
+        source="simulated",
+        height=screen.height,
+        legend_rows=screen.legend_rows,
+    )
+
+
+def _steps(screen: Screen) -> None:
+    """Back, forward, or anywhere."""
+    number = SCREENS.index(screen)
+    left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
+    if number > 0:
+        before = SCREENS[number - 1].key
+        left.button("← Previous", key="learn_previous", on_click=_go, args=(before,), width="stretch")
+    st.session_state["learn_contents"] = screen.key
+    middle.selectbox(
+        "All screens",
+        [s.key for s in SCREENS],
+        format_func=lambda key: f"{_number(key)}. {_title(key)}",
+        key="learn_contents",
+        on_change=lambda: _go(st.session_state["learn_contents"]),
+        label_visibility="collapsed",
+    )
+    if number + 1 < len(SCREENS):
+        after = SCREENS[number + 1].key
+        right.button("Next →", key="learn_next", on_click=_go, args=(after,), type="primary", width="stretch")
+    else:
+        right.page_link("../pages/explore.py", label="**Now with your own settings: Explore →**")
+
+
+def _number(key: str) -> int:
+    return 1 + next(i for i, screen in enumerate(SCREENS) if screen.key == key)
+
+
+def _title(key: str) -> str:
+    screen = find(key)
+    return screen.title if screen else key

@@ -1,0 +1,267 @@
+"""The page for teachers: a plan of 45 minutes, exercises whose solutions are computed, and settings by link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dpci_core import Forecast, as_if_records
+from dpci_core.privacy import pure_risk
+from ui.learn import numbers
+from ui.learn.path import SCREENS, find
+from ui.session import state
+from ui.session.budget import from_shares
+from ui.session.compute import PUBLIC, Source, compute
+from ui.session.settings import Settings
+from ui.session.text import number, percent
+
+BASE = Settings(d=6, mechanisms=("objective",))
+"""What most links start from: six features of the simulated census, one mechanism."""
+SMALL = Settings(dataset="breast_cancer", n=569, d=10, mechanisms=("objective",))
+
+
+def with_total(settings: Settings, total: str) -> Settings:
+    """The settings with another pure budget, split as published."""
+    return replace(settings, split=from_shares(Decimal(total)))
+
+
+def link(page: str, settings: Settings) -> str:
+    """The address of a page with these settings, relative to this page."""
+    query = urlencode(settings.to_query())
+    return f"{page}?{query}" if query else page
+
+
+def screen_link(key: str, value: float | None = None) -> str:
+    """The address of a screen of Learn, at a value if one is named."""
+    query = {"screen": key} | ({} if value is None else {"value": f"{value:g}"})
+    return f"learn?{urlencode(query)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A part of the lesson: minutes, what happens, and the screens it uses."""
+
+    minutes: str
+    words: str
+    screens: tuple[str, ...]
+
+
+LESSON = (
+    Step(
+        minutes="0-8",
+        words="What does 95 % promise? Guess, then drag the level: count hits and misses together.",
+        screens=("promise",),
+    ),
+    Step(
+        minutes="8-16",
+        words="Whose secret is it? Replace one person; then ask what ε = 1 lets a nosy neighbour conclude.",
+        screens=("neighbours", "odds"),
+    ),
+    Step(
+        minutes="16-24",
+        words="Privacy costs certainty: the same estimate with noise, and the yardstick for every interval.",
+        screens=("noise", "variability"),
+    ),
+    Step(
+        minutes="24-34",
+        words="In pairs: one of n, d, c and h each, two minutes; every pair reports one sentence.",
+        screens=("n", "d", "c", "h"),
+    ),
+    Step(
+        minutes="34-40",
+        words="Where the budget goes, and what a better method gains from the same budget.",
+        screens=("split", "sharp"),
+    ),
+    Step(
+        minutes="40-45",
+        words="Why a steward must not look before choosing. Close with the first question again.",
+        screens=("peeking",),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exercise:
+    """A task with where to work on it, and a solution that asks the core."""
+
+    title: str
+    task: str
+    where: str
+    address: str
+    solve: Callable[[], str]
+
+
+def _made(settings: Settings) -> Forecast:
+    """The forecast that Explore shows under these settings."""
+    made = compute(settings, Source(PUBLIC)).outcomes[0].forecast
+    assert made is not None  # the settings of the exercises are feasible; a test opens them all
+    return made
+
+
+def _halved() -> str:
+    two, one = (_made(with_total(BASE, total)) for total in ("2", "1"))
+    ratio = one.ci_length_mean / two.ci_length_mean
+    return (
+        f"From {number(two.ci_length_mean)} to {number(one.ci_length_mean)}: {number(ratio)} times as long, less than "
+        "twice. Half the budget doubles the privacy noise, but the sampling error, "
+        f"{number(one.nonprivate_length_mean)} long by itself, stays what it was."
+    )
+
+
+def _price() -> str:
+    view = compute(BASE, Source(PUBLIC)).outcomes[0]
+    assert view.moments is not None
+    assert view.forecast is not None
+    records = as_if_records(view.moments, design=view.forecast.design, n_records=BASE.n)
+    return (
+        f"As long as from {records:,} records without privacy, so {percent(1.0 - records / BASE.n)} of the information "
+        f"in {BASE.n:,} records is the price. It is smaller for more records and for a larger ε."
+    )
+
+
+def _level() -> str:
+    hits = int(numbers.promise(0.8).facts["hits"])
+    return (
+        f"Here {hits} hold the truth. The count is binomial with mean 80 and standard deviation "
+        "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is measured with "
+        "thousands of studies, not a hundred: the page Validate does that, with its Monte Carlo error."
+    )
+
+
+def _tiny() -> str:
+    made = _made(with_total(SMALL, "1"))
+    private, plain = number(made.ci_length_mean), number(made.nonprivate_length_mean)
+    return (
+        f"The mean private interval is {private} long, against {plain} without privacy. "
+        f"{made.usefulness.sentence} The page says so instead of drawing a picture, and names what helps."
+    )
+
+
+def _shares() -> str:
+    found = numbers.split(0.5)
+    loss = found.facts["private"] / found.facts["shortest"] - 1.0
+    return (
+        f"On the screen about the split the best share drawn is {100 * found.facts['best']:g} %, and one half is "
+        f"{percent(loss)} longer. The optimum is not exact to a percent: near it the curve is flat."
+    )
+
+
+def _sharper() -> str:
+    facts = numbers.sharp(200_000.0).facts
+    return (
+        f"At n = 200,000 published intervals are {facts['published']:.2f} times the variability interval, sharp ones "
+        f"{facts['sharp']:.2f} times. ε is the same, and so is the release that it pays for; only bounds and "
+        "calculations are tighter."
+    )
+
+
+EXERCISES = (
+    Exercise(
+        title="Odds by hand",
+        task="Someone thinks your record says “yes” with 20 %. A study with ε = 0.5 appears. How sure can they become?",
+        where="Learn: odds",
+        address=screen_link("odds", 0.5),
+        solve=lambda: (
+            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = {number(0.25 * math.exp(0.5))}, that is "
+            f"{percent(pure_risk(0.5, 0.2))}. From an even guess it would be {percent(pure_risk(0.5))}."
+        ),
+    ),
+    Exercise(
+        title="Luck in the count",
+        task="At level 80 %, how many of the hundred intervals hold the truth? Which counts would surprise you?",
+        where="Learn: what an interval promises",
+        address=screen_link("promise", 0.8),
+        solve=_level,
+    ),
+    Exercise(
+        title="Half the budget",
+        task="Go from ε = 2 to ε = 1. Does the mean interval become twice as long? Explain.",
+        where="Explore with ε = 2",
+        address=link("explore", with_total(BASE, "2")),
+        solve=_halved,
+    ),
+    Exercise(
+        title="The price in records",
+        task=f"With ε = 1 and {BASE.n:,} records: how few records without privacy would do as well?",
+        where="Plan with these settings",
+        address=link("plan", BASE),
+        solve=_price,
+    ),
+    Exercise(
+        title="Too small a table",
+        task="569 tumours, 10 features, ε = 1. What does the page say, and what would you do?",
+        where="Explore, breast cancer",
+        address=link("explore", with_total(SMALL, "1")),
+        solve=_tiny,
+    ),
+    Exercise(
+        title="Dividing a budget",
+        task="Which share for the coefficients makes the mean interval shortest? How flat is the optimum?",
+        where="Plan: split of the budget",
+        address=link("plan", replace(BASE, look="split")),
+        solve=_shares,
+    ),
+    Exercise(
+        title="Who pays for short intervals",
+        task="Compare published and sharp intervals at 200,000 records. Which promise got weaker?",
+        where="Explore with both",
+        address=link("explore", replace(BASE, n=200_000, calibrations=("sharp", "published"))),
+        solve=_sharper,
+    ),
+    Exercise(
+        title="A helpful colleague",
+        task="A colleague runs the release on the private table with ever larger ε until the interval excludes zero, "
+        "and publishes only the last one. List what was given away.",
+        where="Learn: peeking",
+        address=screen_link("peeking"),
+        solve=lambda: (
+            "Every run spent its own budget, not only the last: the sum counts. The stopping rule is an output about "
+            "the table as well. And the level is gone: an interval chosen because it excludes zero misses more often "
+            "than 5 %. Planned on a stand-in, one release would have been enough."
+        ),
+    ),
+)
+
+PRESETS: tuple[tuple[str, str, Settings], ...] = (
+    ("A strict budget, ε = 0.3", "explore", with_total(BASE, "0.3")),
+    ("A usual one, ε = 1", "explore", BASE),
+    ("A weak one, ε = 8: see the flag", "explore", with_total(BASE, "8")),
+    ("Objective and output perturbation side by side", "explore", replace(BASE, mechanisms=("objective", "output"))),
+    ("Pure ε and zCDP at the same (ε, δ)", "explore", replace(BASE, definitions=("pure", "zcdp"))),
+    ("A million records", "explore", replace(BASE, n=1_000_000)),
+    ("How many records for a length of 0.2?", "plan", replace(BASE, goal_length=0.2)),
+)
+
+
+def page() -> None:
+    """Draw the page."""
+    st.markdown(
+        f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; a lesson needs about "
+        "half of them. Switch on **Large type** for a projector, and **Pictures before questions** if you would "
+        "rather ask the class yourself. Every address can be shared: it holds the screen and the value."
+    )
+    st.header("A lesson of 45 minutes")
+    rows = ["| minutes | what happens | screens |", "|---|---|---|"]
+    for step in LESSON:
+        places = " · ".join(f"[{_short_title(key)}]({screen_link(key)})" for key in step.screens)
+        rows.append(f"| {step.minutes} | {step.words} | {places} |")
+    st.markdown("\n".join(rows))
+    st.header("Exercises")
+    for count, exercise in enumerate(EXERCISES, start=1):
+        st.markdown(f"**{count}. {exercise.title}.** {exercise.task} [{exercise.where}]({exercise.address})")
+        with st.expander(f"Solution {count}"):
+            st.markdown(state.memo().get(("exercise", exercise.title), exercise.solve))
+    st.header("Settings by link")
+    st.markdown("\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS))
+    st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
+
+
+def _short_title(key: str) -> str:
+    screen = find(key)
+    assert screen is not None
+    return f"{SCREENS.index(screen) + 1}. {key}"

@@ -1,0 +1,176 @@
+"""The page Ledger: budgets, what was spent, and whether the book is whole."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core.ledger import (
+    Account,
+    Charge,
+    Ledger,
+    LedgerError,
+    RecordedHead,
+    Verification,
+    account_row,
+    as_csv,
+    charge_row,
+    entry_row,
+)
+from ui.controls.link import link_problem
+from ui.session import access, state
+from ui.session.text import plain
+from ui.views import ledger_text
+
+_CHECKED = "ledger_checked"
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Ledger")
+    st.markdown(
+        "Every release spends a part of what the people in a table were promised, and spent is spent. **The ledger "
+        "remembers it for you**: what may be spent at most, what was, on what, by whom, and what is left."
+    )
+    if access.off_on_public_demo("The ledger"):
+        return
+    state.settings()  # reads the link
+    link_problem()
+    try:
+        ledger = Ledger()
+        accounts, charges = ledger.accounts(), ledger.history()
+        if not accounts:
+            st.info(ledger_text.EMPTY)
+        else:
+            _budgets(accounts)
+            _history(accounts, charges)
+        _verification(ledger)
+        _downloads(ledger, accounts, charges)
+        st.caption(ledger_text.BACKUP)
+    except LedgerError as problem:
+        st.error(plain(str(problem)))
+
+
+def _budgets(accounts: tuple[Account, ...]) -> None:
+    st.header("Budgets")
+    pools = [account for account in accounts if account.account_id == account.pool_id]
+    for start in range(0, len(pools), 2):
+        for account, column in zip(pools[start : start + 2], st.columns(2, gap="small"), strict=False):
+            with column.container(border=True, height="stretch"):
+                _budget(account, accounts)
+
+
+def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
+    cap = account.cap
+    st.markdown(f"**{plain(account.dataset)}**")
+    st.metric(f"Remaining {ledger_text.symbol(cap)}", ledger_text.shown(account.remaining))
+    share = float(account.spent / cap.amount)
+    spent, most = ledger_text.shown(account.spent), ledger_text.shown(cap.amount)
+    st.progress(min(share, 1.0), text=f"{spent} of {most} spent ({100 * share:.3g} %)")
+    st.markdown(ledger_text.cap_sentence(cap))
+    others = [a.dataset for a in accounts if a.pool_id == account.pool_id and a.account_id != account.account_id]
+    if others:
+        names = ", ".join(plain(name) for name in dict.fromkeys(others))
+        st.caption(f"Shared with: {names} (the same people, or some of them).")
+    st.caption(
+        f"One row is: {plain(account.unit)}. Declared by {plain(account.person)} on "
+        f"{ledger_text.day(account.created_at)}."
+    )
+
+
+def _history(accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:
+    st.header("History")
+    if not charges:
+        st.markdown("Nothing was spent yet.")
+        return
+    table = history_table(charges)
+    sentence = ledger_text.history_sentence(charges)
+    st.markdown(sentence)
+    st.dataframe(table, hide_index=True, key="ledger_history", alt=sentence, width="stretch")
+
+
+def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
+    """Every charge, the newest first."""
+    return pd.DataFrame(
+        [
+            {
+                "entry": charge.charge_id,
+                "when": ledger_text.moment(charge.booked_at),
+                "data set": charge.dataset,
+                "what for": charge.purpose,
+                "cost": ledger_text.cost_words(charge.cost),
+                "state": ledger_text.STATES[charge.state],
+                "by": charge.person,
+                "plan": charge.plan_hash[:12],
+                "result": (charge.result_hash or "")[:12],
+                "reason": charge.reason or "",
+            }
+            for charge in reversed(charges)
+        ]
+    )
+
+
+# --- verification ------------------------------------------------------------------------------------------------
+
+
+def _verification(ledger: Ledger) -> None:
+    st.header("Is it whole?")
+    st.markdown(
+        "Every entry is sealed together with the one before it. A check finds edited, removed, added and reordered "
+        "entries. Give the `release.json` files of past releases too, and it also finds a cut end, and whether one of "
+        "these files was edited."
+    )
+    files = st.file_uploader(
+        "Records of past releases (release.json), any number",
+        type=["json"],
+        accept_multiple_files=True,
+        key="ledger_records",
+        max_upload_size=50,
+    )
+    st.button("Check every entry", key="ledger_check", on_click=_check, args=(ledger, files))
+    checked = st.session_state.get(_CHECKED)
+    if checked is None:
+        return
+    if isinstance(checked, str):
+        st.error(plain(checked))
+        return
+    _show_verdict(checked)
+
+
+def _check(ledger: Ledger, files: list[object]) -> None:
+    """Verify now; the verdict stays until the next check."""
+    try:
+        heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]  # type: ignore[attr-defined]
+        st.session_state[_CHECKED] = ledger.verify(heads)
+    except LedgerError as problem:
+        st.session_state[_CHECKED] = str(problem)
+
+
+def _show_verdict(found: Verification) -> None:
+    (st.success if found.is_good else st.error)(found.sentence)
+    for problem in (*found.problems, *found.record_problems):
+        st.markdown(f"- {plain(problem)}")
+    for remark in found.remarks:
+        st.warning(plain(remark))
+
+
+def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:
+    if not accounts:
+        return
+    st.header("Take it with you")
+    st.caption("Plain tables for an audit; cells that a spreadsheet could take for formulas are made harmless.")
+    kinds = {
+        "Charges (CSV)": ("charges", lambda: as_csv([charge_row(charge) for charge in charges])),
+        "Budgets (CSV)": ("budgets", lambda: as_csv([account_row(account) for account in accounts])),
+        "Every entry with its seal (CSV)": ("entries", lambda: as_csv([entry_row(e) for e in ledger.entries()])),
+    }
+    with st.container(horizontal=True):
+        for label, (name, make) in kinds.items():
+            st.download_button(
+                label,
+                lambda make=make: make().encode(),  # type: ignore[misc]
+                file_name=f"dpci_ledger_{name}.csv",
+                mime="text/csv",
+                on_click="ignore",
+                key=f"ledger_csv_{name}",
+            )

@@ -1,0 +1,337 @@
+"""Pure figure builders of the page Plan: the iso-length map and the triangle of splits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+from scipy.interpolate import RegularGridInterpolator
+from scipy.special import ndtr, ndtri
+
+from dpci_core.planner import RegularizationCurve
+from dpci_core.words import number
+from ui.kit.figure import Meta, finish
+from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
+from ui.plan.numbers import IsoMap, SplitMap
+
+Array = npt.NDArray[np.float64]
+
+_WISH, _HERE, _BEST = ORANGE, BLUE, GREEN
+_FINER = 8
+"""Points drawn for one that is computed, interpolated where values are nearly straight: logarithms of lengths, normal
+quantiles of chances."""
+_CHANCE_ENDS = (1e-12, 1.0 - 1e-12)
+_NEAR = 30.0
+"""Lengths so many times longer or shorter than the wish get no line."""
+CHANCES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+LOSSES = (0.01, 0.05, 0.2, 1.0)
+"""How much longer than the best a split may be, one line each."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point of a chart: a word for it, where, and how it is drawn."""
+
+    word: str
+    x: float
+    y: float
+    symbol: str = "circle"
+    colour: str = _HERE
+
+
+def here(total: float, n: float) -> Mark:
+    """The present settings."""
+    return Mark("your settings", total, n)
+
+
+def needed_budget(total: float, n: float) -> Mark:
+    """The budget from which on the wish is met, at the present n."""
+    return Mark("needed budget", total, n, "star", _WISH)
+
+
+def needed_records(total: float, n: float) -> Mark:
+    """The records from which on it is met, at the present budget."""
+    return Mark("needed records", total, n, "star-diamond", _WISH)
+
+
+def iso_chart(
+    found: IsoMap,
+    *,
+    wish: float,
+    is_chance: bool,
+    marks: list[Mark],
+    x_label: str,
+    caption: str,
+    meta: Meta,
+    source: str,
+) -> go.Figure:
+    """Lines of equal length (or chance) over budget and records; the wish is the thick one."""
+    fig = go.Figure()
+    x, y, z = _finer(found, is_chance=is_chance)
+    for level in _levels(z, wish, is_chance=is_chance):
+        _line(fig, x, y, z, level, colour=QUIET, width=1.2, dash="solid")
+    _line(fig, x, y, z, wish, colour=_WISH, width=4, dash="solid")
+    what = "chance" if is_chance else "length"
+    for name, width, colour in ((f"your wish: {what} {number(wish)}", 4.0, _WISH), (f"other {what}s", 1.2, QUIET)):
+        fig.add_scatter(x=[None], y=[None], mode="lines", line={"width": width, "color": colour}, name=name)
+    for mark in marks:
+        fig.add_scatter(
+            x=[mark.x],
+            y=[mark.y],
+            mode="markers",
+            marker={"symbol": mark.symbol, "size": 13, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
+            name=mark.word,
+            hovertemplate=f"{mark.word}<br>budget %{{x:.3g}}<br>n %{{y:,.0f}}<extra></extra>",
+        )
+    ends = [[math.log10(float(a[0])), math.log10(float(a[-1]))] for a in (found.totals, found.records)]
+    axis = {"type": "log", "gridcolor": GRID, "automargin": True}
+    fig.update_xaxes(
+        title={"text": x_label, "standoff": 4}, range=ends[0], tickvals=_ticks(ends[0]), tickformat="~g", **axis
+    )
+    fig.update_yaxes(title={"text": "records n"}, range=ends[1], tickvals=_ticks(ends[1]), tickformat=",~r", **axis)
+    return finish(fig, caption=caption, meta=meta, source=source, height=380, legend_rows=2)
+
+
+def _ticks(ends: list[float]) -> list[float]:
+    """1, 2 and 5 times the powers of ten inside, or 1 and 3 where that is too many."""
+    steps = (1, 2, 5) if ends[1] - ends[0] < 2.5 else (1, 3)
+    low, high = 10 ** ends[0] * 0.999, 10 ** ends[1] * 1.001
+    powers = range(math.floor(ends[0]), math.ceil(ends[1]) + 1)
+    return [float(f"{m}e{e}") for e in powers for m in steps if low <= float(f"{m}e{e}") <= high]
+
+
+def _finer(found: IsoMap, *, is_chance: bool) -> tuple[Array, Array, Array]:
+    """The map on a finer grid."""
+    values = ndtri(np.clip(found.values, *_CHANCE_ENDS)) if is_chance else np.log(found.values)
+    axes = (np.log(found.records), np.log(found.totals))
+    fine = [np.linspace(a[0], a[-1], _FINER * (len(a) - 1) + 1) for a in axes]
+    grid = np.stack(np.meshgrid(*fine, indexing="ij"), axis=-1)
+    z = RegularGridInterpolator(axes, values)(grid)
+    return np.exp(fine[1]), np.exp(fine[0]), ndtr(z) if is_chance else np.exp(z)
+
+
+def _levels(z: Array, wish: float, *, is_chance: bool) -> list[float]:
+    """Round values inside the map other than the wish, at most a dozen, lengths within 30 times of it."""
+    inside = z[np.isfinite(z)]
+    if not len(inside):
+        return []
+    low, high = float(inside.min()), float(inside.max())
+    if is_chance:
+        return [v for v in CHANCES if low < v < high and v != wish]
+    low, high = max(low, wish / _NEAR), min(high, wish * _NEAR)
+    levels: list[float] = []
+    for steps in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) if low < high else range(0)
+        levels = [v for e in powers for m in steps if low < (v := float(f"{m}e{e}")) < high]
+        if len(levels) <= 12:
+            break
+    return [v for v in levels if abs(math.log(v / wish)) > 0.15]
+
+
+def _line(fig: go.Figure, x: Array, y: Array, z: Array, level: float, *, colour: str, width: float, dash: str) -> None:
+    fig.add_contour(
+        x=x,
+        y=y,
+        z=z.astype(np.float32),  # an array is taken as it is; lists are checked number by number, which takes longer
+        contours={
+            "start": level,
+            "end": level,
+            "size": 1,
+            "coloring": "none",
+            "showlabels": True,
+            "labelfont": {"size": 12, "color": colour},
+            "labelformat": ".3~g",
+        },
+        line={"color": colour, "width": width, "dash": dash, "smoothing": 0.6},
+        showscale=False,
+        showlegend=False,
+        connectgaps=False,
+        hoverinfo="skip",
+    )
+
+
+def iso_table(found: IsoMap, *, x_label: str, is_chance: bool) -> pd.DataFrame:
+    """The map as numbers, a row for each number of records."""
+    name = "chance" if is_chance else "length"
+    columns = {f"{name} at {x_label} {total:.3g}": found.values[:, j] for j, total in enumerate(found.totals)}
+    return pd.DataFrame({"records n": np.round(found.records).astype(int), **columns})
+
+
+# --- the triangle of splits --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SplitMark:
+    """A split on the triangle: a word, its shares (model, hessian, covariance) and how much longer it makes it."""
+
+    word: str
+    shares: tuple[float, float, float]
+    loss: float
+    symbol: str
+    colour: str
+
+
+def your_split(shares: tuple[float, float, float], loss: float) -> SplitMark:
+    """The split of the settings."""
+    return SplitMark("your split", shares, loss, "circle", _HERE)
+
+
+def the_best_split(shares: tuple[float, float, float]) -> SplitMark:
+    """The best one found."""
+    return SplitMark("best split", shares, 0.0, "star", _BEST)
+
+
+def split_chart(found: SplitMap, *, marks: list[SplitMark], caption: str, meta: Meta, source: str) -> go.Figure:
+    """All splits of a total as a triangle: lines where the mean interval is so much longer than at the best split."""
+    fig = go.Figure()
+    for place, level in enumerate(LOSSES):
+        points = level_lines(found.shares, found.loss, found.triangles, level)
+        if not len(points):
+            continue
+        fig.add_scatterternary(
+            a=_with_gaps(points[:, :, 0]),
+            b=_with_gaps(points[:, :, 1]),
+            c=_with_gaps(points[:, :, 2]),
+            mode="lines",
+            line={"color": QUIET, "width": 3.2 - 0.7 * place, "dash": ("solid", "dash", "dot", "dashdot")[place]},
+            name=f"{100 * level:g} % longer",
+            hoverinfo="skip",
+        )
+    for mark in marks:
+        model, hessian, covariance = mark.shares
+        fig.add_scatterternary(
+            a=[model],
+            b=[hessian],
+            c=[covariance],
+            mode="markers",
+            marker={"symbol": mark.symbol, "size": 15, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
+            name=f"{mark.word}: {100 * model:.3g}/{100 * hessian:.3g}/{100 * covariance:.3g} %",
+            hovertemplate=f"{mark.word}: {100 * mark.loss:.1f} % longer than the best<extra></extra>",
+        )
+    least = 0.0 if min(m.shares[0] for m in marks) < 0.42 else 0.4
+    axis = {"gridcolor": GRID, "linecolor": QUIET, "tickformat": ".0%", "nticks": 6, "showgrid": True}
+    fig.update_layout(
+        ternary={
+            "sum": 1,
+            "bgcolor": CLEAR,
+            "aaxis": {"title": {"text": "coefficients"}, "min": least, **axis},
+            "baxis": {"title": {"text": "curvature"}, **axis},
+            "caxis": {"title": {"text": "gradient<br>covariance"}, **axis},
+            "domain": {"x": [0.16, 0.84], "y": [0.06, 0.94]},
+        }
+    )
+    return finish(fig, caption=caption, meta=meta, source=source, height=430, legend_rows=3)
+
+
+def _with_gaps(ends: Array) -> list[float | None]:
+    """Pairs of ends as one line with gaps."""
+    return [v for a, b in ends.tolist() for v in (a, b, None)]
+
+
+def level_lines(points: Array, values: Array, triangles: npt.NDArray[np.intp], level: float) -> Array:
+    """Segments (k, 2, dim) along which piecewise linear `values` on triangles of `points` equal `level`."""
+    segments = []
+    for corners in triangles:
+        v = values[corners]
+        if not np.isfinite(v).all():
+            continue
+        crossing = []
+        for i, j in ((0, 1), (1, 2), (2, 0)):
+            if (v[i] < level) != (v[j] < level):
+                t = (level - v[i]) / (v[j] - v[i])
+                crossing.append((1.0 - t) * points[corners[i]] + t * points[corners[j]])
+        if len(crossing) == 2:
+            segments.append(crossing)
+    return np.array(segments).reshape(-1, 2, points.shape[1])
+
+
+# --- the penalty c -----------------------------------------------------------------------------------------------
+
+
+def c_chart(
+    curve: RegularizationCurve,
+    *,
+    now: float,
+    marks: list[Mark],
+    share: float,
+    caption: str,
+    meta: Meta,
+    source: str,
+) -> go.Figure:
+    """Mean length over c, and under it how far the target moves, in half-widths; the same axis of c."""
+    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
+    c = curve.regularization.tolist()
+    usable = np.array([grade not in ("infeasible", "unusable") for grade in curve.grade])
+    for row, (name, values, colour, dash) in enumerate(
+        (
+            ("mean length", curve.length, _HERE, "solid"),
+            ("shift of the target, in half-widths", curve.mean_shift, _WISH, "dash"),
+        ),
+        start=1,
+    ):
+        y = [float(v) if ok and math.isfinite(v) and v > 0.0 else None for v, ok in zip(values, usable, strict=True)]
+        line = {"color": colour, "width": 2.5, "dash": dash}
+        fig.add_scatter(x=c, y=y, mode="lines+markers", line=line, marker={"size": 5}, name=name, row=row, col=1)
+    for mark in marks:
+        fig.add_scatter(
+            x=[mark.x],
+            y=[mark.y],
+            mode="markers",
+            marker={"symbol": mark.symbol, "size": 14, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
+            name=mark.word,
+            row=1,
+            col=1,
+        )
+    fig.add_hline(y=share, line={"color": QUIET, "width": 1.2, "dash": "dot"}, row=2, col=1)
+    fig.add_vline(x=now, line={"color": QUIET, "width": 1.2, "dash": "dot"})
+    fig.update_traces(cliponaxis=False)  # the shortest is often the last
+    axis = {"type": "log", "gridcolor": GRID, "automargin": True, "range": [math.log10(c[0]), math.log10(c[-1])]}
+    fig.update_xaxes(**axis, dtick=1, exponentformat="power")
+    fig.update_xaxes(title={"text": "penalty c", "standoff": 4}, row=2, col=1)
+    fig.update_yaxes(type="log", gridcolor=GRID, automargin=True, exponentformat="power")
+    fig.update_yaxes(title={"text": "length"}, row=1, col=1)
+    fig.update_yaxes(title={"text": "shift"}, row=2, col=1)
+    return finish(fig, caption=caption, meta=meta, source=source, height=420, legend_rows=3)
+
+
+def shortest_c(c: float, length: float) -> Mark:
+    """The c of the shortest intervals."""
+    return Mark("shortest", c, length, "star", _BEST)
+
+
+def faithful_c(c: float, length: float) -> Mark:
+    """The c of the shortest intervals whose target moves little."""
+    return Mark("shortest with a faithful target", c, length, "star-diamond", _WISH)
+
+
+def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
+    """Every c that was tried: length, shift of the target as a whole and of each coefficient."""
+    shifts = {f"shift of {name}": curve.shift_in_half_widths[:, j] for j, name in enumerate(names)}
+    return pd.DataFrame(
+        {
+            "c": curve.regularization,
+            "mean length": np.where(np.isfinite(curve.length), curve.length, np.nan),
+            "forecast": list(curve.grade),
+            "mean shift (half-widths)": curve.mean_shift,
+            **shifts,
+        }
+    )
+
+
+def split_table(found: SplitMap) -> pd.DataFrame:
+    """The triangle as numbers."""
+    model, hessian, covariance = (100.0 * found.shares).T
+    return pd.DataFrame(
+        {
+            "coefficients (%)": model,
+            "curvature (%)": hessian,
+            "gradient covariance (%)": covariance,
+            "mean length": found.lengths,
+            "longer than the best (%)": 100.0 * found.loss,
+        }
+    )

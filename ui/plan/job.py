@@ -1,0 +1,157 @@
+"""The slow answers of the page Plan as a job in the background: what each rests on, and the search for it.
+
+Knows no Streamlit. An answer goes from the job straight into the memory of the session that asked, as soon as it is
+whole; the job keeps none, and lets go of the table when it ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dpci_core import StoppedError, needed_budget, needed_records, watched
+from dpci_core.planner.amounts import with_total
+from ui.plan import numbers
+from ui.session.case import Case
+from ui.session.compute import LRU, Source
+from ui.session.jobs import Task
+from ui.session.settings import Settings
+
+Key = tuple[object, ...]
+Answer = tuple[object, str]
+"""What `numbers.attempt` gives: a value and no words, or None and why."""
+
+_FROM, _SURE = 0.1, 0.5
+"""An estimate of what is left waits for so large a share of the work, and so many seconds."""
+_NEVER_ALL = 0.95
+"""A search that takes more draws than usual stays at this share of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """One slow answer: where it is kept, its name in a sentence, the draws its search usually takes, the search."""
+
+    key: Key
+    name: str
+    draws: int
+    find: Callable[[], object]
+
+
+def parts_of(case: Case, source: Source) -> dict[str, Part]:
+    """What the settings ask for beside the first card: both inverse answers, and the look that is chosen.
+
+    A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split 1,380 to 3,090, a
+    ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to 1,760.
+    """
+    look = case.settings.look
+    wanted = {
+        "budget": Part(
+            key=memo_key(case, "budget", but={"total"}),
+            name="the budget needed",
+            draws=900,
+            find=lambda: needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n),
+        ),
+        "records": Part(
+            key=memo_key(case, "records", but={"n"}),
+            name="the records needed",
+            draws=900,
+            find=lambda: needed_records(case.moments, design=case.design, target=case.target),
+        ),
+    }
+    return wanted | {look: _look(case, source, look)}
+
+
+def _look(case: Case, source: Source, look: str) -> Part:
+    if look == "map":
+        return Part(
+            key=memo_key(case, "map", but={"total", "n", "length"}),
+            name="the map",
+            draws=numbers.map_points(case) ** 2 * numbers.draws(case),
+            find=lambda: numbers.iso_map(case),
+        )
+    if look == "split":
+        return Part(
+            key=(*memo_key(case, "split", but={"wish"}), numbers.locked_parts(case.settings)),
+            name="the best split",
+            draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
+            find=lambda: numbers.split_answer(case),
+        )
+    if look == "mechanisms":
+        return Part(
+            key=(*memo_key(case, "rank", but={"wish"}), *numbers.guarantee(case.settings)),
+            name="the comparison",
+            draws=6_000 if len(case.moments.theta_hat) <= 21 else 3_000,
+            find=lambda: numbers.ranking(case),
+        )
+    return Part(
+        key=memo_key(case, "c", but={"wish"}),
+        name="the penalties",
+        draws=1_700,
+        find=lambda: numbers.best_c(case, source),
+    )
+
+
+def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
+    """What an answer rests on: the case in the scale of the moments, and how budget and wish are typed.
+
+    but: what it does not rest on, of the "total" (only its shares count), the number "n", the "length" wished for and
+    the whole "wish".
+    """
+    now, target = case.settings, case.target
+    design = with_total(case.design, Decimal(1)) if "total" in but else case.design
+    wish = "" if "wish" in but else repr((target.coefficient, target.excludes_zero_at) if "length" in but else target)
+    typed = (now.currency, now.delta, now.results, case.scale)
+    return (kind, case.records.digest, repr(design), wish, None if "n" in but else case.n, *typed)
+
+
+@dataclass(eq=False, kw_only=True)
+class PlanJob(Task):
+    """Slow answers, one after the other, for the settings `about`; `held` are the bytes of a table of the session's."""
+
+    about: Settings
+    parts: tuple[Part, ...]
+    memo: LRU | None
+    held: int = 0
+    now: str = ""
+    share: float = 0.0
+    began: float = 0.0
+
+    def left(self, memo: LRU) -> set[Key]:
+        """The answers it is still to give."""
+        return {part.key for part in self.parts if memo.peek(part.key) is None}
+
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long it still takes; None while that would be a guess."""
+        passed = time.monotonic() - self.began
+        return passed * (1.0 / self.share - 1.0) if self.share >= _FROM and passed >= _SURE else None
+
+    def _execute(self) -> bool:
+        parts, memo = self.parts, self.memo
+        assert memo is not None
+        self.began, total, before = time.monotonic(), sum(part.draws for part in parts), 0
+        for part in parts:
+            self.now = part.name
+
+            def count(done: int, part: Part = part, before: int = before) -> None:
+                self.share = (before + min(done, _NEVER_ALL * part.draws)) / total
+
+            try:
+                with watched(progress=count, should_stop=self._should_stop):
+                    answer = numbers.attempt(part.find)
+            except StoppedError:
+                return False
+            memo.put(part.key, answer)
+            before += part.draws
+        return True
+
+    @property
+    def n_bytes(self) -> int:
+        """What it holds while it waits."""
+        return self.held
+
+    def release(self) -> None:
+        """Let go of the table, and of the session's memory."""
+        self.parts, self.memo = (), None

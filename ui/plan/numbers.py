@@ -1,0 +1,247 @@
+"""What the page Plan computes: one design, one wish, and the answers. No Streamlit; maths only by `dpci_core`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core import (
+    InfeasibleDesignError,
+    RankedDesign,
+    RegularizationAnswer,
+    SplitAnswer,
+    best_regularization,
+    best_split,
+    forecast,
+    rank_mechanisms,
+)
+from dpci_core.errors import ConvergenceError
+from dpci_core.planner.amounts import with_total
+from dpci_core.planner.targets import outcome
+from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from ui.kit.palette import Combination
+from ui.session.budget import PARTS, Split
+from ui.session.case import Case, place_of, unit_of
+from ui.session.compute import Source
+from ui.session.settings import LIMITS, Settings
+
+Array = npt.NDArray[np.float64]
+
+MAP_POINTS = {False: 13, True: 7}
+"""Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY` coefficients (the key);
+between them it is interpolated in logarithms."""
+MAP_TOTALS = {"pure": (0.05, 10.0), "zcdp": (0.0005, 10.0), "approx": (0.05, 10.0)}
+MAP_RECORDS = (300.0, 1_000_000.0)
+MAP_DRAWS = (16, 8, 2)
+"""Draws behind a point of a picture: usually, from 21 features on, with more than `MANY` coefficients. Answers take all
+of them."""
+MANY = 61
+SPLIT_SHARES = tuple((k / 10.0) ** 2 for k in (0.4, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 7, 8))
+"""Shares of each matrix at which the split's picture is computed, closer where the best ones lie."""
+
+
+def draws(case: Case) -> int:
+    """Draws of the matrix noise behind a point of a picture."""
+    p = len(case.moments.theta_hat)
+    return MAP_DRAWS[int(p > 21) + int(p > MANY)]
+
+
+def moved_wish(case: Case, name: str) -> dict[str, float | str]:
+    """The settings that say the same wish, to two digits, about another coefficient in its own units."""
+    now = case.settings
+    ratio = unit_of(case.records, place_of(replace(now, goal_on=name), case.records)) / case.scale
+    length, value = (float(f"{x * ratio:.2g}") for x in (now.goal_length, now.goal_value))
+    return {"goal_on": name, "goal_length": length, "goal_value": value}
+
+
+def at(case: Case, total: float, n: float) -> float:
+    """What the map shows: the length, in the units of the wish, or the chance to tell the value from zero."""
+    try:
+        design = with_total(case.design, _decimal(total))
+        found = outcome(case.moments, design=design, target=case.target, n_records=round(n), n_draws=draws(case))
+    except ValueError:  # infeasible there
+        return float("nan")
+    return found.probability if case.target.is_power else found.length * case.scale
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(f"{value:.6g}")
+
+
+@dataclass(frozen=True, eq=False)
+class IsoMap:
+    """Lengths (or chances) by budget and records: values (n_y, n_x), NaN where the design cannot run."""
+
+    totals: Array
+    records: Array
+    values: Array
+
+
+def iso_map(case: Case) -> IsoMap:
+    """The map's values; budgets in the currency of the settings."""
+    points = map_points(case)
+    totals = np.geomspace(*MAP_TOTALS[case.settings.currency], points)
+    counts = np.geomspace(*MAP_RECORDS, points)
+    spent = [own_total(case.settings, total) for total in totals]
+    values = np.array([[at(case, total, n) for total in spent] for n in counts])
+    return IsoMap(totals, counts, values)
+
+
+def map_points(case: Case) -> int:
+    """Budgets, and numbers of records, of the map."""
+    return MAP_POINTS[len(case.moments.theta_hat) > MANY]
+
+
+def own_total(settings: Settings, typed: float) -> float:
+    """A typed total as what is spent: the rho that an (epsilon, delta) buys."""
+    if settings.currency != "approx":
+        return typed
+    return to_float_down(epsilon_to_zcdp(float(f"{typed:.12g}"), float(settings.delta)))
+
+
+def typed_total(settings: Settings, spent: Decimal) -> float:
+    """What is spent as it is typed; epsilon rounded up for (epsilon, delta), so that it buys at least as much."""
+    if settings.currency != "approx":
+        return float(spent)
+    epsilon = zcdp_to_epsilon(float(spent), float(settings.delta))
+    return float(f"{epsilon * 1.0005:.4g}")
+
+
+@dataclass(frozen=True, eq=False)
+class SplitMap:
+    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring splits by index.
+
+    best_length: at the best split, from the same few draws as the others, so that what they err by cancels.
+    """
+
+    shares: Array
+    lengths: Array
+    triangles: npt.NDArray[np.intp]
+    best_length: float
+
+    @property
+    def loss(self) -> Array:
+        """How much longer than at the best split, as a share; (k,)."""
+        return self.lengths / self.best_length - 1.0
+
+
+def locked_parts(settings: Settings) -> tuple[tuple[str, Decimal], ...]:
+    """Names and amounts of the parts that are locked."""
+    split = settings.split
+    return tuple(
+        (name, part) for name, part, is_locked in zip(PARTS, split.parts, split.locked, strict=True) if is_locked
+    )
+
+
+def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
+    """The best split that keeps what is locked, and the lengths over all others."""
+    locked = dict(locked_parts(case.settings))
+    best = best_split(case.moments, design=case.design, n_records=case.n, locked=locked)
+    return best, split_map(case, best.shares)
+
+
+def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
+    """Mean interval lengths over a grid of splits of the same total, finer where matrices get little, through the best.
+
+    best: shares of the best split, without which the valley would end beside it.
+    """
+    along_h, along_s = (sorted({*SPLIT_SHARES, share}) for share in best[1:])
+    index: dict[tuple[int, int], int] = {}
+    shares: list[tuple[float, float, float]] = []
+    lengths: list[float] = []
+    for i, h in enumerate(along_h):
+        for j, s in enumerate(along_s):
+            if h + s > 0.97:
+                continue
+            index[i, j] = len(shares)
+            shares.append((1.0 - h - s, h, s))
+            lengths.append(_mean_length(case, h, s))
+    cells = []
+    for i, j in index:
+        right, up, across = index.get((i + 1, j)), index.get((i, j + 1)), index.get((i + 1, j + 1))
+        if right is not None and up is not None:
+            cells.append((index[i, j], right, up))
+            if across is not None:
+                cells.append((right, across, up))
+    best_length = _mean_length(case, best[1], best[2])
+    return SplitMap(np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp), best_length)
+
+
+def _mean_length(case: Case, hessian: float, covariance: float) -> float:
+    budget = case.design.budget
+    h, s = (budget.total * _decimal(share) for share in (hessian, covariance))
+    try:
+        design = replace(case.design, budget=type(budget)(model=budget.total - h - s, hessian=h, covariance=s))
+        return forecast(case.moments, design=design, n_records=case.n, n_draws=draws(case)).ci_length_mean
+    except ValueError:
+        return float("nan")
+
+
+def guarantee(settings: Settings) -> tuple[float, float]:
+    """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP may add to it."""
+    total, delta = to_float_down(settings.split.total), float(settings.delta)
+    if settings.currency == "pure":
+        return total, delta
+    return (float(settings.epsilon) if settings.currency == "approx" else zcdp_to_epsilon(total, delta)), delta
+
+
+def ranking(case: Case) -> tuple[RankedDesign, ...]:
+    """Every mechanism, definition and calibration at the guarantee of the settings."""
+    epsilon, delta = guarantee(case.settings)
+    switches = case.settings.calibration(Combination("zcdp", "objective", "logistic", "sharp"))
+    return rank_mechanisms(
+        case.moments,
+        epsilon=Decimal(f"{epsilon:.9g}"),
+        delta=Decimal(f"{delta:g}"),
+        regularization=case.settings.c,
+        n_records=case.n,
+        confidence_level=case.settings.level,
+        target=case.settings.target,
+        calibrations=(switches, "published"),
+    )
+
+
+def adopted(settings: Settings, row: RankedDesign) -> Settings:
+    """The settings with the mechanism, the definition and the split of a row of the ranking.
+
+    Raises:  ValueError in words where the budget control does not reach the row's total.
+    """
+    assert row.design is not None
+    model, hessian, covariance = row.design.budget.parts
+    now, epsilon = settings, f"{guarantee(settings)[0]:.9g}"
+    if row.definition != settings.own_definition:
+        now = replace(settings, currency="pure" if row.definition == "pure" else "approx", epsilon=epsilon)
+    if not in_limits(now.currency, float(epsilon) if now.currency == "approx" else float(row.design.budget.total)):
+        raise ValueError(f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first.")
+    return replace(
+        now,
+        split=Split(row.design.budget.total, (model, hessian, covariance)),
+        definitions=(row.definition,),
+        mechanisms=(row.mechanism,),
+        calibrations=("published" if row.calibration == "published" else "sharp",),
+    )
+
+
+def best_c(case: Case, source: Source) -> RegularizationAnswer:
+    """The c of the shortest intervals and of those with a faithful target, each fit remembered in the store."""
+    return best_regularization(
+        lambda c: source.store.moments(case.records, case.design.loss, c), design=case.design, n_records=case.n
+    )
+
+
+def attempt(make: Callable[[], object]) -> tuple[object, str]:
+    """A value and no words, or None and the sentence that says why there is none and what helps."""
+    try:
+        return make(), ""
+    except (InfeasibleDesignError, ConvergenceError, ValueError) as problem:
+        return None, str(problem)
+
+
+def in_limits(name: str, value: float) -> bool:
+    """Whether a control reaches a value."""
+    low, high = LIMITS[name]
+    return low <= value <= high

@@ -1,0 +1,193 @@
+"""The page Plan: say how long an interval may be, get the budget, the number of records or the split."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, cast
+
+import streamlit as st
+
+from dpci_core.errors import ConvergenceError, DataRejectedError
+from ui.controls import declare, plan_file
+from ui.controls.link import link_problem
+from ui.controls.sidebar import sidebar
+from ui.plan import answers, bounds, numbers, pictures, words
+from ui.session import state, text
+from ui.session.case import Case, WishError, make_case, make_target, place_of
+from ui.session.compute import DECLARED
+from ui.session.refusals import in_words
+from ui.session.settings import Settings
+
+MEAN = ""
+"""The wish about the mean over all coefficients."""
+
+
+def page() -> None:
+    """Draw the page."""
+    settings = state.settings()
+    st.title("Plan")
+    st.markdown(
+        "Before anyone opens the real table: **say what your intervals should be able to do, and see what it takes** "
+        "in privacy budget or in records. Everything here is computed on a stand-in, never on private records."
+    )
+    link_problem()
+    with st.sidebar:
+        ready = sidebar(one_design=True)
+    if not ready:
+        st.info(text.BRING_YOUR_FILE)
+        return
+    if settings.dataset == DECLARED:
+        declare.panel()
+    started = time.perf_counter()
+    try:
+        with st.spinner("Fitting …", show_time=True, width="content"):
+            case = make_case(settings, state.source())
+    except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
+        st.error(in_words(str(problem)))
+        if isinstance(problem, WishError):
+            st.button("Take the usual wish", key="usual_wish", on_click=_use_usual_wish)
+        return
+    if settings.dataset == DECLARED:
+        bounds.panel(case)
+    _wish(case)
+    if _is_wanted(case):
+        work = answers.cards(case)
+        pictures.panel(case, work)
+    plan_file.panel(case)
+    st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
+
+
+def _use_usual_wish() -> None:
+    usual = Settings()
+    state.update(
+        goal=usual.goal,
+        goal_on=usual.goal_on,
+        goal_length=usual.goal_length,
+        goal_value=usual.goal_value,
+        goal_chance=usual.goal_chance,
+    )
+
+
+# --- the wish ----------------------------------------------------------------------------------------------------
+
+
+def _wish(case: Case) -> None:
+    """What the intervals should be able to do."""
+    settings = case.settings
+    with st.container(border=True):
+        st.header("What should the intervals be able to do?")
+        left, right = st.columns(2, gap="medium")
+        with left:
+            st.session_state["goal"] = settings.goal
+            st.radio(
+                "The wish",
+                list(words.GOALS),
+                format_func=words.GOALS.__getitem__,
+                key="goal",
+                on_change=_take_goal,
+                label_visibility="collapsed",
+            )
+            _which(case)
+        with right:
+            _amount(case)
+            _chance(settings)
+
+
+def _take_goal() -> None:
+    goal = st.session_state["goal"]
+    state.update(goal=goal, goal_chance=words.USUAL_CHANCE[goal])
+
+
+def _which(case: Case) -> None:
+    names = list(case.records.feature_names)
+    options = names if case.settings.goal == "zero" else [MEAN, *names]
+    place = place_of(case.settings, case.records)
+    st.session_state["goal_on"] = MEAN if place is None else names[place]
+    st.selectbox(
+        "Which coefficient",
+        options,
+        format_func=lambda name: name or "the mean over all coefficients",
+        key="goal_on",
+        on_change=_take_which,
+        args=(case,),
+    )
+    _say_if_gone(case, MEAN if place is None else names[place])
+
+
+def _say_if_gone(case: Case, shown: str) -> None:
+    """A wish about a coefficient that another table, or other features, do not have, is about another one now."""
+    asked = case.settings.goal_on
+    if asked in (MEAN, shown):
+        return
+    now = f"“{text.plain(shown)}”" if shown else "the mean over all coefficients"
+    st.warning(
+        f"Your wish was about “{text.plain(asked)}”, which is not among the coefficients. It is about {now} for now, "
+        "with the same number in its units."
+    )
+    st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
+
+
+def _take_which(case: Case) -> None:
+    """Another coefficient: the same wish in its units."""
+    state.update(**numbers.moved_wish(case, st.session_state["goal_on"]))
+
+
+def _amount(case: Case) -> None:
+    settings, unit = case.settings, words.goal_unit(case.settings, case.records)
+    name = "goal_length" if settings.goal == "length" else "goal_value"
+    st.session_state[name] = getattr(settings, name)
+    st.number_input(
+        f"At most so long ({text.plain(unit)})"
+        if settings.goal == "length"
+        else f"True value to tell from zero ({text.plain(unit)})",
+        value=None,
+        step=None,
+        format="%.6g",
+        key=name,
+        on_change=_take_amount,
+        args=(case, name),
+        help=words.GOAL_HELP[settings.goal],
+    )
+    if refused := st.session_state.pop("goal_refused", None):
+        st.warning(refused)
+
+
+def _take_amount(case: Case, name: str) -> None:
+    value = st.session_state[name]
+    if value is None:
+        return
+    if not numbers.in_limits(name, value) or value == 0:
+        rule = "longer than 0" if name == "goal_length" else "another number than 0"
+        st.session_state["goal_refused"] = f"Give {rule}, up to a thousand million."
+        return
+    try:
+        make_target(
+            replace(case.settings, **cast("dict[str, Any]", {name: float(value)})), case.target.coefficient, case.scale
+        )
+    except WishError as problem:
+        st.session_state["goal_refused"] = in_words(str(problem))
+        return
+    state.update(**{name: float(value)})
+
+
+def _chance(settings: Settings) -> None:
+    choices = sorted({*words.CHANCES, settings.goal_chance})
+    st.session_state["goal_chance"] = settings.goal_chance
+    st.select_slider(
+        "How surely",
+        choices,
+        format_func=lambda chance: words.chance_words(settings.goal, chance),
+        key="goal_chance",
+        on_change=lambda: state.update(goal_chance=float(st.session_state["goal_chance"])),
+        help="The noise differs from release to release, and with it the length: ask for more than an even chance if "
+        "you have only one release.",
+    )
+
+
+def _is_wanted(case: Case) -> bool:
+    """Whether to compute; with many coefficients only if asked, because it takes minutes."""
+    p = len(case.records.feature_names)
+    if p <= numbers.MANY:
+        return True
+    return st.toggle(f"Compute the answers for {p} coefficients, which takes minutes", key="many_coefficients")

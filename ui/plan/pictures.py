@@ -1,0 +1,235 @@
+"""Closer looks of the page Plan: budget by records, the split, the mechanisms, the penalty."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core import NeededBudget, NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
+from ui.plan import charts, numbers, words
+from ui.plan.numbers import IsoMap, SplitMap
+from ui.plan.work import Work
+from ui.session import state, text
+from ui.session.budget import Split
+from ui.session.case import Case
+from ui.session.refusals import in_words
+from ui.views.show import show
+from ui.views.sweep import current_value
+
+LOOKS = {
+    "map": "Budget × records",
+    "split": "Split of the budget",
+    "mechanisms": "Which mechanism",
+    "c": "Which penalty",
+}
+
+
+def panel(case: Case, work: Work) -> None:
+    """The look that is chosen."""
+    st.header("Look closer")
+    st.session_state["look"] = case.settings.look
+    st.segmented_control(
+        "Look closer",
+        list(LOOKS),
+        format_func=LOOKS.__getitem__,
+        key="look",
+        on_change=lambda: state.update(look=st.session_state["look"] or case.settings.look),
+        label_visibility="collapsed",
+    )
+    look = case.settings.look
+    if look in work.missing:
+        work.stand_in(look)
+        return
+    answer, why = work.known[look]
+    if answer is None:
+        st.warning(words.in_names(why, case.records, case.scale))
+    elif look == "map":
+        _map(case, cast(IsoMap, answer), work)
+    elif look == "split":
+        _split(case, *cast("tuple[SplitAnswer, SplitMap]", answer))
+    elif look == "mechanisms":
+        _mechanisms(case, cast("tuple[RankedDesign, ...]", answer))
+    else:
+        _penalty(case, cast(RegularizationAnswer, answer))
+
+
+def _caption(case: Case) -> str:
+    return text.assumptions(case.settings, case.records)
+
+
+def _map(case: Case, found: IsoMap, work: Work) -> None:
+    settings = case.settings
+    is_chance = case.target.is_power
+    x_label = f"total budget {text.symbol(settings)}"
+    wish = settings.goal_chance if is_chance else settings.goal_length
+    marks = [charts.here(current_value(settings, "total"), case.n)]
+    marks += _answer_marks(case, work)
+    figure = charts.iso_chart(
+        found,
+        wish=wish,
+        is_chance=is_chance,
+        marks=marks,
+        x_label=x_label,
+        caption=f"{_caption(case)}; {words.wish_words(settings, case.records)}",
+        meta={"look": "map", "wish": wish, "settings": settings.to_query()},
+        source=case.records.source,
+    )
+    st.markdown(
+        "On the thick line your wish comes true exactly; right of it and above it, with room to spare. Every other "
+        f"line joins budgets and numbers of records with the same {'chance' if is_chance else 'length'}."
+    )
+    show(
+        "plan_map",
+        figure,
+        words.map_sentence(settings, case.records, marks),
+        charts.iso_table(found, x_label=x_label, is_chance=is_chance),
+        is_plain=True,
+    )
+
+
+def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
+    """Where the wish comes true on the two lines through the present settings, as far as that is known."""
+    settings, marks = case.settings, []
+    budget, records = (work.known.get(name, (None, ""))[0] for name in ("budget", "records"))
+    if budget is not None:
+        typed = numbers.typed_total(settings, cast(NeededBudget, budget).total)
+        marks.append(charts.needed_budget(typed, case.n))
+    if records is not None:
+        total = current_value(settings, "total")
+        marks.append(charts.needed_records(total, cast(NeededRecords, records).n_records))
+    return marks
+
+
+def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
+    mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
+    loss = best.asked.ci_length_mean / best.forecast.ci_length_mean - 1.0
+    _split_words(best, loss, locked=any(case.settings.split.locked))
+    figure = charts.split_chart(
+        found,
+        marks=[
+            charts.your_split((mine[0], mine[1], mine[2]), loss),
+            charts.the_best_split(best.shares),
+        ],
+        caption=_caption(case),
+        meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
+        source=case.records.source,
+    )
+    show("plan_split", figure, best.reason, charts.split_table(found))
+
+
+def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    among = " among those that keep what you locked" if locked else ""
+    shares = " / ".join(f"{100 * share:.3g} %" for share in best.shares)
+    left.markdown(
+        f"The best split{among}: **{shares}** for coefficients, curvature and gradient covariance. Yours makes the "
+        f"mean interval **{100 * loss:.1f} %** longer than that. {text.SPLIT_NOTE}"
+    )
+    model, hessian, covariance = best.design.budget.parts
+    now = state.settings().split
+    right.button(
+        "Use the best split",
+        key="use_split",
+        on_click=lambda: state.update(split=Split(now.total, (model, hessian, covariance), now.locked)),
+        disabled=(model, hessian, covariance) == now.parts,
+        type="primary",
+    )
+
+
+def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
+    epsilon, delta = numbers.guarantee(case.settings)
+    st.markdown(
+        f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; pure ways keep it with "
+        "δ = 0, which is more), each with its own best split, the shortest intervals first."
+    )
+    table = _ranked_table(rows)
+    picked = st.dataframe(
+        table,
+        hide_index=True,
+        key="ranking",
+        on_select="rerun",
+        selection_mode="single-row",
+        alt=words.ranking_sentence(rows),
+        column_config={
+            "mean length": st.column_config.NumberColumn(format="%.3g"),
+            "against the best": st.column_config.NumberColumn(format="%.2f ×"),
+            "as if records": st.column_config.NumberColumn(format="localized"),
+        },
+    )
+    st.markdown(words.ranking_sentence(rows))
+    chosen = [rows[i] for i in picked.selection.rows]
+    runs = bool(chosen) and chosen[0].design is not None
+    st.button(
+        "Use the selected way",
+        key="use_way",
+        on_click=_use_way,
+        args=(chosen[0] if chosen else None,),
+        disabled=not runs,
+        help="Select a row of the table first.",
+    )
+    if refused := st.session_state.pop("way_refused", None):
+        st.warning(refused)
+    for row in rows:
+        if row.design is None:
+            st.caption(f"{words.way(row).label}: {in_words(row.reason)}")
+    if any(row.status for row in rows):
+        st.caption(f"◆ {next(row.status for row in rows if row.status)}")
+
+
+def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
+    best = min(row.length for row in rows)
+    return pd.DataFrame(
+        [
+            {
+                "way": f"{words.way(row).label}{' ◆' if row.status else ''}",
+                "mean length": row.length if row.design else None,
+                "against the best": row.length / best if row.design else None,
+                "as if records": row.as_if_records if row.design else None,
+                "guarantee": f"ε = {text.number(row.epsilon)}, δ = {row.delta:g}" if row.design else "cannot run",
+                "split": words.share_words(row.design.budget.parts, row.design.budget.total) if row.design else "",
+            }
+            for row in rows
+        ]
+    )
+
+
+def _use_way(row: RankedDesign | None) -> None:
+    if row is None or row.design is None:
+        return
+    try:
+        state.put(numbers.adopted(state.settings(), row))
+    except ValueError as problem:
+        st.session_state["way_refused"] = in_words(str(problem))
+
+
+def _penalty(case: Case, found: RegularizationAnswer) -> None:
+    st.markdown(
+        "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the coefficients toward zero**, "
+        "and the intervals are for the pulled ones. Short intervals around something else are no gain: below, both."
+    )
+    choices = [("shortest", found.shortest, charts.shortest_c)]
+    if found.faithful is not None:
+        choices.append(("faithful", found.faithful, charts.faithful_c))
+    for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
+        with column.container(border=True, height="stretch"):
+            st.markdown(words.c_words(name, choice, found))
+            st.button(
+                f"Use c = {choice.regularization:g}",
+                key=f"use_c_{name}",
+                on_click=lambda c=choice.regularization: state.update(c=c),
+                disabled=choice.regularization == case.settings.c or not numbers.in_limits("c", choice.regularization),
+            )
+    if found.faithful is None:
+        st.info(f"No c that was tried keeps the target within {found.share:g} half-widths of the unpenalised one.")
+    figure = charts.c_chart(
+        found.curve,
+        now=case.settings.c,
+        marks=[mark(choice.regularization, choice.forecast.ci_length_mean) for _, choice, mark in choices],
+        share=found.share,
+        caption=_caption(case),
+        meta={"look": "c", "settings": case.settings.to_query()},
+        source=case.records.source,
+    )
+    show("plan_c", figure, found.reason, charts.c_table(found.curve, case.records.feature_names))

@@ -1,0 +1,193 @@
+"""The wording of the page Plan that depends on a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from dpci_core import RankedDesign, RegularizationAnswer, Target
+from dpci_core.planner import Neighbour, RegularizationChoice
+from dpci_core.privacy import to_float_down, zcdp_to_epsilon
+from dpci_core.schema import CONSTANT, Records
+from dpci_core.words import LARGE_EPSILON
+from ui.kit.palette import Combination
+from ui.plan.charts import Mark
+from ui.session.case import place_of
+from ui.session.refusals import in_words
+from ui.session.settings import Settings
+from ui.session.text import number, percent, plain, risk_approx, risk_pure, symbol
+
+GOALS = {
+    "length": "Be short: an interval of at most a given length",
+    "zero": "Tell an effect from nothing: an interval that excludes zero",
+}
+GOAL_HELP = {
+    "length": "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long.",
+    "zero": "If the true coefficient is this number, the interval should leave out zero, so that the effect shows. "
+    "It is the power of a test, with the privacy noise in it.",
+}
+USUAL_CHANCE = {"length": 0.5, "zero": 0.8}
+CHANCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+def chance_words(goal: str, chance: float) -> str:
+    """A chance on its slider."""
+    if goal == "length" and chance == 0.5:
+        return "on average"
+    return f"{100 * chance:g} %"
+
+
+def goal_unit(settings: Settings, records: Records) -> str:
+    """Units of the wished length or value."""
+    place = place_of(settings, records)
+    what = "log odds" if settings.losses[0] == "logistic" else "margin"
+    if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
+        return "scaled coefficient"
+    name = records.feature_names[place]
+    return f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
+
+
+def total_words(settings: Settings) -> str:
+    """The typed total."""
+    value = float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+    return f"{symbol(settings)} = {number(value)}" + (
+        f", δ = {settings.delta}" if settings.currency == "approx" else ""
+    )
+
+
+_SCALED = re.compile(
+    r"(?P<before>is at most (?=\S+ long)|the true value is |true value must be |make the length |ask for a length of )"
+    r"(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?)(?P<after> or (?:more|farther))?"
+)
+"""Lengths and values in a sentence of the planner; those it advises to ask for stay within reach."""
+
+
+def in_names(sentence: str, records: Records, scale: float = 1.0) -> str:
+    """A sentence of the planner with the coefficient's name in the place of its number, in the units of the wish."""
+
+    def name(found: re.Match[str]) -> str:
+        return f"the interval of “{plain(records.feature_names[int(found[1])])}”"
+
+    def typed(found: re.Match[str]) -> str:
+        value = float(found["number"]) * scale
+        shown = f"{value:.3g}"
+        if found["after"] and abs(float(shown)) < abs(value):
+            shown = f"{value * (1.0 + _ROUNDED_AWAY):.3g}"
+        return f"{found['before']}{shown}{found['after'] or ''}"
+
+    scaled = sentence if scale == 1.0 else _SCALED.sub(typed, sentence)
+    return re.sub(r"the interval of coefficient (\d+)", name, in_words(scaled))
+
+
+_ROUNDED_AWAY = 0.005
+"""Share of a value that is more than half a step of its third digit, and less than two steps."""
+
+
+def wish_words(settings: Settings, records: Records) -> str:
+    """The wish, as it stands on charts and exports."""
+    place = place_of(settings, records)
+    which = "the mean interval" if place is None else f"the interval of {records.feature_names[place]}"
+    unit = goal_unit(settings, records)
+    if settings.goal == "zero":
+        return (
+            f"wish: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if the true value is "
+            f"{number(settings.goal_value)} ({unit})"
+        )
+    return f"wish: {which} at most {number(settings.goal_length)} long ({unit}), " + (
+        "on average" if settings.goal_chance == 0.5 else f"with a chance of {100 * settings.goal_chance:g} %"
+    )
+
+
+def got_sentence(settings: Settings, meets: bool, probability: float) -> str:
+    """Whether the settings fulfil the wish."""
+    verdict = "**This fulfils your wish**" if meets else "**This is not enough for your wish**"
+    if settings.goal == "zero":
+        return f"{verdict}: you asked for {100 * settings.goal_chance:g} %."
+    return (
+        f"{verdict}: in {percent(probability)} of releases the interval is at most {number(settings.goal_length)} long."
+    )
+
+
+def risk_of(settings: Settings, total: float) -> str:
+    """What a total means for one person, with epsilon(delta) where it is not a pure one."""
+    if settings.currency == "pure":
+        sentence, epsilon = risk_pure(total), total
+    else:
+        delta = float(settings.delta)
+        epsilon = zcdp_to_epsilon(total, delta)
+        sentence = f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx(epsilon, delta)}"
+    return sentence + (" **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else "")
+
+
+def around_words(around: Sequence[Neighbour], target: Target, scale: float, what: str) -> str:
+    """How an answer's neighbourhood looks."""
+    parts = []
+    for item in around:
+        times = f"{item.factor:g} times that"
+        if item.length == float("inf"):
+            parts.append(f"with {times} the design cannot run")
+        elif target.is_power:
+            parts.append(f"with {times} the chance is {percent(item.probability)}")
+        else:
+            parts.append(f"with {times} the length is {number(item.length * scale)}")
+    return f"Nearby {what}: " + "; ".join(parts) + "."
+
+
+def map_sentence(settings: Settings, records: Records, marks: Sequence[Mark]) -> str:
+    """The takeaway of the map."""
+    words = wish_words(settings, records)
+    here, *answers = marks
+    parts = [f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}" for mark in answers] or [
+        "out of reach along both axes from your settings"
+    ]
+    return (
+        f"{words[0].upper()}{words[1:]}. Your settings: {symbol(settings)} = {number(here.x)}, n = {here.y:,.0f}; "
+        + ("; ".join(parts) + ".")
+    )
+
+
+def way(row: RankedDesign) -> Combination:
+    """A row of the ranking as a combination."""
+    calibration = "published" if row.calibration == "published" else "sharp"
+    return Combination(row.definition, row.mechanism, row.loss, calibration)  # type: ignore[arg-type]
+
+
+def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
+    """The takeaway of the ranking."""
+    able = [row for row in rows if row.design is not None]
+    if not able:
+        return "None of them can run with these settings."
+    first, last = able[0], able[-1]
+    sentence = (
+        f"The shortest: {way(first).label}, {number(first.length)} on average, as if you had {first.as_if_records:,} "
+        "of your records without privacy."
+    )
+    if last is first:
+        return sentence
+    times = number(last.length / first.length, 3)
+    return f"{sentence} The longest that can run, {way(last).label}, is {times} times as long."
+
+
+def share_words(parts: Sequence[Decimal], total: Decimal) -> str:
+    """Three shares."""
+    return " / ".join(f"{100 * float(part / total):.3g} %" for part in parts)
+
+
+def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer) -> str:
+    """One answer about c."""
+    share = found.share
+    if name == "shortest" and choice.regularization == found.curve.regularization[-1]:
+        return (
+            "**By length alone there is no best c:** the larger, the shorter, up to the largest that was tried, "
+            f"c = {choice.regularization:g}. There the intervals are {number(choice.forecast.ci_length_mean)} long on "
+            f"average, and what they are for lies **{number(choice.mean_shift, 2)} half-widths** from the coefficients "
+            "without penalty: short, and about something else."
+        )
+    title = {"shortest": "The shortest intervals", "faithful": f"The shortest within {share:g} half-widths"}[name]
+    low, high = choice.flat
+    return (
+        f"**{title}: c = {choice.regularization:g}.** Mean length {number(choice.forecast.ci_length_mean)}; what the "
+        f"intervals are for lies **{number(choice.mean_shift, 2)} half-widths** from the coefficients without penalty. "
+        f"Between c = {low:g} and {high:g} lengths are within 5 %."
+    )

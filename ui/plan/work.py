@@ -1,0 +1,141 @@
+"""How the slow answers of the page Plan come about: known ones at once, the others by a job that the page watches."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import cast
+
+import streamlit as st
+
+from ui.plan import numbers
+from ui.plan.job import Answer, Part, PlanJob, parts_of
+from ui.session import jobs, state
+from ui.session.case import Case
+
+_JOB = "plan_job"
+PATIENCE = 0.25
+"""Seconds for which answers are waited for that may come by then; a fifth of it, until it shows that they will not."""
+_LENIENT = 1.6
+"""So many times too far away may the end seem: a thread takes time to begin, and a step counts when it is done."""
+_QUICK = 21
+"""With more coefficients no answer comes in time."""
+_POLL = 0.3
+_TALL = {False: 330, True: 420}
+"""Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when the answer comes."""
+_LOOKS = ("map", "split", "mechanisms", "c")
+
+
+@dataclass(frozen=True)
+class Work:
+    """The slow answers of a case by name, those that are known; the names of the others, and the job for them.
+
+    is_active: whether that was at work when the answers were looked up.  problem: why there is none.
+    """
+
+    known: dict[str, Answer]
+    missing: tuple[str, ...]
+    job: PlanJob | None
+    is_active: bool
+    problem: str | None
+
+    def stand_in(self, name: str) -> None:
+        """What stands where an answer will; in one of the places how the work goes on, and how to stop it."""
+        is_look = name in _LOOKS
+        with st.container(border=is_look, height=_TALL[is_look]):
+            if name != self.missing[-1]:  # the look, where it is among them
+                st.caption("Being computed …" if self.is_active else "Not computed.")
+            elif self.is_active and self.job is not None:
+                st.fragment(_watch, run_every=_POLL)(self.job.key)
+            else:
+                self._at_rest()
+
+    def _at_rest(self) -> None:
+        if self.problem is not None:
+            st.warning(self.problem)
+        elif self.job is not None and self.job.state == "failed":
+            st.warning(self.job.problem)
+        else:
+            st.info("The computation was stopped. What it had found by then is shown.")
+        st.button("Compute after all", key="plan_again", on_click=lambda: st.session_state.pop(_JOB, None))
+
+
+def work_on(case: Case) -> Work:
+    """Look up what is known and have the rest found; of a session only the newest settings are worked on."""
+    memo, parts, job = state.memo(), parts_of(case, state.source()), _job()
+    left = None if job is None else job.left(memo)  # before what is missing: an answer that comes in between is known
+    missing = _missing(parts)
+    if job is not None and job.is_active and left != {part.key for part in missing.values()}:
+        _queue(job).cancel(job)
+        job = None
+    if missing and not _is_kept(job, case):
+        job = _start(case, missing)
+    is_active = job is not None and job.is_active  # before what is missing: one that has ended has nothing to add
+    missing = _missing(parts)
+    known = {name: cast(Answer, memo.peek(part.key)) for name, part in parts.items() if name not in missing}
+    return Work(known, tuple(missing), job, is_active, state.queue_problem())
+
+
+def _missing(parts: dict[str, Part]) -> dict[str, Part]:
+    memo = state.memo()
+    return {name: part for name, part in parts.items() if memo.peek(part.key) is None}
+
+
+def _is_kept(job: PlanJob | None, case: Case) -> bool:
+    """Whether the job is at work on the right answers, or was stopped, or failed, at these very settings."""
+    return job is not None and (job.is_active or (job.state != "done" and job.about == case.settings))
+
+
+def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
+    """A job for what is missing, waited for a moment where that can help; None if too many people wait."""
+    held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
+    job = PlanJob(about=case.settings, parts=tuple(missing.values()), memo=state.memo(), held=held)
+    queue = jobs.QUICK if len(case.moments.theta_hat) <= numbers.MANY else jobs.QUEUE
+    if not state.submit(_JOB, job, queue):
+        return None
+    if len(case.moments.theta_hat) > _QUICK:
+        return job
+    begun = time.monotonic()
+    while job.is_active and _may_come(job, time.monotonic() - begun):
+        time.sleep(0.005)
+    return job
+
+
+def _may_come(job: PlanJob, passed: float) -> bool:
+    """Whether its end is near enough to wait for it, as far as its share of the work says."""
+    return passed < PATIENCE / 5 or (passed < PATIENCE and passed <= _LENIENT * PATIENCE * job.share)
+
+
+def _job() -> PlanJob | None:
+    return _find(st.session_state.get(_JOB, ""))
+
+
+def _find(key: str) -> PlanJob | None:
+    job = jobs.QUICK.find(key) or jobs.QUEUE.find(key)
+    return job if isinstance(job, PlanJob) else None
+
+
+def _queue(job: PlanJob) -> jobs.JobQueue:
+    return jobs.QUICK if jobs.QUICK.find(job.key) is job else jobs.QUEUE
+
+
+def _watch(key: str) -> None:
+    """How the job stands; the page is drawn anew once, when it has ended."""
+    job = _find(key)
+    if job is None or not job.is_active:
+        st.rerun()
+    queue = _queue(job)
+    if job.state == "queued" and (ahead := queue.place(job)):
+        st.info(f"Waiting: {ahead} before this one. You can leave this page and come back.")
+    else:
+        st.progress(job.share, text=_progress_words(job))
+    st.button("Stop", key="plan_stop", on_click=queue.cancel, args=(job,))
+
+
+def _progress_words(job: PlanJob) -> str:
+    if job.stop.is_set():
+        return "Stopping …"
+    left, doing = job.seconds_left, f"Computing {job.now}" if job.now else "Computing"
+    if left is None:
+        return f"{doing} …"
+    return f"{doing}, about {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'} left …"

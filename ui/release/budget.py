@@ -1,0 +1,173 @@
+"""The second step of a release: the budget it is spent from, which a data set gets once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, cast
+
+import streamlit as st
+
+from dpci_core import Plan
+from dpci_core.errors import LedgerError
+from dpci_core.ledger import Account, Cap, Ledger
+from dpci_core.release import Price
+from ui.release import words
+from ui.session import access
+from ui.session.refusals import in_words
+from ui.session.settings import LIMITS
+from ui.session.text import plain
+from ui.views import ledger_text
+
+_NEW = 0
+"""Stands for an account that is yet to be made."""
+_SAID, _CHOSEN = "budget_said", "release_account"
+KINDS = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
+OTHERS = "They are other people than in every data set here"
+
+
+def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
+    """The account of these people that the release is charged to; None while there is none."""
+    st.markdown(f"Price: {words.guarantee_words(priced)}")
+    with st.expander("What the price is made of"):
+        for name, amount in priced.cost.lines:
+            st.markdown(f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {ledger_text.shown(amount)}")
+    every = ledger.accounts()
+    fitting = {a.account_id: a for a in every if a.schema_hash == priced.schema_hash}
+    options = [*fitting, _NEW]
+    if st.session_state.get(_CHOSEN) not in options:
+        st.session_state[_CHOSEN] = options[-2] if fitting else _NEW
+    chosen = st.selectbox(
+        "Data set whose budget pays",
+        options,
+        # Nothing that a release changes: the browser goes on showing the words under which it was chosen.
+        format_func=lambda i: fitting[i].dataset if i else "A data set that has no budget yet …",
+        key=_CHOSEN,
+        persist_state="session",
+    )
+    if said := st.session_state.pop(_SAID, None):
+        st.error(plain(said))
+    if chosen:
+        st.caption(_left(fitting[chosen]))
+        return fitting[chosen]
+    _form(every, plan, priced)
+    return None
+
+
+def _left(account: Account) -> str:
+    return f"{ledger_text.symbol(account.cap)} = {ledger_text.shown(account.remaining)} left"
+
+
+def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
+    """Give a data set its budget, once and for all."""
+    with st.container(border=True):
+        st.markdown(
+            "**Give this data set its budget, once and for all.** It is the most that may ever be spent on the people "
+            "in it, whatever is released; it cannot be raised later."
+        )
+        left, right = st.columns(2, gap="medium")
+        left.text_input("Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026")
+        person_field(right)
+        kind = left.segmented_control(
+            "Currency of the budget",
+            list(KINDS),
+            format_func=KINDS.__getitem__,
+            default=priced.cost.definition,
+            key="budget_kind",
+        )
+        right.text_input("ρ at most" if kind == "zcdp" else "ε at most", key="budget_amount", placeholder="1")
+        if kind == "approx":
+            right.text_input("δ", key="budget_delta", placeholder="1e-6")
+        with right:
+            _what_it_means()
+        if kind == "pure" and priced.cost.definition == "zcdp":
+            st.caption("A pure budget cannot pay for this plan: no pure ε is worth a ρ.")
+        names = list(dict.fromkeys(a.dataset for a in every))
+        if names:
+            st.radio(
+                "Are these people in another data set of the ledger too, all or some of them?",
+                [OTHERS, *names],
+                format_func=lambda name: name if name == OTHERS else f"Yes, in “{name}”: they share its budget",
+                index=None,
+                key="budget_people",
+            )
+        st.button("Set this budget", key="budget_make", type="primary", on_click=_make, args=(plan, priced))
+
+
+def _what_it_means() -> None:
+    """What the typed cap would let happen, as at every other control of a budget; very large ones are asked about."""
+    try:
+        cap = _cap()
+    except ValueError:
+        return  # not typed yet, or refused in words when it is set
+    st.caption(ledger_text.cap_sentence(cap))
+    if _is_beyond(cap):
+        st.checkbox(f"I mean {_amount_words(cap)}, which protects nobody", key=_meant(cap))
+
+
+def _is_beyond(cap: Cap) -> bool:
+    """Whether a cap is larger than any budget that a page offers."""
+    kind = "pure" if cap.definition == "pure" else "zcdp" if cap.epsilon is None else "approx"
+    return (cap.amount if cap.epsilon is None else cap.epsilon) > Decimal(repr(LIMITS[kind][1]))
+
+
+def _amount_words(cap: Cap) -> str:
+    if cap.epsilon is not None:
+        return f"ε = {ledger_text.shown(cap.epsilon)}"
+    return f"{ledger_text.symbol(cap)} = {ledger_text.shown(cap.amount)}"
+
+
+def _meant(cap: Cap) -> str:
+    """A key for each amount, so that consent to one is not consent to another."""
+    return f"budget_meant_{_amount_words(cap)}"
+
+
+def person_field(place: Any) -> str:
+    """Who acts, for the ledger: whoever is logged in, or a typed name where there is no login."""
+    if known := access.person():
+        place.text_input("You, as the ledger writes it", known, disabled=True, key="release_known_person")
+        return known
+    return str(place.text_input("Your name, for the ledger", key="release_person", persist_state="session")).strip()
+
+
+def _make(plan: Plan, priced: Price) -> None:
+    """Write the account, or say what is wrong."""
+    typed = st.session_state
+    people = typed.get("budget_people")
+    ledger = Ledger()
+    try:
+        if people is None and ledger.accounts():
+            raise LedgerError("Say whether these people are in another data set of the ledger too.")
+        shared = people if people not in (None, OTHERS) else None
+        account = ledger.create_dataset(
+            typed["budget_name"],
+            schema_hash=priced.schema_hash,
+            cap=None if shared else _meant_cap(),
+            unit=plan.unit,
+            person=access.person() or typed.get("release_person") or "",
+            same_people_as=cast("str | None", shared),
+            other_people=people == OTHERS,
+        )
+    except ValueError as problem:
+        typed[_SAID] = in_words(str(problem))
+        return
+    typed[_CHOSEN] = account.account_id
+
+
+def _meant_cap() -> Cap:
+    """The cap as typed; one beyond every budget of the pages only where that was confirmed."""
+    cap = _cap()
+    if _is_beyond(cap) and not st.session_state.get(_meant(cap)):
+        raise LedgerError(
+            f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose less, or tick that "
+            "you mean it."
+        )
+    return cap
+
+
+def _cap() -> Cap:
+    """The cap as typed."""
+    kind = st.session_state.get("budget_kind")
+    amount, delta = (str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta"))
+    if kind == "approx":
+        return Cap.approx(amount, delta)
+    return Cap.zcdp(amount) if kind == "zcdp" else Cap.pure(amount)

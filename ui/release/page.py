@@ -1,0 +1,316 @@
+"""The page Release: a plan, a budget, a private file, and one action that spends."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import platformdirs
+import streamlit as st
+
+from dpci_core import Plan
+from dpci_core.errors import DataRejectedError, InfeasibleDesignError
+from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, price
+from dpci_core.release import (
+    MemoryFile,
+    Price,
+    Release,
+    ReleaseRefusedError,
+    check_account,
+    check_table,
+    load_release,
+    price_of,
+    release,
+)
+from dpci_core.release.table import Header
+from dpci_core.schema import RecordMapper
+from ui.controls import declare, plan_file
+from ui.controls.link import link_problem
+from ui.release import budget, result, words
+from ui.session import access, state, text
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, Source
+from ui.session.plan_settings import plan_of
+from ui.session.refusals import in_words
+from ui.views import ledger_text
+
+FOLDER_VARIABLE = "DPCI_RELEASES"
+"""Names the folder of finished releases in the environment."""
+_WANTED, _SAID, _AGAIN, _FRESH = "release_wanted", "release_said", "release_again", "release_fresh"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Everything that a click on the button would carry out."""
+
+    plan: Plan
+    price: Price
+    account: Account
+    attempt: int
+    is_unreviewed_allowed: bool
+
+    @property
+    def request_id(self) -> str:
+        """The same in every tab, as long as the ledger has no further charge for this plan."""
+        return f"{self.account.account_id}/{self.plan.digest}/{self.attempt}"
+
+    @property
+    def folder(self) -> Path:
+        """Where the result is, or will be."""
+        return folder_of(self.request_id)
+
+
+def releases_folder() -> Path:
+    """The folder of finished releases."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else platformdirs.user_data_path("dpci") / "releases"
+
+
+def folder_of(request_id: str) -> Path:
+    """The folder of one release."""
+    account, digest, attempt = request_id.split("/")
+    return releases_folder() / f"{account}-{digest[:16]}-{attempt}"
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Release")
+    st.markdown(words.INTRODUCTION)
+    if access.off_on_public_demo("Release"):
+        return
+    state.settings()  # reads the link
+    link_problem()
+    try:
+        _steps(Ledger())
+    except LedgerError as problem:
+        st.error(text.plain(in_words(str(problem))))
+    st.caption(text.PRIVACY_UNIT)
+
+
+def _steps(ledger: Ledger) -> None:
+    plan = _plan_step()
+    if plan is None:
+        return
+    found = _price_step(plan)
+    if found is None:
+        return
+    allowed, priced = found
+    account = budget.step(ledger, plan, priced)
+    if account is None:
+        return
+    try:
+        check_account(ledger, account.dataset, plan)
+    except ReleaseRefusedError as problem:
+        st.error(text.plain(in_words(str(problem))))
+        return
+    charges = _charges(ledger, account, plan)
+    again = st.session_state.get(_AGAIN) == (account.account_id, plan.digest, len(charges))
+    _say()
+    if charges and not again:
+        _released_before(account, plan, charges[-1])
+        return
+    wish = Wish(plan, priced, account, len(charges), allowed)
+    file, header = _file_step(plan)
+    _release_step(ledger, wish, file, header)
+
+
+# --- 1: the plan -------------------------------------------------------------------------------------------------
+
+
+def _plan_step() -> Plan | None:
+    st.header("1 · What is released")
+    settings = state.settings()
+    if settings.dataset != DECLARED:
+        st.markdown(words.NEEDS_DECLARATION)
+        left, right = st.columns(2, gap="large")
+        with left:
+            st.button("Describe my table", key="release_describe", on_click=lambda: declare.take(declare.example()))
+            st.caption("An example appears that you change on the page Plan.")
+        with right:
+            plan_file.opener()
+        return None
+    try:
+        case = make_case(settings, Source(PUBLIC))
+        plan = plan_of(case, st.session_state.get("plan_title") or "A plan", st.session_state.get("plan_notes") or "")
+    except ValueError as problem:
+        st.error(text.plain(in_words(str(problem))))
+        return None
+    with st.container(border=True):
+        st.markdown(words.plan_words(plan))
+        st.page_link("../pages/plan.py", label="Change the plan →")
+    with st.expander("Every column, as declared"):
+        grid = declare.to_grid(declare_of(plan)).iloc[:, :5]
+        st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
+    return plan
+
+
+def declare_of(plan: Plan) -> Any:
+    """The described table behind a plan of this page."""
+    return plan.source
+
+
+# --- 2: its price ------------------------------------------------------------------------------------------------
+
+
+def _price_step(plan: Plan) -> tuple[bool, Price] | None:
+    """Whether a result that is not peer-reviewed was allowed, and the price; None where the plan cannot run."""
+    st.header("2 · What it costs, and from which budget")
+    allowed = False
+    if plan.design.status:
+        st.warning(plan.design.status)
+        allowed = st.checkbox(words.ALLOW, key="release_unreviewed", persist_state="session")
+        if not allowed:
+            st.caption(words.OTHERWISE)
+            return None
+    try:
+        priced = state.memo().get(("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed))
+    except ValueError as problem:
+        st.error(text.plain(in_words(str(problem))))
+        return None
+    return allowed, priced
+
+
+# --- what was released before ------------------------------------------------------------------------------------
+
+
+def _charges(ledger: Ledger, account: Account, plan: Plan) -> tuple[Charge, ...]:
+    """Every charge of this plan on this account, oldest first."""
+    found = (c for c in ledger.history(account.dataset) if c.account_id == account.account_id)
+    return tuple(c for c in found if c.plan_hash == plan.digest)
+
+
+def _released_before(account: Account, plan: Plan, last: Charge) -> None:
+    """The newest charge of this plan: its result, or what became of it."""
+    st.header("3 · The release")
+    st.info(words.before_words(last))
+    made: Release | None = None
+    if last.state != "failed" and last.request_id.count("/") == 2:
+        try:
+            made = load_release(folder_of(last.request_id))
+        except (OSError, ValueError):
+            st.warning(words.no_folder(folder_of(last.request_id)))
+    if made is not None:
+        fresh = st.session_state.get(_FRESH)
+        result.panel(made, folder_of(last.request_id), fresh if fresh and fresh[0] == last.request_id else None)
+    with st.expander("Release the same plan once more"):
+        st.markdown(words.AGAIN)
+        st.button(
+            "I want another release, at the same price again",
+            key="release_once_more",
+            on_click=_once_more,
+            args=(account.account_id, plan.digest, last.charge_id),
+        )
+
+
+def _once_more(account_id: int, digest: str, charge_id: int) -> None:
+    account = next(a for a in Ledger().accounts() if a.account_id == account_id)
+    known = [c for c in Ledger().history(account.dataset) if c.account_id == account_id and c.plan_hash == digest]
+    if known and known[-1].charge_id == charge_id:  # another tab may have released in the meantime
+        st.session_state[_AGAIN] = (account_id, digest, len(known))
+
+
+# --- 3: the file -------------------------------------------------------------------------------------------------
+
+
+def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
+    st.header("3 · The private table")
+    st.markdown(words.FILE)
+    upload = st.file_uploader(
+        "The private table (CSV or Parquet)", type=["csv", "tsv", "txt", "parquet"], key="release_file"
+    )
+    encoding = st.radio(
+        "Text of a CSV file",
+        ["utf-8", "latin-1"],
+        format_func=words.ENCODINGS.__getitem__,
+        key="release_encoding",
+        horizontal=True,
+    )
+    if upload is None:
+        return None, None
+    file = MemoryFile(upload.name, upload.getvalue())
+    try:
+        header = check_table(plan, file, encoding=cast(Any, encoding))
+    except (DataRejectedError, InfeasibleDesignError) as problem:
+        st.error(text.plain(in_words(str(problem))))
+        return file, None
+    needed = RecordMapper(plan.schema, plan.features).needed
+    others = len(header.columns) - len(needed)
+    st.success(
+        f"Only its header was read: all {len(needed)} columns of the plan are there"
+        + (f", and {others} that stay unread." if others else ".")
+        + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
+    )
+    if header.n_records not in (None, plan.n_records):
+        st.warning(words.other_rows(header.n_records, plan.n_records))
+    return file, header
+
+
+# --- 4: the one action -------------------------------------------------------------------------------------------
+
+
+def _release_step(ledger: Ledger, wish: Wish, file: MemoryFile | None, header: Header | None) -> None:
+    st.header("4 · Release, once")
+    account, plan = wish.account, wish.plan
+    spent = price(account.cap, wish.price.cost)
+    with st.container(border=True):
+        st.markdown(words.before_click(plan, account, wish.price, spent))
+        if spent > account.remaining:
+            st.error(str(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)))
+            return
+        left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+        person = budget.person_field(left)
+        typed = right.text_input(
+            f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm", key="release_typed"
+        )
+        missing = words.missing(person, typed.strip() == account.dataset, header is not None)
+        st.button(
+            f"Spend {ledger_text.cost_words(wish.price.cost)} and release",
+            key="release_now",
+            type="primary",
+            disabled=bool(missing),
+            on_click=_want,
+            args=(wish.request_id,),
+        )
+        if missing:
+            st.caption(missing)
+    if st.session_state.pop(_WANTED, None) == wish.request_id and not missing and file is not None:
+        _carry_out(ledger, wish, file, header, person)
+
+
+def _want(request_id: str) -> None:
+    st.session_state[_WANTED] = request_id
+
+
+def _carry_out(ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | None, person: str) -> None:
+    """Release, and say what became of it on a page drawn anew."""
+    assert header is not None
+    with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
+        try:
+            wish.folder.parent.mkdir(parents=True, exist_ok=True)
+            made = release(
+                wish.plan,
+                file,
+                ledger=ledger,
+                dataset=wish.account.dataset,
+                person=person,
+                request_id=wish.request_id,
+                folder=wish.folder,
+                allow_unreviewed=wish.is_unreviewed_allowed,
+                encoding=header.encoding,
+            )
+        except (ValueError, RuntimeError, OSError) as problem:
+            is_file = isinstance(problem, OSError)
+            said = "The folder of releases cannot be written." if is_file else in_words(str(problem))
+            st.session_state[_SAID] = said
+        else:
+            st.session_state[_FRESH] = (wish.request_id, made.note)
+            st.session_state.pop(_AGAIN, None)
+    st.rerun()
+
+
+def _say() -> None:
+    """What the last click led to, told once."""
+    if said := st.session_state.pop(_SAID, None):
+        st.error(text.plain(said))

@@ -1,0 +1,81 @@
+"""Published coverage as lines, ours as marks with error bars. A pure builder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import plotly.graph_objects as go
+
+from dpci_core.reproduce import Cell, Reproduced
+from ui.kit.figure import Meta, finish
+from ui.kit.palette import GRID, QUIET, Combination
+
+DATASET_WORDS = {
+    "kddcup99": "KDD Cup 99",
+    "adult": "Adult",
+    "banking": "Bank Marketing",
+    "ipums_us": "IPUMS-US",
+    "ipums_br": "IPUMS-BR",
+}
+
+
+def _key(cell: Cell) -> tuple[str, str, str]:
+    return cell.privacy, cell.mechanism, cell.loss
+
+
+def coverage_chart(
+    cells: Sequence[Cell], found: Mapping[str, Reproduced | None], *, swept: str, label: str, meta: Meta
+) -> go.Figure:
+    """One line of published values and one row of our marks for each combination."""
+    fig = go.Figure()
+    groups = [list(group) for _, group in groupby(sorted(cells, key=_key), key=_key)]
+    lowest = 0.94
+    for group in groups:
+        first = group[0]
+        combination = Combination(
+            "pure" if first.privacy == "pure" else "zcdp",
+            first.mechanism,
+            "logistic" if first.loss == "logistic" else "huber_svm",
+        )
+        style = combination.style
+        fig.add_scatter(
+            x=[float(getattr(c, swept)) for c in group],
+            y=[c.coverage for c in group],
+            mode="lines",
+            line={"color": style.colour, "width": 1.8, "dash": "dot"},
+            name=f"{combination.plain_short}: published",
+            legendgroup=combination.key,
+        )
+        mine = [(c, f) for c in group if (f := found.get(c.key)) is not None]
+        lowest = min([lowest, *(c.coverage or 1.0 for c in group), *(f.coverage - 2 * f.coverage_se for _, f in mine)])
+        if mine:
+            fig.add_scatter(
+                x=[float(getattr(c, swept)) for c, _ in mine],
+                y=[f.coverage for _, f in mine],
+                error_y={
+                    "type": "data",
+                    "array": [2 * f.coverage_se for _, f in mine],
+                    "color": style.colour,
+                    "thickness": 1.5,
+                },
+                mode="markers",
+                marker={"color": style.colour, "symbol": style.marker, "size": 9},
+                name=f"{combination.plain_short}: ours ± 2 s.e.",
+                legendgroup=combination.key,
+            )
+    fig.add_hline(y=0.95, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %")
+    fig.update_xaxes(title={"text": label, "standoff": 4}, gridcolor=GRID, automargin=True)
+    fig.update_yaxes(
+        title={"text": "coverage, mean over coefficients"},
+        range=[lowest - 0.003, 1.001],
+        tickformat=".1%",
+        gridcolor=GRID,
+        automargin=True,
+    )
+    first = cells[0]
+    caption = (
+        f"{DATASET_WORDS[first.dataset]}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, published calibration, "
+        "zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours"
+    )
+    return finish(fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups))

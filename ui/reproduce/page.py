@@ -1,0 +1,306 @@
+"""The Reproduce page: published tables beside our own full run, and any cell again on this machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpci_core.places import HOME
+from dpci_core.reproduce import (
+    IPUMS,
+    PANELS,
+    SETS,
+    Cell,
+    Reproduced,
+    cells_of,
+    difference_in_errors,
+    read_run,
+)
+from ui.controls.link import link_problem
+from ui.kit import linked
+from ui.kit.palette import Combination
+from ui.reproduce.chart import DATASET_WORDS, coverage_chart
+from ui.reproduce.job import CellsJob
+from ui.session import jobs, state
+from ui.session.results import SweepCurve
+from ui.views import sweep
+from ui.views.show import show
+
+COMMAND = (
+    "python -m dpci_core reproduce table3 table4 table2 -k 1000 -m 1000 --seed 20261121 --out data/reproduction.csv"
+)
+NOTE = HOME / "docs" / "reproduction.md"
+_JOB = "cells_job"
+_TITLES = {
+    "table2": "Table 2: KDD Cup 99, n from 50,000 to 450,000",
+    "table3": "Table 3: Adult, d from 1 to 10",
+    "table4": "Table 4: Bank Marketing, ε₁ from 0.3 to 1",
+    "table5": "Table 5: IPUMS-US, ε₂ from 0.1 to 1",
+    "table6": "Table 6: IPUMS-BR, ε₃ from 0.1 to 1",
+}
+_NAMES = (*_TITLES, *(panel.name for panel in PANELS))
+_SHOWN = linked.one_of("shown", _NAMES, default="table2", widget="what")
+_SWEPT = {"2": "n", "3": "d", "4": "epsilon_1", "5": "epsilon_2", "6": "epsilon_3"}
+_WORDS = {"n": "Records n", "d": "Features d", "epsilon_1": "ε₁", "epsilon_2": "ε₂", "epsilon_3": "ε₃"}
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Reproduce the paper")
+    st.markdown(
+        "Wang, Kifer and Lee published how often their private intervals contain the coefficient (Tables 2-6, promised "
+        "95 %) and how long they are (Figures 1-4). Here are their numbers **beside ours**, and a button that computes "
+        "any of them again."
+    )
+    state.settings()  # reads the link
+    link_problem()
+    name = st.selectbox("Table or figure", _NAMES, format_func=_title, key=_SHOWN.show(), on_change=_SHOWN.take)
+    cells = cells_of(name)
+    if name.startswith("table"):
+        _table(name, cells)
+    else:
+        _figure(name, cells)
+    with st.expander("Why some numbers differ", expanded=False):
+        st.markdown(NOTE.read_text(encoding="utf-8"))
+
+
+def _title(name: str) -> str:
+    if name in _TITLES:
+        return _TITLES[name]
+    panel = next(p for p in PANELS if p.name == name)
+    number, letters = name[6], name[7:].rstrip("2")
+    losses = " and ".join("SVM" if loss == "huber_svm" else loss for loss in panel.losses)
+    return (
+        f"Figure {number} {', '.join(letters)}: {DATASET_WORDS[panel.dataset]}, {losses}, {_WORDS[panel.swept]} swept"
+    )
+
+
+def combination_of(cell: Cell) -> Combination:
+    """How the cell's design is drawn elsewhere."""
+    return Combination(
+        "pure" if cell.privacy == "pure" else "zcdp",
+        cell.mechanism,
+        "logistic" if cell.loss == "logistic" else "huber_svm",
+    )
+
+
+def _table(name: str, cells: tuple[Cell, ...]) -> None:
+    swept = _SWEPT[name.removeprefix("table")]
+    is_ipums = cells[0].dataset in IPUMS
+    recent = _recent()
+    ours = read_run()
+    found = {c.key: recent.get(c.key) or ours.get(c.key) for c in cells}
+    if is_ipums:
+        st.info(
+            "Published values only: IPUMS terms do not allow a copy of the data here. With your own extract, "
+            f"`python -m dpci_core reproduce {name} --ipums FILE.csv` computes the other column."
+        )
+    combinations = list(dict.fromkeys(map(combination_of, cells)))
+    shown = st.multiselect(
+        "Shown in the chart",
+        combinations,
+        default=combinations[:4] if not is_ipums else combinations[:2],
+        format_func=lambda c: c.plain,
+        key=f"shown_{name}",
+    )
+    chosen = [c for c in cells if combination_of(c) in shown]
+    if chosen:
+        figure = coverage_chart(chosen, found, swept=swept, label=_WORDS[swept], meta={"table": name})
+        show(f"published_{name}", figure, _sentence(cells, found), comparison_table(cells, found, swept))
+    if not is_ipums:
+        _provenance([f for f in found.values() if f is not None])
+        _recompute(name, cells, swept)
+
+
+def comparison_table(cells: tuple[Cell, ...], found: dict[str, Reproduced | None], swept: str) -> pd.DataFrame:
+    """Published, ours, difference in points and in standard errors."""
+    rows = []
+    for cell in cells:
+        mine = found[cell.key]
+        row = {
+            "combination": combination_of(cell).plain,
+            _WORDS[swept]: getattr(cell, swept),
+            "published": cell.coverage,
+        }
+        if mine is not None and cell.coverage is not None:
+            row |= {
+                "ours": mine.coverage,
+                "s.e.": mine.coverage_se,
+                "difference": mine.coverage - cell.coverage,
+                "in standard errors": difference_in_errors(cell.coverage, mine),
+                "interval length": mine.ci_length,
+                "k": mine.k,
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _sentence(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> str:
+    pairs = [(c.coverage, f) for c in cells if (f := found[c.key]) is not None and c.coverage is not None]
+    if not pairs:
+        return f"{len(cells)} published values, between {_span(cells)}; none recomputed here."
+    gaps = np.array([f.coverage - p for p, f in pairs])
+    errors = np.array([difference_in_errors(p, f) for p, f in pairs])
+    many = int((np.abs(errors) > 3).sum())
+    return (
+        f"{len(pairs)} of {len(cells)} published values recomputed: ours are on average {100 * gaps.mean():+.2f} "
+        f"points away, at most {100 * np.abs(gaps).max():.1f}; {many} differ by more than three "
+        "standard errors (the note below says why)."
+    )
+
+
+def _span(cells: tuple[Cell, ...]) -> str:
+    values = [c.coverage for c in cells if c.coverage is not None]
+    return f"{100 * min(values):.1f} and {100 * max(values):.1f} %"
+
+
+def _provenance(found: list[Reproduced]) -> None:
+    if not found:
+        return
+    one = found[0]
+    st.caption(
+        f"Ours: k = {one.k:,} bootstrap replicates, seed {one.seed}, {one.date}, {one.versions}. The run on file was "
+        f"made by `{COMMAND}`."
+    )
+
+
+def _recent() -> dict[str, Reproduced]:
+    job = _job()
+    return dict(job.found) if job is not None else {}
+
+
+def _job() -> CellsJob | None:
+    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
+    if not isinstance(job, CellsJob):
+        return None
+    st.session_state[_JOB] = job.key
+    return job
+
+
+def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
+    st.header("Compute again")
+    job = _job()
+    active = job is not None and job.is_active
+    if not _has_data(cells[0].dataset):
+        key = SETS[cells[0].dataset]
+        st.info(
+            f"{DATASET_WORDS[cells[0].dataset]} is not on this machine. "
+            f"Get it with `python -m dpci_core data get {key}`."
+        )
+        return
+    left, middle, right = st.columns(3, vertical_alignment="bottom")
+    values = list(dict.fromkeys(str(getattr(c, swept)) for c in cells))
+    picked = left.multiselect(_WORDS[swept], values, default=values[:1], key=f"values_{name}", disabled=active)
+    k = middle.number_input("k, whole intervals", 20, jobs.LARGEST_K, 200, key="cells_k", disabled=active)
+    m = right.number_input("m, fits", 20, jobs.LARGEST_M, 1_000, key="cells_m", disabled=active)
+    combinations = list(dict.fromkeys(map(combination_of, cells)))
+    which = st.multiselect(
+        "Combinations",
+        combinations,
+        default=combinations,
+        format_func=lambda c: c.plain,
+        key=f"which_{name}",
+        disabled=active,
+    )
+    chosen = tuple(c for c in cells if str(getattr(c, swept)) in picked and combination_of(c) in which)
+    st.button(
+        f"Compute {len(chosen)} cells",
+        type="primary",
+        key="start_cells",
+        on_click=_start,
+        args=(name, chosen, int(k), int(m)),
+        disabled=active or not chosen,
+    )
+    if problem := state.queue_problem():
+        st.warning(problem)
+    if job is not None:
+        st.fragment(_status, run_every=1.0 if active else None)(job.key, active)
+    elif state.job_key(_JOB):
+        st.info(jobs.GONE.format(what="computation"))
+
+
+def _has_data(dataset: str) -> bool:
+    from dpci_core.datasets import list_datasets
+
+    return any(info.key == SETS.get(dataset) and info.available for info in list_datasets())
+
+
+def _start(name: str, cells: tuple[Cell, ...], k: int, m: int) -> None:
+    job = _job()
+    if job is not None and job.is_active:
+        return  # a double click
+    state.submit(_JOB, CellsJob(name=name, cells=cells, k=k, m=max(m, k), seed=1))
+
+
+def _status(key: str, was_active: bool) -> None:
+    job = jobs.QUEUE.find(key)
+    if not isinstance(job, CellsJob):
+        return
+    if was_active and not job.is_active:
+        st.rerun()
+    if job.state == "queued":
+        st.info(f"Waiting: {jobs.QUEUE.place(job)} before this one.")
+    elif job.state == "running":
+        now, done = job.progress, len(job.found)
+        share = (now.done / now.total) if now is not None else 0.0
+        st.progress(share, text=f"{done} of {len(job.cells)} cells done; the present table is at {100 * share:.0f} %")
+    elif job.state == "failed":
+        st.error(job.problem)
+    else:
+        words = "Cancelled" if job.state == "cancelled" else "Done"
+        st.success(
+            f"{words}: {len(job.found)} of {len(job.cells)} cells, k = {job.k:,}; they stand in for the run on file."
+        )
+    if job.is_active:
+        st.button("Cancel", key="cancel_cells", on_click=jobs.QUEUE.cancel, args=(job,))
+
+
+def _figure(name: str, cells: tuple[Cell, ...]) -> None:
+    panel = next(p for p in PANELS if p.name == name)
+    if panel.dataset in IPUMS:
+        st.info(
+            "This panel needs your own IPUMS extract: its terms do not allow a copy here. "
+            f"`python -m dpci_core reproduce {name} --ipums FILE.csv` computes it."
+        )
+        return
+    st.caption(
+        "The plotted numbers were never published, so there is nothing to set beside ours; the shapes can be compared."
+    )
+    recent = {key: value for key, value in _recent().items() if key in {c.key for c in cells}}
+    curves = _curves(cells, recent, panel.swept)
+    if curves:
+        y_label = "Length for the first coefficient" if panel.swept == "d" else "Mean length over coefficients"
+        caption = f"{_title(name)}; k = {next(iter(recent.values())).k:,}, m = {next(iter(recent.values())).m:,}"
+        figure = sweep.sweep_chart(
+            curves,
+            x_label=_WORDS[panel.swept],
+            x_log=False,
+            current=None,
+            caption=caption,
+            meta={"figure": name},
+            y_label=y_label,
+            source="public",
+        )
+        sentence = sweep.sweep_sentence(curves, x_label=_WORDS[panel.swept], current=None)
+        show(f"figure_{name}", figure, sentence, sweep.sweep_table(curves, x_label=_WORDS[panel.swept]))
+    _recompute(name, cells, panel.swept)
+
+
+def _curves(cells: tuple[Cell, ...], found: dict[str, Reproduced], swept: str) -> list[SweepCurve]:
+    """Curves through the recomputed cells of each combination."""
+    curves = []
+    for combination in dict.fromkeys(map(combination_of, cells)):
+        mine = [(c, found[c.key]) for c in cells if combination_of(c) == combination and c.key in found]
+        if mine:
+            curves.append(
+                SweepCurve(
+                    combination=combination,
+                    x=np.array([float(getattr(c, swept)) for c, _ in mine]),
+                    ci_length=np.array([f.ci_length for _, f in mine]),
+                    ci_sd=np.array([f.ci_length_sd for _, f in mine]),
+                    vi_length=np.array([f.vi_length for _, f in mine]),
+                    grades=("valid",) * len(mine),
+                )
+            )
+    return curves

@@ -1,0 +1,1 @@
+"""What one person has set and what is computed for it: reaches no page and no picture."""

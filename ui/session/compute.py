@@ -1,0 +1,333 @@
+"""From settings to numbers: where the dashboard calls the core, with stores that know whose data they hold.
+
+`PUBLIC` is shared by all sessions of the process and only ever holds public or simulated tables. Tables a person
+uploads live in a `Store` inside that person's session and nowhere else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
+from dpci_core.datasets.upload_rules import check_records
+from dpci_core.errors import ConvergenceError
+from dpci_core.losses import Loss
+from dpci_core.plan import DeclaredTable
+from dpci_core.plan.content import plain_source, source_from
+from dpci_core.plan.link import pack, unpack
+from dpci_core.schema import Records, Schema, encode
+from dpci_core.schema import Source as RecordSource
+from ui.kit.palette import Combination
+from ui.session.refusals import in_words
+from ui.session.results import IntervalRows, SweepCurve
+from ui.session.settings import LIMITS, Settings
+
+Array = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+DECLARED = "declared"
+"""The data set that is only described."""
+SWEEP_POINTS = 25
+SUBSAMPLE = 10_000
+"""Rows on which sweeps over c, h and d are fitted."""
+_MEGABYTE = 2.0**20
+RECORDS_LIMIT = 1500 * _MEGABYTE
+SESSION_LIMIT = 300 * _MEGABYTE
+"""Of the records of an upload: one session holds its table, and little more than the records in use."""
+SWEEP_DRAWS = {False: 16, True: 8}
+"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20). How far that is from a whole
+forecast: `python -m benchmarks.draws`."""
+
+
+class LRU:
+    """A bounded, thread-safe memory of computed values; the oldest leave first."""
+
+    def __init__(self, limit: float, weigh: Callable[[object], float] = lambda _: 1.0) -> None:
+        self._limit = limit
+        self._weigh = weigh
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Hashable, object] = OrderedDict()
+
+    def peek(self, key: Hashable) -> object | None:
+        """The value under `key`, if there is one."""
+        with self._lock:
+            return self._values.get(key)
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value under `key`, made if absent; the newest value always stays."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return cast(T, self._values[key])
+        value = make()
+        self.put(key, value)
+        return value
+
+    def put(self, key: Hashable, value: object) -> None:
+        """Keep a value under `key`."""
+        with self._lock:
+            self._values[key] = value
+            while len(self._values) > 1 and sum(map(self._weigh, self._values.values())) > self._limit:
+                self._values.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A table its owner declared public or synthetic, with the schema to encode it by."""
+
+    frame: pd.DataFrame
+    schema: Schema
+    title: str
+    source: RecordSource
+
+
+class Store:
+    """Records, fits and their last solutions, by what makes them; one for all sessions or one inside a session."""
+
+    def __init__(self, limit: float = RECORDS_LIMIT) -> None:
+        self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
+        self._moments = LRU(400)
+        self._starts: dict[tuple[str, str], Array] = {}
+
+    def records(self, key: Hashable, make: Callable[[], Records]) -> Records:
+        """Encoded records under `key`."""
+        return self._records.get(key, make)
+
+    def moments(self, records: Records, loss: Loss, c: float) -> Moments:
+        """The fit of one table, warm-started from the last fit of the same table and kind of loss."""
+
+        def make() -> Moments:
+            warm = self._starts.get((records.digest, loss.name))
+            fitted = fit_moments(records.X, records.y, loss=loss, regularization=c, start=warm)
+            if len(self._starts) > 200:
+                self._starts.clear()
+            self._starts[records.digest, loss.name] = fitted.theta_hat
+            return fitted
+
+        return self._moments.get((records.digest, loss, c), make)
+
+
+PUBLIC = Store()
+CURVES = LRU(1000)
+"""Forecast curves on tables of `PUBLIC`, for all sessions: a class that opens one link computes them once."""
+FILMS = LRU(40)
+"""Pictures for all positions of a slider on such tables, for all sessions; each holds every frame."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the table of these settings comes from: a named set in the shared store, or an upload in its session."""
+
+    store: Store
+    upload: Upload | None = None
+
+    def load(self, settings: Settings, *, features: int | tuple[str, ...], sample: bool = False) -> Records:
+        """Encoded records; `sample` takes the first `SUBSAMPLE` rows only."""
+        if self.upload is not None:
+            upload = self.upload
+            frame = upload.frame.head(SUBSAMPLE) if sample else upload.frame
+            check_records(len(frame), len(upload.schema.select(features)))
+            return self.store.records(
+                ("upload", features, sample, upload.schema),
+                lambda: encode(frame, upload.schema, features=features, title=upload.title, source=upload.source),
+            )
+        if settings.dataset == DECLARED:
+            return self.store.records(
+                (DECLARED, settings.declared, features), lambda: declared_table(settings.declared).records(features)
+            )
+        rows = min(SUBSAMPLE, table_rows(settings)) if sample else None
+        key = (settings.dataset, settings.encoding, features, rows)
+        return self.store.records(
+            key,
+            lambda: datasets.load(settings.dataset, encoding=settings.encoding, features=features, n_rows=rows),
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One combination under the settings: its forecast, or the sentence that says why there is none."""
+
+    combination: Combination
+    forecast: Forecast | None
+    moments: Moments | None
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class View:
+    """What Explore shows: the records and one outcome per combination."""
+
+    settings: Settings
+    records: Records
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def drawn(self) -> tuple[Outcome, ...]:
+        """Outcomes that have numbers which may be drawn as such."""
+        return tuple(o for o in self.outcomes if o.forecast and o.forecast.validity.grade != "unusable")
+
+
+def table_rows(settings: Settings) -> int:
+    """Rows of the named set, or of the twin of a described table."""
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).guesses.n_rows
+    return next(info.n_rows for info in datasets.list_datasets() if info.key == settings.dataset)
+
+
+@lru_cache(maxsize=32)
+def declared_table(packed: str) -> DeclaredTable:
+    """The described table of these settings.
+
+    Raises:  ValueError in words.
+    """
+    source = source_from(unpack(packed), "table")
+    if not isinstance(source, DeclaredTable):
+        raise ValueError("Expected a described table, got a public one.")
+    return source
+
+
+def packed_table(table: DeclaredTable) -> str:
+    """A described table as the settings hold it.
+
+    Raises:  ValueError if it is too long for a link.
+    """
+    try:
+        return pack(plain_source(table))
+    except ValueError:
+        raise ValueError(
+            "The description is too long for this page, whose address holds it. Give fewer or shorter names and "
+            "levels, or keep the plan as a file for the command line."
+        ) from None
+
+
+def compute(settings: Settings, source: Source) -> View:
+    """Forecast every chosen combination."""
+    features: int | tuple[str, ...] = settings.names or settings.d
+    records = source.load(settings, features=features)
+    outcomes = tuple(_outcome(settings, records, combination, source.store) for combination in settings.combinations)
+    return View(settings, records, outcomes)
+
+
+def _outcome(settings: Settings, records: Records, combination: Combination, store: Store) -> Outcome:
+    try:
+        design = settings.design(combination)
+    except ValueError as problem:  # a paired budget can leave the range of a design
+        return Outcome(combination, None, None, in_words(str(problem)))
+    try:
+        moments = store.moments(records, design.loss, settings.c)
+        return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
+    except (InfeasibleDesignError, ConvergenceError) as problem:
+        return Outcome(combination, None, None, in_words(str(problem)))
+
+
+def interval_rows(view: View, units: str) -> list[IntervalRows]:
+    """Chart 1: per coefficient, in scaled or original units, or as odds ratios."""
+    contrasts = view.records.to_original if units in ("original", "odds") else None
+    rows = []
+    for outcome in view.drawn:
+        assert outcome.forecast is not None
+        assert outcome.moments is not None
+        made = outcome.forecast
+        if contrasts is not None:
+            made = forecast(outcome.moments, design=made.design, n_records=made.n_records, contrasts=contrasts)
+        rows.append(
+            IntervalRows(
+                combination=outcome.combination,
+                names=view.records.feature_names,
+                estimate=made.estimate,
+                ci_length=made.ci_length,
+                vi_length=made.vi_length,
+                nonprivate_length=made.nonprivate_length,
+            )
+        )
+    return rows
+
+
+def free_of(settings: Settings, name: str) -> Settings:
+    """What curves over the range of one control depend on: not where it stands, nor how the page shows them."""
+    usual = Settings()
+    kept = replace(
+        settings,
+        sweep=name,
+        units=usual.units,
+        goal=usual.goal,
+        goal_on=usual.goal_on,
+        goal_length=usual.goal_length,
+        goal_value=usual.goal_value,
+        goal_chance=usual.goal_chance,
+        look=usual.look,
+    )
+    if name == "total":
+        largest = Decimal(repr(LIMITS[settings.currency][1]))
+        return replace(kept, epsilon=usual.epsilon, split=settings.split.with_locks().with_total(largest))
+    if name in ("n", "c", "h"):
+        return replace(kept, **{name: getattr(usual, name)})
+    return kept
+
+
+def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:
+    """The values at which a control is swept; the present one is among them where it fits."""
+    if name in ("model", "hessian", "covariance"):
+        return np.linspace(4.0, 96.0, SWEEP_POINTS)
+    if name == "d":
+        grid = np.unique(np.round(np.geomspace(1, max_features, min(max_features, 12))).astype(int))
+        return np.unique(np.append(grid, min(settings.d, max_features))).astype(np.float64)
+    low, high = LIMITS[settings.currency if name == "total" else name]
+    grid = np.geomspace(low, high, SWEEP_POINTS)
+    return np.round(grid) if name == "n" else np.array([float(f"{x:.4g}") for x in grid])
+
+
+def sweep(
+    settings: Settings, source: Source, name: str, max_features: int, grid: Array | None = None
+) -> list[SweepCurve]:
+    """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its range or a grid."""
+    grid = sweep_grid(settings, name, max_features) if grid is None else grid
+    features: int | tuple[str, ...] = settings.names or settings.d
+    is_refitted = name in ("c", "h", "d")
+    base = source.load(settings, features=features, sample=is_refitted)
+    curves = []
+    for combination in settings.combinations:
+        points = []
+        for x in grid:
+            records = source.load(settings, features=int(x), sample=True) if name == "d" else base
+            points.append(_sweep_point(settings, combination, source.store, records, name, float(x)))
+        columns = [np.array(column) for column in zip(*points, strict=True)]
+        curves.append(
+            SweepCurve(
+                combination=combination,
+                x=grid,
+                ci_length=columns[0],
+                ci_sd=columns[1],
+                vi_length=columns[2],
+                grades=tuple(columns[3]),
+                extrapolated_from=float(len(base.y)) if name == "n" else None,
+            )
+        )
+    return curves
+
+
+def _sweep_point(
+    settings: Settings, combination: Combination, store: Store, records: Records, name: str, x: float
+) -> tuple[float, float, float, str]:
+    nothing = (np.nan, np.nan, np.nan, "unusable")
+    try:
+        moved = settings.swept(name, x)
+        design = moved.design(combination)
+        moments = store.moments(records, design.loss, moved.c)
+        draws = SWEEP_DRAWS[len(moments.theta_hat) > 21]
+        made = forecast(moments, design=design, n_records=moved.n, n_draws=draws)
+    except (ConvergenceError, ValueError):
+        return nothing
+    if name == "d":
+        return float(made.ci_length[0]), float(made.ci_length_sd[0]), float(made.vi_length[0]), made.validity.grade
+    return made.ci_length_mean, made.mean_length_sd, made.vi_length_mean, made.validity.grade

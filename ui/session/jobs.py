@@ -1,0 +1,167 @@
+"""Simulations in the background: one worker for all sessions, first come first served, one job a session.
+
+Knows no Streamlit. Pages ask a job how it stands; a job nobody has asked about for a while is stopped, because a closed
+browser tab says nothing. Finished jobs keep their small results, never the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from dpci_core.errors import ConvergenceError
+from ui.session.refusals import in_words
+
+if TYPE_CHECKING:
+    from dpci_core.experiment_result import Progress
+
+State = Literal["queued", "running", "done", "cancelled", "failed"]
+
+ABANDONED_SECONDS = 900.0
+"""A job nobody has looked at for so long is stopped; browsers slow the polls of hidden tabs, so this is generous."""
+KEPT_JOBS = 40
+GONE = "The {what} of this link is no longer kept here: start it again."
+MOST_WAITING = 12
+LARGEST_M, LARGEST_K = 20_000, 5_000
+LARGEST_TABLE = 20_000_000
+"""Numbers in a table to simulate on: working copies take about 50 bytes each."""
+MOST_HELD = 500 * 2**20
+"""Bytes of tables that waiting simulations may hold together."""
+
+
+class QueueFullError(RuntimeError):
+    """Too many people are waiting already."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Task:
+    """Something slow that pages can watch and stop.
+
+    is_private_to_session: it is about a table of the session's own, so that no link leads to it.
+    """
+
+    is_private_to_session: bool = False
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    state: State = "queued"
+    progress: Progress | None = None
+    problem: str = ""
+    looked_at: float = field(default_factory=time.monotonic)
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state in ("queued", "running")
+
+    def run(self) -> None:
+        """Run to the end; never raises."""
+        self.state = "running"
+        try:
+            self.state = "done" if self._execute() else "cancelled"
+        except (ValueError, FileNotFoundError, ConvergenceError) as problem:
+            self.problem, self.state = in_words(str(problem)), "failed"
+        except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
+            self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
+        finally:
+            self.release()
+
+    def _execute(self) -> bool:
+        """Do the work; False if it was stopped before the end."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of anything large."""
+
+    @property
+    def n_bytes(self) -> int:
+        """What it holds while it waits."""
+        return 0
+
+    def _should_stop(self) -> bool:
+        return self.stop.is_set() or time.monotonic() - self.looked_at > ABANDONED_SECONDS
+
+    def _take(self, progress: Progress) -> None:
+        self.progress = progress
+
+
+def n_workers() -> int:
+    """Cores for a simulation: all but one, which answers the pages."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+class JobQueue:
+    """Jobs in the order they came, run one at a time by a daemon thread that starts with the first."""
+
+    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
+        self._most_waiting = most_waiting
+        self._lock = threading.Condition()
+        self._waiting: list[Task] = []
+        self._jobs: OrderedDict[str, Task] = OrderedDict()
+        self._worker: threading.Thread | None = None
+
+    def submit(self, job: Task) -> None:
+        """Put a job at the end of the queue; raises QueueFullError with a sentence."""
+        with self._lock:
+            held = sum(other.n_bytes for other in self._waiting)
+            if len(self._waiting) >= self._most_waiting or (self._waiting and held + job.n_bytes > MOST_HELD):
+                raise QueueFullError(
+                    f"{len(self._waiting)} simulations are waiting already. Try again in a few minutes."
+                )
+            self._waiting.append(job)
+            self._jobs[job.key] = job
+            self._forget_old()
+            if self._worker is None or not self._worker.is_alive():
+                self._worker = threading.Thread(target=self._work, daemon=True, name="simulations")
+                self._worker.start()
+            self._lock.notify()
+
+    def find(self, key: str) -> Task | None:
+        """The job under a key, marked as looked at."""
+        with self._lock:
+            job = self._jobs.get(key)
+        if job is not None:
+            job.looked_at = time.monotonic()
+        return job
+
+    def place(self, job: Task) -> int:
+        """How many jobs run or wait before this one; one that was told to stop is as good as gone."""
+        with self._lock:
+            running = [other for other in self._jobs.values() if other.state == "running" and other is not job]
+            ahead = sum(not other.stop.is_set() for other in running)
+            with contextlib.suppress(ValueError):
+                return self._waiting.index(job) + ahead
+            return 0
+
+    def cancel(self, job: Task) -> None:
+        """Stop a job; one that still waits leaves the queue at once."""
+        job.stop.set()
+        with self._lock:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                job.state = "cancelled"
+                job.release()
+
+    def _forget_old(self) -> None:
+        finished = [key for key, job in self._jobs.items() if not job.is_active]
+        for key in finished[: max(0, len(self._jobs) - KEPT_JOBS)]:
+            del self._jobs[key]
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                while not self._waiting:
+                    self._lock.wait()
+                job = self._waiting.pop(0)
+                job.state = "running"
+            job.run()
+
+
+QUEUE = JobQueue()
+QUICK = JobQueue(most_waiting=60)
+"""For answers of a second or a few, which need not wait behind a simulation of minutes; more people fit in."""

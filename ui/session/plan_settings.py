@@ -1,0 +1,140 @@
+"""Settings as a plan, and a plan as settings. No Streamlit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
+from dpci_core.design import CalibrationName
+from dpci_core.planner import Target
+from dpci_core.privacy import epsilon_to_zcdp, zcdp_to_epsilon
+from dpci_core.schema import Schema, to_original
+from ui.session.budget import Split
+from ui.session.case import Case
+from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.settings import LIMITS, Settings
+
+
+def plan_of(case: Case, title: str, notes: str = "") -> Plan:
+    """The settings as a plan.
+
+    Raises:  ValueError in words where they rest on an uploaded table, which a plan cannot carry, or the title is bad.
+    """
+    now = case.settings
+    if now.dataset == "upload":
+        raise ValueError(
+            "A plan holds no data, so it cannot start from your file. Choose a public set or describe your table."
+        )
+    source = declared_table(now.declared) if now.dataset == DECLARED else PublicTable(key=now.dataset)
+    return Plan(
+        title=title,
+        source=source,
+        features=now.names or now.d,
+        design=case.design,
+        n_records=now.n,
+        goal=case.target,
+        delta=Decimal(now.delta),
+        notes=notes,
+    )
+
+
+def settings_of(plan: Plan) -> Settings:
+    """A plan as settings of this page.
+
+    Raises:  ValueError naming what the page has no control for.
+    """
+    design, source = plan.design, plan.source
+    if isinstance(source, PublicTable) and source.n_rows is not None:
+        raise ValueError(
+            f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} of them."
+        )
+    calibration, results = _calibration(design.switches)
+    budget = design.budget
+    now = replace(
+        Settings(),
+        dataset=source.key if isinstance(source, PublicTable) else DECLARED,
+        declared=packed_table(source) if isinstance(source, DeclaredTable) else "",
+        names=plan.features if isinstance(plan.features, tuple) else (),
+        d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
+        definitions=(design.definition,),
+        mechanisms=(design.mechanism,),
+        losses=("logistic" if design.loss.name == "logistic" else "huber_svm",),
+        corner=Settings().corner if design.loss.name == "logistic" else design.loss.name,
+        calibrations=(calibration,),
+        results=results,
+        target=design.target,
+        currency=design.definition,
+        delta=_shortest(plan.delta),
+        split=Split(budget.total, budget.parts),
+        n=plan.n_records,
+        c=design.regularization,
+        h=getattr(design.loss, "h", Settings().h),
+        level=design.confidence_level,
+    )
+    now = _as_typed(now)
+    _check_limits(now)
+    return now if plan.goal is None else replace(now, **_wish(plan.goal, plan.schema, plan.features, plan.names))
+
+
+_SAME = 1e-10
+"""Relative difference of two solved rho that count as one."""
+
+
+def _as_typed(now: Settings) -> Settings:
+    """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was typed so."""
+    if now.currency != "zcdp":
+        return now
+    total, delta = float(now.split.total), float(now.delta)
+    epsilon, (low, high) = zcdp_to_epsilon(total, delta), LIMITS["approx"]
+    for digits in range(1, 7):
+        shown = float(f"{epsilon:.{digits}g}")
+        if low <= shown <= high and math.isclose(float(epsilon_to_zcdp(shown, delta)), total, rel_tol=_SAME):
+            return replace(now, currency="approx", epsilon=f"{shown:.12g}")
+    return now
+
+
+def _shortest(amount: Decimal) -> str:
+    """A decimal as the page writes it: 1e-6, not 0.000001."""
+    short = f"{amount.normalize():e}".replace("e-0", "e-").replace("e+0", "e+")
+    return short if Decimal(short) == amount else str(amount)
+
+
+def _calibration(switches: Calibration) -> tuple[CalibrationName, str]:
+    known: dict[Calibration, tuple[CalibrationName, str]] = {
+        Calibration.published(): ("published", "all"),
+        Calibration.sharp(): ("sharp", "all"),
+        Calibration(gaussian_objective=False): ("sharp", "reviewed"),
+    }
+    if switches not in known:
+        raise ValueError("This plan sets single switches of the calibration, for which the page has no control.")
+    return known[switches]
+
+
+def _check_limits(now: Settings) -> None:
+    """Raise ValueError naming the first control that does not reach a value."""
+    total = now.epsilon if now.currency == "approx" else now.split.total
+    values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: float(total)}
+    names = {"pure": "the total ε", "approx": "the total ε", "zcdp": "the total ρ", "level": "the confidence level"}
+    for name, value in values.items():
+        low, high = LIMITS[name]
+        if not low <= value <= high:
+            raise ValueError(
+                f"The control for {names.get(name, name)} goes from {low:g} to {high:,.12g}, not to {value:,.12g}."
+            )
+
+
+def _wish(
+    goal: Target, schema: Schema, features: int | tuple[str, ...] | None, names: tuple[str, ...]
+) -> dict[str, Any]:
+    """The wish of a plan, which is in encoded units, in those of the page."""
+    scale, place = 1.0, goal.coefficient
+    if place is not None and place < len(names) - 1:
+        scale = float(to_original(schema, features)[place, place])
+    wish: dict[str, Any] = {"goal_on": "" if place is None else names[place], "goal_chance": goal.probability}
+    if goal.length is not None:
+        return wish | {"goal": "length", "goal_length": goal.length * scale}
+    assert goal.excludes_zero_at is not None
+    return wish | {"goal": "zero", "goal_value": goal.excludes_zero_at * scale}

@@ -1,0 +1,299 @@
+"""Everything a person can set, as one frozen value: what pages read, links carry and results are stamped with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from decimal import Decimal
+from itertools import product
+from typing import Any, Literal
+
+from dpci_core import ZCDP, Calibration, Loss, PureDP
+from dpci_core.design import Design, Target
+from dpci_core.losses import make_loss
+from dpci_core.privacy import Budget, Pairing, epsilon_to_zcdp, pair_budget
+from dpci_core.schema import Encoding
+from ui.kit.palette import Combination
+from ui.session.budget import Parts, Split, from_shares
+
+Currency = Literal["pure", "zcdp", "approx"]
+Goal = Literal["length", "zero"]
+Look = Literal["map", "split", "mechanisms", "c"]
+
+DEFAULT_ROWS = 30_000
+"""Rows of the simulated census on which moments are taken."""
+SWEEPS = ("total", "model", "hessian", "covariance", "n", "d", "c", "h")
+LIMITS: dict[str, tuple[float, float]] = {
+    "pure": (0.05, 10.0),
+    "zcdp": (0.0005, 20.0),
+    "approx": (0.05, 10.0),
+    "n": (100, 1_000_000),
+    "c": (1e-6, 1.0),
+    "h": (0.01, 10.0),
+    "level": (0.5, 0.999),
+    "goal_length": (1e-9, 1e9),
+    "goal_value": (-1e9, 1e9),
+    "goal_chance": (0.01, 0.99),
+}
+"""Range of each number control: the slider's ends and what may be typed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The state that all pages share. Amounts are decimal strings, so that links and comparisons are exact.
+
+    declared: a table that is only described, packed as for a link, for the data set "declared".
+    corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a quartic.
+    goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is "" for the mean over the
+    coefficients or a feature, whose length and value are then in its own units.
+    """
+
+    dataset: str = "census"
+    declared: str = ""
+    encoding: Encoding = "schema"
+    names: tuple[str, ...] = ()
+    d: int = 10
+    definitions: tuple[str, ...] = ("pure",)
+    mechanisms: tuple[str, ...] = ("objective", "output")
+    losses: tuple[str, ...] = ("logistic",)
+    calibrations: tuple[str, ...] = ("sharp",)
+    results: str = "all"
+    target: Target = "penalised"
+    currency: Currency = "pure"
+    epsilon: str = "1"
+    delta: str = "1e-6"
+    pairing: Pairing = "guarantee"
+    split: Split = field(default_factory=lambda: from_shares(Decimal(1)))
+    n: int = DEFAULT_ROWS
+    c: float = 0.001
+    h: float = 1.0
+    corner: str = "huber_svm"
+    level: float = 0.95
+    sweep: str = "total"
+    units: str = "scaled"
+    goal: Goal = "length"
+    goal_on: str = ""
+    goal_length: float = 0.5
+    goal_value: float = 0.5
+    goal_chance: float = 0.5
+    look: Look = "map"
+
+    @property
+    def combinations(self) -> tuple[Combination, ...]:
+        """The chosen definitions x mechanisms x losses x calibrations, in a fixed order."""
+        chosen = product(
+            [x for x in ("pure", "zcdp") if x in self.definitions],
+            [x for x in ("objective", "output") if x in self.mechanisms],
+            [x for x in ("logistic", "huber_svm") if x in self.losses],
+            [x for x in ("sharp", "published") if x in self.calibrations],
+        )
+        return tuple(Combination(*four) for four in chosen)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether a budget in another definition has to be paired with the typed one."""
+        return any(definition != self.own_definition for definition in self.definitions)
+
+    @property
+    def own_definition(self) -> str:
+        """The definition in which the budget is typed: (epsilon, delta) is spent as zCDP."""
+        return "pure" if self.currency == "pure" else "zcdp"
+
+    def budget(self, definition: str) -> Budget:
+        """The budget of a combination: the typed one, or its pair under `pairing`."""
+        model, hessian, covariance = self.split.parts
+        kind = PureDP if self.own_definition == "pure" else ZCDP
+        own = kind(model=model, hessian=hessian, covariance=covariance)
+        return own if definition == self.own_definition else pair_budget(own, rule=self.pairing, delta=self.delta)
+
+    def loss(self, name: str) -> Loss:
+        """The loss of a combination."""
+        return make_loss("logistic") if name == "logistic" else make_loss(self.corner, self.h)
+
+    def calibration(self, combination: Combination) -> Calibration:
+        """The switches of a combination; those of sharp without what is not peer-reviewed, if asked for."""
+        if combination.calibration == "published":
+            return Calibration.published()
+        return Calibration(gaussian_objective=self.results == "all")
+
+    def design(self, combination: Combination) -> Design:
+        """The design of one combination under these settings."""
+        return Design(
+            loss=self.loss(combination.loss),
+            mechanism=combination.mechanism,
+            budget=self.budget(combination.definition),
+            regularization=self.c,
+            confidence_level=self.level,
+            calibration=self.calibration(combination),
+            target=self.target,
+        )
+
+    def swept(self, name: str, value: float) -> Settings:
+        """These settings with one control moved; parts scale with the total, others give way to a part."""
+        if name == "total":
+            return self.with_epsilon(value) if self.currency == "approx" else self._with_pot(_decimal(value))
+        if name in ("model", "hessian", "covariance"):
+            index = ("model", "hessian", "covariance").index(name)
+            return replace(self, split=self.split.with_locks().with_share(index, value))
+        if name == "d":
+            return replace(self, d=round(value), names=())
+        change: dict[str, Any] = {name: round(value) if name == "n" else float(value)}
+        return replace(self, **change)
+
+    def with_epsilon(self, epsilon: float) -> Settings:
+        """Set the epsilon of an (epsilon, delta) budget; the split divides the rho it buys."""
+        shown = f"{epsilon:.12g}"
+        return replace(self._with_pot(epsilon_to_zcdp(float(shown), float(self.delta))), epsilon=shown)
+
+    def _with_pot(self, total: Decimal) -> Settings:
+        return replace(self, split=self.split.with_locks().with_total(total).with_locks(self.split.locked))
+
+    def without_table(self) -> Settings:
+        """These settings without anything that names or measures a column of the table."""
+        usual = Settings()
+        return replace(
+            self,
+            dataset=usual.dataset,
+            names=(),
+            goal_on=usual.goal_on,
+            goal_length=usual.goal_length,
+            goal_value=usual.goal_value,
+        )
+
+    def to_query(self) -> dict[str, str]:
+        """The settings that differ from the defaults, as the parameters of a link."""
+        now, default = _flat(self), _flat(Settings())
+        return {k: v for k, v in now.items() if v != default[k]}
+
+
+def _decimal(value: float) -> Decimal:
+    return Decimal(f"{value:.6g}")
+
+
+_BETWEEN = "~"
+"""Between the items of one parameter. In an item it is written as in an address, and so is the sign that does that."""
+
+
+def _packed(item: str) -> str:
+    return item.replace("%", "%25").replace(_BETWEEN, "%7E")
+
+
+def _unpacked(text: str) -> str:
+    return text.replace("%7E", _BETWEEN).replace("%25", "%")
+
+
+def _flat(settings: Settings) -> dict[str, str]:
+    flat: dict[str, str] = {}
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        if isinstance(value, Split):
+            flat["split"] = _BETWEEN.join(map(str, value.parts))
+            flat["shares"] = _BETWEEN.join(map(str, value.chosen or ()))
+            flat["locked"] = "".join("01"[lock] for lock in value.locked)
+        elif isinstance(value, tuple):
+            flat[f.name] = _BETWEEN.join(map(_packed, value))
+        else:
+            flat[f.name] = str(value)
+    return flat
+
+
+def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """Rebuild settings from a link; what cannot be read keeps its default and is named in the second value."""
+    settings, bad = Settings(), []
+    for name, text in query.items():
+        if name == "split" or name not in {f.name for f in fields(Settings)}:
+            continue
+        try:
+            change: dict[str, Any] = {name: _parse(name, text)}
+            settings = replace(settings, **change)
+        except (ValueError, ArithmeticError):
+            bad.append(name)
+    given = [name for name in _OF_SPLIT if name in query]
+    try:
+        if given:
+            settings = replace(settings, split=_split_from({**_flat(Settings()), **query}))
+        settings, is_split_used = _with_one_budget(settings)
+    except (ValueError, ArithmeticError):
+        settings, is_split_used = _with_one_budget(settings)[0], False
+    return settings, tuple(bad) if is_split_used or not given else (*bad, given[0])
+
+
+_OF_SPLIT = ("split", "shares", "locked")
+
+
+_SAME_BUDGET = 1e-9
+"""Relative difference of two totals that count as one: machines round the last digits of a solved rho differently."""
+
+
+def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
+    """Settings whose control shows the budget that is computed with, and whether the split of the link could stay.
+
+    A total must lie in the range of its control. An (epsilon, delta) budget is what epsilon says: a split that adds up
+    to another rho gives way to the default shares of the rho it buys.
+    """
+    total = float(settings.split.total)
+    fresh = replace(settings, split=Settings().split)
+    if settings.currency == "approx":
+        bought = fresh.with_epsilon(float(settings.epsilon))
+        is_same = math.isclose(total, float(bought.split.total), rel_tol=_SAME_BUDGET)
+        return (settings, True) if is_same else (bought, False)
+    low, high = LIMITS[settings.currency]
+    return (settings, True) if low <= total <= high else (fresh, False)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "encoding": ("schema", "paper"),
+    "currency": ("pure", "zcdp", "approx"),
+    "pairing": ("guarantee", "paper"),
+    "sweep": SWEEPS,
+    "units": ("scaled", "original", "odds"),
+    "definitions": ("pure", "zcdp"),
+    "mechanisms": ("objective", "output"),
+    "losses": ("logistic", "huber_svm"),
+    "corner": ("huber_svm", "smoothed_hinge"),
+    "calibrations": ("sharp", "published"),
+    "results": ("all", "reviewed"),
+    "target": ("penalised", "unpenalised"),
+    "goal": ("length", "zero"),
+    "look": ("map", "split", "mechanisms", "c"),
+}
+
+
+def _parse(name: str, text: str) -> object:
+    example = asdict(Settings())[name]
+    if isinstance(example, tuple):
+        items = tuple(map(_unpacked, text.split(_BETWEEN))) if text else ()
+        if name in _CHOICES and (not items or not set(items) <= set(_CHOICES[name])):
+            raise ValueError(name)
+        return items
+    if isinstance(example, int | float):
+        number = int(text) if isinstance(example, int) else float(text)
+        low, high = LIMITS.get(name, (1, 1_000))
+        if not low <= number <= high or (name == "goal_value" and number == 0):
+            raise ValueError(name)
+        return number
+    if name in ("epsilon", "delta"):
+        low, high = LIMITS["approx"] if name == "epsilon" else (1e-15, 0.1)
+        if not low <= float(Decimal(text)) <= high:
+            raise ValueError(name)
+    elif name in _CHOICES and text not in _CHOICES[name]:
+        raise ValueError(name)
+    return text
+
+
+def _split_from(query: Mapping[str, str]) -> Split:
+    flags = [c == "1" for c in query["locked"].ljust(3, "0")]
+    parts, chosen = _amounts(query["split"]), _amounts(query["shares"]) if query["shares"] else None
+    return Split(sum(parts, Decimal(0)), parts, (flags[0], flags[1], flags[2]), chosen)
+
+
+_MOST = Decimal(1000)
+"""Above every total of a control: exact arithmetic with what a stranger's link holds has to end."""
+
+
+def _amounts(text: str) -> Parts:
+    amounts = [Decimal(p) for p in text.split(_BETWEEN)]
+    if len(amounts) != 3 or not all(a.is_finite() and 0 < a <= _MOST for a in amounts):
+        raise ValueError("split")
+    return amounts[0], amounts[1], amounts[2]

@@ -1,0 +1,270 @@
+"""The one state of a session: settings in `st.session_state`, restored from the link, mirrored back to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+
+from dpci_core import Plan, datasets
+from dpci_core.plan import LINK_KEY
+from ui.kit import linked
+from ui.session import jobs
+from ui.session.budget import from_shares
+from ui.session.compute import (
+    CURVES,
+    DECLARED,
+    FILMS,
+    LRU,
+    PUBLIC,
+    SESSION_LIMIT,
+    Source,
+    Store,
+    Upload,
+    declared_table,
+)
+from ui.session.plan_settings import settings_of
+from ui.session.settings import Settings, from_query
+
+_SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
+_LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
+_HELP, _OFF = "help", "off"
+_JOBS = ("job", "cells_job", "accuracy_job")
+"""Names in session and link of the keys of a simulation, of cells that are computed again, and of test errors."""
+MAX_PINS = 3
+_PIN_LINK = "pin"
+
+
+def settings() -> Settings:
+    """The settings of this session; a first visit takes them from the link."""
+    if _SETTINGS not in st.session_state:
+        link = {k: str(v) for k, v in st.query_params.items()}
+        read, unreadable, plan = _read_link(link)
+        if plan is not None:
+            st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
+        restored, unfit = admissible(read)
+        st.session_state[_SETTINGS] = restored
+        st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit, *linked.read(link), *_read_pins(link))
+        st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
+        st.session_state.setdefault(_HELP, st.query_params.get(_HELP) != _OFF)
+    return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
+
+
+def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan | None]:
+    """Settings of a link, what of it cannot be used, and the plan in it; without one, settings one by one."""
+    if LINK_KEY not in query:
+        return (*from_query(query), None)
+    try:
+        plan = Plan.from_query(query)
+        return settings_of(plan), (), plan
+    except ValueError as problem:
+        return Settings(), (f"{LINK_KEY}: {problem}",), None
+
+
+def job_key(name: str) -> str | None:
+    """The key of this session's job of one kind; after a reload the link still knows it."""
+    settings()
+    return st.session_state.get(name) or st.session_state[_LINK_JOBS][name]  # type: ignore[no-any-return]
+
+
+def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
+    """Settings that fit the tables on this machine, and the names of those that had to give way."""
+    if wanted.dataset == DECLARED:
+        return _admissible_declared(wanted)
+    infos = {info.key: info for info in datasets.list_datasets() if info.available}
+    if wanted.dataset not in infos:
+        fitting, _ = admissible(replace(wanted, dataset="census", names=()))
+        return fitting, ("dataset",)
+    info = infos[wanted.dataset]
+    bad: list[str] = []
+    if wanted.encoding not in info.encodings:
+        wanted, bad = replace(wanted, encoding=info.encodings[0]), [*bad, "encoding"]
+    known = set(datasets.feature_names(wanted.dataset))
+    if len(set(wanted.names)) < len(wanted.names) or not known.issuperset(wanted.names):
+        wanted, bad = replace(wanted, names=()), [*bad, "names"]
+    if wanted.d > info.max_features:
+        wanted, bad = replace(wanted, d=info.max_features), [*bad, "d"]
+    return wanted, tuple(bad)
+
+
+def _admissible_declared(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
+    try:
+        known = declared_table(wanted.declared).schema.feature_names
+    except ValueError:
+        fitting, _ = admissible(replace(wanted, dataset="census", declared="", names=()))
+        return fitting, ("declared",)
+    bad: list[str] = []
+    wanted = replace(wanted, encoding="schema")
+    if len(set(wanted.names)) < len(wanted.names) or not set(known).issuperset(wanted.names):
+        wanted, bad = replace(wanted, names=()), [*bad, "names"]
+    if wanted.d > len(known):
+        wanted, bad = replace(wanted, d=len(known)), [*bad, "d"]
+    return wanted, tuple(bad)
+
+
+def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> bool:
+    """Queue a task as this session's job of one kind; a full queue is kept as a problem for the page to tell."""
+    try:
+        queue.submit(task)
+    except jobs.QueueFullError as problem:
+        st.session_state[_QUEUE_PROBLEM] = str(problem)
+        return False
+    st.session_state[name] = task.key
+    return True
+
+
+def queue_problem() -> str | None:
+    """Why the last task was not queued; told once."""
+    return st.session_state.pop(_QUEUE_PROBLEM, None)  # type: ignore[no-any-return]
+
+
+def put(new: Settings) -> None:
+    """Replace the settings; what was wrong with the link no longer matters then."""
+    st.session_state[_SETTINGS] = new
+    st.session_state.pop(_LINK_PROBLEM, None)
+
+
+def link_problem() -> tuple[str, ...]:
+    """Names of what the link held but could not be used, until a setting is changed."""
+    return st.session_state.get(_LINK_PROBLEM, ())  # type: ignore[no-any-return]
+
+
+def update(**changes: Any) -> None:
+    """Change some settings."""
+    put(replace(settings(), **changes))
+
+
+def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
+    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there.
+
+    extra: what a page adds, as the screen of Learn.
+    """
+    now = settings()
+    if now.dataset == "upload":
+        now = now.without_table()
+    query = now.to_query()
+    for name in _JOBS:  # a reload finds them again
+        job = jobs.QUEUE.find(job_key(name) or "")
+        if job is not None and not job.is_private_to_session:
+            query[name] = job.key
+    query |= linked.to_query() | _pins_query() | ({} if is_help_on() else {_HELP: _OFF}) | dict(extra or {})
+    if dict(st.query_params) != query:
+        st.query_params.from_dict(query)
+
+
+def is_help_on() -> bool:
+    """Whether explanations are shown; no preset and no reset switches them on again."""
+    settings()
+    return bool(st.session_state.get(_HELP, True))
+
+
+def set_help(is_on: bool) -> None:
+    """Show or hide explanations."""
+    st.session_state[_HELP] = is_on
+
+
+def reset() -> None:
+    """Back to the defaults; the uploaded file goes too."""
+    st.session_state.pop(_UPLOAD, None)
+    st.session_state.pop(_STORE, None)
+    put(Settings())
+
+
+def paper_preset() -> None:
+    """The settings of the paper's figures: Adult where it is installed, epsilon 0.5/0.25/0.25, c 0.001, h 1, d 10."""
+    available = {info.key: info for info in datasets.list_datasets() if info.available}
+    key = "adult" if "adult" in available else "census"
+    put(
+        Settings(
+            dataset=key,
+            encoding="paper",
+            definitions=("pure", "zcdp"),
+            mechanisms=("objective",),
+            calibrations=("published",),
+            pairing="paper",
+            split=from_shares(Decimal(1)),
+            n=available[key].n_rows,
+        )
+    )
+
+
+def source() -> Source:
+    """Where the present settings take their table from."""
+    if settings().dataset == "upload" and upload() is not None:
+        store = st.session_state.setdefault(_STORE, Store(SESSION_LIMIT))
+        return Source(store, upload())
+    return Source(PUBLIC)
+
+
+def upload() -> Upload | None:
+    """The table this session uploaded, if any."""
+    return st.session_state.get(_UPLOAD)
+
+
+def set_upload(new: Upload | None) -> None:
+    """Keep an uploaded table in this session, with a fresh store for what is computed from it."""
+    st.session_state[_UPLOAD] = new
+    st.session_state[_STORE] = Store(SESSION_LIMIT)
+    st.session_state[_MEMO] = LRU(64)
+
+
+def memo() -> LRU:
+    """What this session computed lately: small results only, never records."""
+    return st.session_state.setdefault(_MEMO, LRU(64))  # type: ignore[no-any-return]
+
+
+def curves() -> LRU:
+    """Where curves over the range of a control are kept: with the session if their table is, else for all sessions."""
+    return memo() if source().upload is not None else CURVES
+
+
+def is_public_demo() -> bool:
+    """Whether uploads are switched off for everyone (`DPCI_PUBLIC_DEMO=1`)."""
+    return os.environ.get("DPCI_PUBLIC_DEMO") == "1"
+
+
+def films() -> LRU:
+    """Where pictures for all positions of a slider are kept, likewise."""
+    return memo() if source().upload is not None else FILMS
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A setting kept for comparison, with its headline numbers as they were; those of a link are still to be made."""
+
+    name: str
+    settings: Settings
+    assumptions: str = ""
+    rows: tuple[str, ...] = ()
+
+
+def pins() -> list[Pin]:
+    """The pinned settings of this session, at most three."""
+    return st.session_state.setdefault(_PINS, [])  # type: ignore[no-any-return]
+
+
+def _read_pins(link: Mapping[str, str]) -> tuple[str, ...]:
+    """Take the pins of a link; the names of those that cannot be used."""
+    bad = []
+    for number in range(1, MAX_PINS + 1):
+        if (name := f"{_PIN_LINK}{number}") not in link:
+            continue
+        wanted, unreadable = from_query(dict(parse_qsl(link[name], keep_blank_values=True)))
+        restored, unfit = admissible(wanted)
+        says_nothing = bool(link[name]) and not wanted.to_query()
+        if unreadable or unfit or says_nothing:
+            bad.append(name)
+        else:
+            pins().append(Pin(f"Setting {len(pins()) + 1}", restored))
+    return tuple(bad)
+
+
+def _pins_query() -> dict[str, str]:
+    """Pins as parameters of a link, those of an uploaded file left out."""
+    shared = [pin.settings.to_query() for pin in pins() if pin.settings.dataset != "upload"]
+    return {f"{_PIN_LINK}{number}": urlencode(query) for number, query in enumerate(shared, 1)}

@@ -1,0 +1,339 @@
+"""The Published or sharp page: what shorter intervals at the same budget are worth, as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from dpci_core import compare
+from dpci_core.compare import ALONE, LADDER_SET, SETS, Compared, Comparison, DataTable
+from dpci_core.design import Calibration
+from dpci_core.errors import ConvergenceError
+from dpci_core.forecast import forecast
+from dpci_core.losses import HuberSVM
+from dpci_core.places import HOME
+from ui.controls import hints
+from ui.controls.link import link_problem
+from ui.kit import linked
+from ui.kit.exports import csv_bytes
+from ui.kit.palette import Combination
+from ui.session import state
+from ui.session.compute import LRU, PUBLIC
+from ui.session.refusals import in_words
+from ui.sharp import chart, targets
+from ui.sharp import rows as sharp_rows
+from ui.sharp import words as sharp_text
+from ui.sharp.rows import Change, Groups
+from ui.views.show import show
+
+PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
+CORNER_TABLE = DataTable("census", 30_000, 10)
+CORNER_H = (1.0, 2.0, 3.0, 4.0, 5.0)
+CORNER_C = (0.001, 0.01, 0.1)
+_CORNER_DRAWS = 16
+"""Draws of the matrix noise behind a point of that chart; both sides of a change are on the same ones."""
+_SHARED = LRU(1)
+"""The forecast of that chart, for all sessions: it has no settings, and its table is simulated."""
+_TABLE = linked.one_of("compared", tuple(SETS), default=LADDER_SET, widget="compared_table")
+_SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Published or sharp")
+    st.markdown(sharp_text.INTRODUCTION)
+    state.settings()  # reads the link
+    link_problem()
+    rows = _rows()
+    tables = sharp_rows.tables_on_file(rows)
+    table = None
+    if tables:
+        name = _choice(tables)
+        table = tables[name]
+        groups = sharp_rows.groups_of(rows, table)
+        _comparison(name, table, groups, rows)
+        _targets(groups, table)
+    else:
+        _nothing_on_file()
+    _improvements(rows)
+    _unpenalised()
+    _new_result(table, rows)
+
+
+def _rows() -> list[Compared]:
+    """The results on file; a file that cannot be read counts as none, in words."""
+    try:
+        return list(compare.read_comparisons(compare.COMPARISON_FILE).values())
+    except (ValueError, OSError) as problem:
+        st.warning(f"The results on file cannot be read, so the page goes without them: {problem}")
+        return []
+
+
+def _nothing_on_file() -> None:
+    st.info(
+        f"No comparison is on file: `data/{compare.COMPARISON_FILE.name}` is missing or empty. "
+        "`python -m dpci_core compare` measures every table that is on this machine, in hours; "
+        "`python -m dpci_core compare --sets census-10` starts with the simulated census."
+    )
+
+
+def _choice(tables: dict[str, DataTable]) -> str:
+    names = list(tables)
+    st.session_state[_TABLE.widget] = _TABLE.value if _TABLE.value in names else names[0]
+    name: str = st.selectbox(
+        "Table of data",
+        names,
+        format_func=lambda key: sharp_rows.table_words(tables[key]),
+        key=_TABLE.widget,
+        on_change=_TABLE.take,
+    )
+    if left := [key for key in SETS if key not in tables]:
+        st.caption(
+            "Not on file yet: "
+            + "; ".join(sharp_rows.table_words(SETS[key]) for key in left)
+            + f". `python -m dpci_core compare --sets {' '.join(left)}` measures them."
+        )
+    return name
+
+
+# --- published, sharp, best split --------------------------------------------------------------------------------
+
+
+def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
+    st.header("How long, and how long they would have to be")
+    hints.expander("How to read this chart", sharp_text.HOW_TO_READ)
+    here = [row for found in groups.values() for row in found.values()]
+    figure = chart.lengths_chart(
+        groups,
+        caption=_assumptions(table),
+        meta={"table": name, "rows": len(here)},
+        source=sharp_rows.source_of(table),
+    )
+    show(f"sharp_{name}", figure, sharp_rows.sentence(groups), sharp_rows.results_table(groups))
+    _provenance(name, here)
+    _download(f"dpci_published_or_sharp_{name}.csv", sharp_rows.everything(rows, table), f"sharp_all_{name}")
+
+
+def _assumptions(table: DataTable) -> str:
+    return (
+        f"{sharp_rows.table_words(table)}, encoding “paper”, c = {compare.REGULARIZATION:g}, h = 1, "
+        f"total ε = 1 or ρ = 0.1875, {100 * compare.CONFIDENCE_LEVEL:g} % intervals of the penalised coefficient, by "
+        "full simulation"
+    )
+
+
+def _provenance(name: str, rows: Sequence[Compared]) -> None:
+    def span(field: str) -> str:
+        values = dict.fromkeys(getattr(row, field) for row in rows)
+        return ", ".join(f"{v:,}" if field in ("k", "m") else str(v) for v in values)
+
+    k, m, seed = (max(getattr(row, field) for row in rows) for field in ("k", "m", "seed"))
+    again = f" `python -m dpci_core compare --sets {name} -k {k} -m {m} --seed {seed}` makes it again."
+    st.caption(
+        f"Measured with k = {span('k')} bootstrap replicates behind a coverage and m = {span('m')} fits behind a "
+        f"variability length, seed {span('seed')}, {span('date')}, {span('versions')}."
+        + (again if name in SETS else "")
+    )
+
+
+def _download(file: str, table: pd.DataFrame, key: str) -> None:
+    st.download_button(
+        f"Download every row of this table on file ({len(table)})",
+        csv_bytes(table),
+        file_name=file,
+        mime="text/csv",
+        on_click="ignore",
+        key=key,
+    )
+
+
+# --- targets -----------------------------------------------------------------------------------------------------
+
+
+def _targets(groups: Groups, table: DataTable) -> None:
+    st.header("Which targets are met")
+    checks = {label: targets.all_checks(groups, label) for label in _SPLITS}
+    there = {label: found for label, found in checks.items() if found}
+    counts = targets.verdict({_SPLITS[label]: found for label, found in checks.items()})
+    st.markdown(
+        "What sharp intervals are held to: they should cover about as often as promised, neither less nor, which "
+        f"would be waste, much more, for each coefficient as well as on average; and they should be about as short as "
+        f"can be. **{counts}**"
+    )
+    if not there:
+        return
+    label = st.segmented_control(
+        "Sharp intervals", list(there), format_func=_SPLITS.__getitem__, default=next(iter(there)), key="target_split"
+    ) or next(iter(there))
+    st.dataframe(
+        targets.checks_matrix(there[label]), hide_index=True, alt=counts, key=f"targets_{label}", width="stretch"
+    )
+    st.caption(
+        f"✓ reached, ✗ not reached; after ± the Monte Carlo standard error; close: the limit is within two of them. "
+        f"{targets.prevalent_words()} The smallest of {table.d + 1} measured coverages tends to lie below the "
+        "smallest true one, because each has an error of its own."
+    )
+    missed = targets.missed_words(there[label])
+    if missed:
+        st.markdown(f"Not reached {_SPLITS[label]}:\n" + "\n".join(f"- {words}" for words in missed))
+    else:
+        st.markdown(f"Every target is reached {_SPLITS[label]}.")
+    every = pd.concat([targets.checks_table(found) for found in there.values()])
+    st.download_button(
+        "Download the verdicts",
+        csv_bytes(every),
+        file_name="dpci_targets.csv",
+        mime="text/csv",
+        on_click="ignore",
+        key="targets_csv",
+    )
+
+
+# --- each improvement alone --------------------------------------------------------------------------------------
+
+
+def _improvements(rows: Iterable[Compared]) -> None:
+    st.header("What each improvement buys, alone")
+    table = SETS[LADDER_SET]
+    groups = sharp_rows.groups_of(rows, table)
+    found = {label: sharp_rows.changes(groups, label) for label in ALONE}
+    st.markdown(
+        f"One improvement at a time on top of the published method, {sharp_rows.table_words(table)}: how much shorter "
+        "the mean length becomes. All charts of measurements have the same scale. The savings do not add up: some "
+        "remove the same waste, others make room for each other."
+    )
+    if not any(found.values()):
+        st.info(
+            f"These measurements are not on file: `python -m dpci_core compare --sets {LADDER_SET}` makes them. The "
+            "explanations stand without them."
+        )
+    span = chart.span_of(list(found.values()))
+    parts = sharp_text.IMPROVEMENTS
+    for start in range(0, len(parts), 2):
+        for part, column in zip(parts[start : start + 2], st.columns(2, gap="large"), strict=False):
+            with column:
+                _improvement(part, found[part.label], span)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _words(sharp_text.CORNER)
+        _mechanism(sharp_text.CORNER)
+    with right:
+        _corner()
+
+
+def _improvement(part: sharp_text.Improvement, found: list[Change], span: tuple[float, float]) -> None:
+    _words(part)
+    if found:
+        figure = chart.change_chart(
+            found,
+            span=span,
+            caption=f"{_assumptions(SETS[LADDER_SET])}; against the published calibration",
+            meta={"improvement": part.label},
+            source="public",
+        )
+        key = part.label.replace(" ", "_")
+        show(key, figure, sharp_rows.change_sentence(part.name, found), sharp_rows.changes_table(found))
+    _mechanism(part)
+
+
+def _words(part: sharp_text.Improvement) -> None:
+    st.markdown(f"### {part.name}")
+    st.markdown(part.consequence)
+
+
+def _mechanism(part: sharp_text.Improvement) -> None:
+    with st.expander("How it works"):
+        st.markdown(part.mechanism)
+
+
+def _corner() -> None:
+    try:
+        with st.spinner("Forecasting …", width="content"):
+            curves = _SHARED.get("corner", corner_changes)
+    except ConvergenceError as problem:
+        st.info(f"The forecast for this chart could not be made: {in_words(str(problem))}")
+        return
+    shown = Combination("pure", "objective", "huber_svm")
+    lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}
+    caption = (
+        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.plain}, total ε = 1, published "
+        "split, sharp against sharp without the corner; c is the penalty"
+    )
+    figure = chart.corner_chart(
+        CORNER_H, lines, caption=caption, meta={"improvement": "only corner"}, source="simulated"
+    )
+    table = pd.DataFrame(
+        [
+            {"combination": combination.plain, "c": c, "h": h, "change of mean length (%)": 100 * change}
+            for (combination, c, h), change in curves.items()
+        ]
+    )
+    show("only_corner", figure, corner_sentence(curves), table)
+
+
+Corner = dict[tuple[Combination, float, float], float]
+"""Change of the forecast mean length, by combination, penalty c and Huber width h."""
+
+
+def corner_changes() -> Corner:
+    """What the Huber corner changes in the sharp forecast on the simulated census, everything else the same."""
+    records = PUBLIC.records(("census", "paper", CORNER_TABLE.d, CORNER_TABLE.n), CORNER_TABLE.records)
+    found = {}
+    for privacy in compare.PUBLISHED_PARTS:
+        for mechanism in compare.MECHANISMS:
+            base = Comparison("census", CORNER_TABLE.n, CORNER_TABLE.d, "huber_svm", privacy, mechanism, "sharp")
+            for c in CORNER_C:
+                for h in CORNER_H:
+                    design = replace(base.design(), loss=HuberSVM(h=h), regularization=c)
+                    moments = PUBLIC.moments(records, design.loss, c)
+                    plain, cornered = (
+                        forecast(moments, design=replace(design, calibration=switches), n_draws=_CORNER_DRAWS)
+                        for switches in (replace(Calibration.sharp(), huber_corner=False), Calibration.sharp())
+                    )
+                    change = cornered.ci_length_mean / plain.ci_length_mean - 1.0
+                    found[sharp_rows.combination_of(base), c, h] = change
+    return found
+
+
+def corner_sentence(curves: Corner) -> str:
+    """The takeaway of that chart, over all combinations."""
+    usual = min(change for (_, c, _), change in curves.items() if c == compare.REGULARIZATION)
+    (combination, c, h), largest = min(curves.items(), key=lambda item: item[1])
+    first = (
+        "nothing at any h from 1 to 5"
+        if abs(usual) < 5e-5
+        else f"at most {-100 * usual:.1f} % of the mean length for h from 1 to 5"
+    )
+    return (
+        f"At the penalty of this page, c = {compare.REGULARIZATION:g}, the corner saves {first}. The most it saves in "
+        f"this forecast is {-100 * largest:.1f} %, for {combination.plain} at c = {c:g} and h = {h:g}."
+    )
+
+
+# --- the target, and the new result ------------------------------------------------------------------------------
+
+
+def _unpenalised() -> None:
+    st.header("The coefficient people mean")
+    st.markdown(sharp_text.UNPENALISED)
+    with st.expander("How it works, and when the step falls short"):
+        st.markdown(sharp_text.UNPENALISED_MECHANISM)
+    st.markdown(
+        f"`{sharp_text.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the truth is known: "
+        "how often the penalised interval misses the unpenalised coefficient, how often the step is marked, and how "
+        "often the unmarked intervals hold."
+    )
+
+
+def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
+    st.header("New result, not peer-reviewed")
+    st.markdown(sharp_text.NEW_RESULT)
+    if table is not None and (words := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))):
+        st.markdown(f"{sharp_rows.table_words(table)}. {words}")
+    # Its formulas are most of the page's weight, so they are only made for who asks.
+    proof = st.expander("The proof", key="sharp_proof", on_change="rerun")
+    if proof.open:
+        proof.markdown(sharp_text.for_streamlit(PROOF.read_text(encoding="utf-8")))

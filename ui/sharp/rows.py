@@ -1,0 +1,209 @@
+"""What the Published or sharp page takes from the results on file: groups, changes, sentences, tables. No Streamlit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from dpci_core.compare import SETS, Compared, Comparison, DataTable
+from ui.kit.palette import ALL_COMBINATIONS, Combination
+from ui.session.text import number
+
+Groups = dict[Combination, dict[str, Compared]]
+"""By combination, then by the label of the calibration."""
+
+SHOWN = ("published", "sharp", "best_split")
+"""The calibrations drawn side by side."""
+CALIBRATION_WORDS = {
+    "published": "published",
+    "sharp": "sharp",
+    "best_split": "sharp, best split",
+    "sharp_reviewed": "sharp without the new result",
+}
+DATASET_WORDS = {
+    "census": "Simulated census",
+    "adult": "Adult",
+    "bank": "Bank Marketing",
+    "kdd99": "KDD Cup 1999",
+}
+
+
+def combination_of(cell: Comparison) -> Combination:
+    """How the cell's design is drawn elsewhere."""
+    loss: Literal["logistic", "huber_svm"] = "logistic" if cell.loss == "logistic" else "huber_svm"
+    return Combination(cell.privacy, cell.mechanism, loss)
+
+
+def tables_on_file(rows: Iterable[Compared]) -> dict[str, DataTable]:
+    """The tables of data with results, by a name that the command takes where it knows the table; in its order."""
+    found = dict.fromkeys(row.table for row in rows)
+    known = {name: table for name, table in SETS.items() if table in found}
+    others = [table for table in found if table not in SETS.values()]
+    return known | {f"{t.dataset}-{t.n}-{t.d}": t for t in others}
+
+
+def table_words(table: DataTable) -> str:
+    """A table of data in words."""
+    name = DATASET_WORDS.get(table.dataset, table.dataset)
+    return f"{name}, n = {table.n:,}, {table.d} features"
+
+
+def groups_of(rows: Iterable[Compared], table: DataTable) -> Groups:
+    """The rows of one table of data, combinations in the order of the palette."""
+    found: Groups = {}
+    for row in rows:
+        if row.table == table:
+            found.setdefault(combination_of(row), {})[row.calibration] = row
+    return {c: found[c] for c in ALL_COMBINATIONS if c in found}
+
+
+def source_of(table: DataTable) -> str:
+    """Which badge the chart carries."""
+    return "simulated" if table.dataset == "census" else "public"
+
+
+# --- how much shorter --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """The mean length of a calibration relative to published, minus 1, with its Monte Carlo standard error."""
+
+    combination: Combination
+    value: float
+    se: float
+
+
+def changes(groups: Groups, label: str) -> list[Change]:
+    """Of every combination that has both rows; the error leaves out that both ran on the same replicates."""
+    found = []
+    for combination, rows in groups.items():
+        if label in rows and "published" in rows and rows["published"].ci_length > 0:
+            value, se = quotient(rows[label], rows["published"])
+            found.append(Change(combination, value - 1.0, se))
+    return found
+
+
+def quotient(row: Compared, base: Compared) -> tuple[float, float]:
+    """The mean length in units of that of another row, with its Monte Carlo standard error."""
+    ratio = row.ci_length / base.ci_length
+    parts = (row.ci_length_se / row.ci_length if row.ci_length else 0.0, base.ci_length_se / base.ci_length)
+    return ratio, ratio * math.hypot(*parts)
+
+
+def ratio_se(row: Compared) -> float:
+    """Monte Carlo standard error of the length in variability intervals; not a number where there is no ratio."""
+    if not (math.isfinite(row.ratio) and row.ci_length and row.vi_length):
+        return math.nan
+    return row.ratio * math.hypot(row.ci_length_se / row.ci_length, row.vi_length_se / row.vi_length)
+
+
+def signed_percent(change: float) -> str:
+    """A relative change with its sign, a proper minus; what rounds to nothing has none."""
+    text = f"{100 * change:.1f}"
+    return "0 %" if text in ("0.0", "-0.0") else f"{100 * change:+.1f} %".replace("-", "−")
+
+
+def sentence(groups: Groups) -> str:
+    """The takeaway of the first chart."""
+    pairs = changes(groups, "sharp")
+    if not pairs:
+        return "Published and sharp are not both on file for any combination of this table yet."
+    gains = -100 * np.array([p.value for p in pairs])
+    sharp = [groups[p.combination]["sharp"] for p in pairs]
+    published = [groups[p.combination]["published"] for p in pairs]
+    coverage = [row.coverage for row in sharp]
+    best = changes(groups, "best_split")
+    more = f", and {-100 * np.mean([b.value for b in best]):.0f} % shorter at the best split" if best else ""
+    return (
+        f"Sharp intervals are on average {gains.mean():.0f} % shorter than published ones at the same split "
+        f"(from {gains.min():.0f} to {gains.max():.0f} % over {_many(pairs)}){more}. At the published split they are "
+        f"on average {_mean_ratio(sharp)} times as long as the variability interval, the published ones "
+        f"{_mean_ratio(published)} times. Their mean coverage lies between {100 * min(coverage):.1f} and "
+        f"{100 * max(coverage):.1f} % (Monte Carlo error at most {100 * max(r.coverage_se for r in sharp):.1f} "
+        "points); promised are 95 %."
+    )
+
+
+def _many(items: list[Change]) -> str:
+    return f"{len(items)} combination{'s' * (len(items) > 1)}"
+
+
+def _mean_ratio(rows: Iterable[Compared]) -> str:
+    ratios = [row.ratio for row in rows if math.isfinite(row.ratio)]
+    return f"{np.mean(ratios):.2f}" if ratios else "-"
+
+
+def change_sentence(name: str, found: list[Change]) -> str:
+    """The takeaway of one improvement alone."""
+    best = min(found, key=lambda c: c.value)
+    worst = max(found, key=lambda c: c.value)
+    if signed_percent(best.value) == signed_percent(worst.value) == "0 %":
+        return f"“{name}” alone changes no mean length by as much as 0.1 %."
+    name = f"“{name}”"
+    helped = sum(c.value < -0.005 for c in found)
+    return (
+        f"{name} alone: {helped} of {_many(found)} become more than half a percent shorter, most of all "
+        f"{best.combination.plain} ({signed_percent(best.value)}); the other end is {worst.combination.plain} "
+        f"({signed_percent(worst.value)})."
+    )
+
+
+def results_table(groups: Groups) -> pd.DataFrame:
+    """Every number of the calibrations side by side."""
+    return pd.DataFrame(
+        [
+            {
+                "combination": combination.plain,
+                "calibration": words,
+                "coverage": row.coverage,
+                "coverage s.e.": row.coverage_se,
+                "smallest coefficient": row.coverage_smallest,
+                "smallest prevalent": row.coverage_prevalent,
+                "length": row.ci_length,
+                "length s.e.": row.ci_length_se,
+                "variability length": row.vi_length,
+                "variability s.e.": row.vi_length_se,
+                "length / variability": row.ratio,
+                "forecast length": row.forecast_length,
+                "forecast coverage": row.forecast_coverage,
+                "shares of model, Hessian, covariance": row.shares,
+                "failed fits": row.n_failed,
+            }
+            for combination, rows in groups.items()
+            for label, words in CALIBRATION_WORDS.items()
+            if (row := rows.get(label)) is not None
+        ]
+    )
+
+
+def changes_table(found: list[Change]) -> pd.DataFrame:
+    """One improvement alone as numbers."""
+    return pd.DataFrame(
+        [
+            {"combination": c.combination.plain, "change of mean length (%)": 100 * c.value, "s.e. (%)": 100 * c.se}
+            for c in found
+        ]
+    )
+
+
+def everything(rows: Iterable[Compared], table: DataTable) -> pd.DataFrame:
+    """The rows of one table of data as they are on file."""
+    columns = [f.name for f in fields(Compared)]
+    return pd.DataFrame([asdict(row) for row in rows if row.table == table], columns=columns)
+
+
+def without_new_result(groups: Groups) -> str:
+    """What sharp loses where the result that is not peer-reviewed is left out."""
+    parts = [
+        f"{combination.plain}: {number(rows['sharp'].ci_length)} with it, "
+        f"{number(rows['sharp_reviewed'].ci_length)} without, {number(rows['published'].ci_length)} as published"
+        for combination, rows in groups.items()
+        if {"sharp", "sharp_reviewed", "published"} <= rows.keys()
+    ]
+    return "Mean length: " + "; ".join(parts) + "." if parts else ""

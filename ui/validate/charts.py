@@ -1,0 +1,145 @@
+"""Charts that set a simulation beside the forecast: full marks with error bars against open ones. Pure builders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpci_core.words import number
+from ui.kit.figure import Figure, Meta, finish, short_name
+from ui.kit.palette import GRID, QUIET, Combination
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One combination, forecast and simulated; arrays (p,), errors are Monte Carlo standard errors."""
+
+    combination: Combination
+    names: tuple[str, ...]
+    forecast_coverage: Array
+    coverage: Array
+    coverage_se: Array
+    forecast_ci: Array
+    ci: Array
+    ci_sd: Array
+    ci_se: Array
+    forecast_vi: Array
+    vi: Array
+    vi_se: Array
+    coverage_mean_se: float
+    n_failed: int
+
+
+def coverage_comparison(
+    rows: Sequence[Comparison], *, level: float, caption: str, meta: Meta, source: str
+) -> go.Figure:
+    """Coverage per coefficient: simulated with two standard errors, forecast as a tick."""
+    fig = go.Figure()
+    names = rows[0].names
+    base = np.arange(len(names), dtype=np.float64)[::-1] * (len(rows) + 0.8)
+    for place, row in enumerate(rows):
+        style, y = row.combination.style, base + (len(rows) - 1) / 2 - place
+        fig.add_scatter(
+            x=row.coverage.tolist(),
+            y=y.tolist(),
+            mode="markers",
+            marker={"color": style.colour, "symbol": style.marker, "size": 9},
+            error_x={"type": "data", "array": (2 * row.coverage_se).tolist(), "color": style.colour, "thickness": 1.5},
+            name=f"{row.combination.short}: simulated ± 2 s.e.",
+            legendgroup=row.combination.key,
+        )
+        fig.add_scatter(
+            x=row.forecast_coverage.tolist(),
+            y=y.tolist(),
+            mode="markers",
+            marker={"color": style.colour, "symbol": "line-ns-open", "size": 14, "line": {"width": 2}},
+            name=f"{row.combination.short}: forecast",
+            legendgroup=row.combination.key,
+        )
+    fig.add_vline(
+        x=level, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text=f"promised {100 * level:g} %"
+    )
+    low = min(
+        level - 0.05, *(float(np.nanmin(np.r_[r.coverage - 2 * r.coverage_se, r.forecast_coverage])) for r in rows)
+    )
+    fig.update_xaxes(
+        title={"text": "coverage (simulated)", "standoff": 4},
+        range=[low, 1.01],
+        tickformat=".0%",
+        gridcolor=GRID,
+        automargin=True,
+    )
+    fig.update_yaxes(tickvals=base.tolist(), ticktext=[short_name(n) for n in names], showgrid=False, automargin=True)
+    height = max(220, int(len(names) * (14 * len(rows) + 13)))
+    return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1)
+
+
+def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_only: bool) -> Figure:
+    """The curves of a sweep under simulated lengths: intervals ± one standard deviation, variability intervals."""
+    traces = list(figure["data"])
+    for row in rows:
+        style = row.combination.style
+        shown = slice(0, 1) if first_only else slice(None)
+        ci, sd, vi, se = (float(v[shown].mean()) for v in (row.ci, row.ci_sd, row.vi, row.vi_se))
+        points = (
+            ("simulated interval ± 1 sd", ci, sd, style.marker),
+            ("simulated variability ± 2 s.e.", vi, 2 * se, "x"),
+        )
+        traces += [
+            {
+                "type": "scatter",
+                "x": [x],
+                "y": [y],
+                "mode": "markers",
+                "marker": {"color": style.colour, "symbol": marker, "size": 10, "line": {"color": QUIET, "width": 1.5}},
+                "error_y": {"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 9},
+                "name": f"{row.combination.short}: {word}",
+                "legendgroup": row.combination.key,
+            }
+            for word, y, bar, marker in points
+        ]
+    layout, more = figure["layout"], 20 * len(rows)  # for the rows of the legend
+    margin = layout["margin"] | {"t": layout["margin"]["t"] + more}
+    return {"data": traces, "layout": layout | {"height": layout["height"] + more, "margin": margin}}
+
+
+def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: int) -> str:
+    """The takeaway."""
+    parts = []
+    for row in rows:
+        errors = (row.coverage.mean() - row.forecast_coverage.mean()) / row.coverage_mean_se
+        parts.append(
+            f"{row.combination.label}: coverage {100 * row.coverage.mean():.1f} ± {100 * row.coverage_mean_se:.1f} % "
+            f"simulated, {100 * row.forecast_coverage.mean():.1f} % forecast ({errors:+.1f} standard errors); "
+            f"mean length {number(row.ci.mean())} simulated, {number(row.forecast_ci.mean())} forecast"
+            + (f"; {row.n_failed} fits failed and count as misses" if row.n_failed else "")
+        )
+    return f"Promised {100 * level:g} %; {k:,} whole intervals, {m:,} fits. " + ". ".join(parts) + "."
+
+
+def comparison_table(rows: Sequence[Comparison]) -> pd.DataFrame:
+    """The numbers."""
+    frames = [
+        pd.DataFrame(
+            {
+                "combination": r.combination.label,
+                "coefficient": list(r.names),
+                "coverage simulated": r.coverage,
+                "standard error": r.coverage_se,
+                "coverage forecast": r.forecast_coverage,
+                "length simulated": r.ci,
+                "length forecast": r.forecast_ci,
+                "variability simulated": r.vi,
+                "variability forecast": r.forecast_vi,
+            }
+        )
+        for r in rows
+    ]
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,65 @@
+"""A simulation of the settings as a job in the background. Knows no Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core import Design
+from ui.kit.palette import Combination
+from ui.session.jobs import Task, n_workers
+from ui.session.settings import Settings
+
+if TYPE_CHECKING:
+    from dpci_core.experiment_result import ExperimentResult
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(eq=False, kw_only=True)
+class Job(Task):
+    """One simulation as pages see it; `settings`, `assumptions` and the table's `digest` say what it is about."""
+
+    settings: Settings
+    assumptions: str
+    digest: str
+    combinations: tuple[Combination, ...]
+    designs: tuple[Design, ...]
+    n_records: int
+    m: int
+    k: int
+    seed: int
+    X: Array | None
+    y: Array | None
+    result: ExperimentResult | None = None
+
+    def _execute(self) -> bool:
+        from dpci_core.experiment import run_experiment  # compiles; see dpci_core.__getattr__
+
+        assert self.X is not None
+        assert self.y is not None
+        self.result = run_experiment(
+            self.X,
+            self.y,
+            designs=self.designs,
+            n_variability=self.m,
+            n_coverage=self.k,
+            rng=np.random.default_rng(self.seed),
+            n_records=self.n_records,
+            n_jobs=n_workers(),
+            progress=self._take,
+            should_stop=self._should_stop,
+        )
+        return self.result.n_done == self.m and self.result.n_covered == self.k
+
+    @property
+    def n_bytes(self) -> int:
+        """The table."""
+        return 0 if self.X is None else int(self.X.nbytes)
+
+    def release(self) -> None:
+        """Forget the table."""
+        self.X = self.y = None

@@ -1,0 +1,1 @@
+"""Pictures and words that several pages share."""

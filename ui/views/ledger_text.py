@@ -1,0 +1,93 @@
+"""The wording of the pages Release and Ledger that depends on a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from dpci_core.ledger import Cap, Charge, Cost, as_text
+from dpci_core.privacy import to_float_down, zcdp_to_epsilon
+from dpci_core.words import LARGE_EPSILON
+from ui.session.text import LARGE_BUDGET, number, risk_approx, risk_pure
+
+GREEK = {"epsilon": "ε", "rho": "ρ"}
+STATES = {
+    "booked": "⏳ booked: running, or broke off",
+    "done": "✓ released",
+    "failed": "✗ failed, spent all the same",
+}
+EMPTY = (
+    "The ledger is empty: no data set has a budget yet. The page Release gives one its budget before its first release."
+)
+BACKUP = (
+    "The ledger and its key are two files on the server, named by `DPCI_LEDGER` and `DPCI_LEDGER_KEY` or else in its "
+    "user's data folder. Keep a backup of both."
+)
+READ_AT = 1e-6
+"""The delta at which a rho cap is read as (epsilon, delta) where none was declared."""
+
+
+def shown(amount: Decimal) -> str:
+    """An amount for people: all its digits, thousands with commas."""
+    whole, dot, rest = as_text(amount).partition(".")
+    return f"{int(whole):,}{dot}{rest}"
+
+
+def symbol(cap: Cap) -> str:
+    """Of the currency."""
+    return GREEK[cap.symbol]
+
+
+def cost_words(cost: Cost) -> str:
+    """An amount of a budget with its symbol."""
+    return f"{GREEK[cost.symbol]} = {shown(cost.amount)}"
+
+
+def cap_sentence(cap: Cap) -> str:
+    """What a cap means for one person, if all of it is spent."""
+    if cap.definition == "pure":
+        epsilon = to_float_down(cap.amount)
+        said = f"If all of it is spent: {_lowered(risk_pure(epsilon))}"
+    elif cap.epsilon is not None and cap.delta is not None:
+        epsilon = float(cap.epsilon)
+        said = (
+            f"Declared as ε = {number(epsilon)} at δ = {float(cap.delta):g}. If all of it is spent: "
+            f"{_lowered(risk_approx(epsilon, float(cap.delta)))}"
+        )
+    else:
+        epsilon = zcdp_to_epsilon(to_float_down(cap.amount), READ_AT)
+        said = (
+            f"That is ε = {number(epsilon)} at δ = {READ_AT:g}. If all of it is spent: "
+            f"{_lowered(risk_approx(epsilon, READ_AT))}"
+        )
+    return said + (f" {LARGE_BUDGET}" if epsilon > LARGE_EPSILON else "")
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def day(written: str) -> str:
+    """The date of an entry."""
+    return written[:10]
+
+
+def moment(written: str) -> str:
+    """Date and hour of an entry, in universal time: the ledger keeps no more, so that it tells no durations."""
+    try:
+        return f"{datetime.fromisoformat(written):%Y-%m-%d, %H} h UTC"
+    except ValueError:
+        return written
+
+
+def history_sentence(charges: Sequence[Charge]) -> str:
+    """How many charges, and how they ended."""
+    counts = {state: sum(charge.state == state for charge in charges) for state in STATES}
+    parts = [f"{counts['done']} released"]
+    if counts["failed"]:
+        parts.append(f"{counts['failed']} failed (spent all the same)")
+    if counts["booked"]:
+        parts.append(f"{counts['booked']} booked without a result (running, or broke off; spent in any case)")
+    many = "1 charge" if len(charges) == 1 else f"{len(charges)} charges"
+    return f"{many}: {', '.join(parts)}."

@@ -1,0 +1,212 @@
+"""The chart of lengths along one control: numbers in, figure, sentence and table out. No Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from dpci_core.words import number
+from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
+from ui.kit.palette import GRID, QUIET
+from ui.session import compute, state
+from ui.session.results import SweepCurve
+from ui.session.settings import Settings
+
+Array = npt.NDArray[np.float64]
+
+
+def sweep_chart(
+    curves: Sequence[SweepCurve],
+    *,
+    x_label: str,
+    x_log: bool,
+    current: float | None,
+    caption: str,
+    meta: Meta,
+    y_label: str,
+    source: str,
+) -> Figure:
+    """Interval length (solid, band of one standard deviation) and variability length (dashed) along a control."""
+    shapes: list[Part] = []
+    notes: list[Part] = []
+    start = next((c.extrapolated_from for c in curves if c.extrapolated_from is not None), None)
+    begin, end = float(curves[0].x.min()), float(max(c.x.max() for c in curves))
+    if start is not None and start < end:
+        shapes.append(_shade(start, end))
+        notes.append(_EXTRAPOLATED | {"x": end})
+    if current is not None:
+        shapes.append(upright(current, width=1.5, dash="dot"))
+        notes.append(_HERE | {"x": float(np.log10(current)) if x_log else current})
+    layout = finished_layout(
+        caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves), notes=notes
+    )
+    across: Part = {"title": {"text": x_label, "standoff": 4}, "gridcolor": GRID, "automargin": True}
+    kind = {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"} if x_log else {"type": "linear"}
+    layout["xaxis"] = across | kind
+    up: Part = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
+    layout["yaxis"] = up | _ticks(curves)
+    layout["shapes"] = shapes
+    return {"data": [trace for curve in curves for trace in _sweep_traces(curve)], "layout": layout}
+
+
+def _ticks(curves: Sequence[SweepCurve]) -> Part:
+    """Few labels on a logarithm of lengths; over less than a factor of five the digits between are what one reads."""
+    lengths = np.concatenate([np.r_[c.ci_length, c.vi_length] for c in curves])
+    lengths = lengths[np.isfinite(lengths)]
+    decades = float(np.log10(lengths.max() / lengths.min())) if len(lengths) else 0.0
+    return {"dtick": 1 if decades > 2 else "D2"} if decades > _FEW_DECADES else {}
+
+
+_FEW_DECADES = 0.7
+
+
+def one_sd(curve: SweepCurve) -> Part:
+    """The band of one standard deviation of the length, never down to where a logarithm ends."""
+    keep, length, sd = np.isfinite(curve.ci_length), curve.ci_length, curve.ci_sd
+    low, high = np.maximum(length - sd, 0.2 * length), length + sd
+    return band(curve.x[keep], low[keep], high[keep], colour=curve.combination.style.colour)
+
+
+def _sweep_traces(curve: SweepCurve) -> list[Part]:
+    style, name = curve.combination.style, curve.combination.short
+    common: Part = {"type": "scatter", "legendgroup": curve.combination.key}
+    x = curve.x.tolist()
+    finite = np.isfinite(curve.ci_length)
+    traces = [common | one_sd(curve) | {"name": f"{name}: one sd"}]
+    firm = np.array([g == "valid" for g in curve.grades])
+    for word, keep, dash in (("interval", firm, style.dash), ("interval, rough forecast", ~firm, "dot")):
+        y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)
+        if np.isfinite(y).any():
+            line = {
+                "x": x,
+                "y": _gaps(y),
+                "mode": "lines+markers",
+                "line": {"color": style.colour, "width": 2.5, "dash": dash},
+                "marker": {"symbol": style.marker, "size": 6},
+                "opacity": 0.6 if dash == "dot" else 1.0,
+                "name": f"{name}: {word}",
+            }
+            traces.append(common | line)
+    spread = {
+        "x": x,
+        "y": _gaps(curve.vi_length),
+        "mode": "lines",
+        "line": {"color": style.colour, "width": 1.8, "dash": "dash"},
+        "name": f"{name}: variability",
+    }
+    return [*traces, common | spread]
+
+
+def _with_neighbours(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """A point and the one after it, so that pieces of a line meet."""
+    return np.asarray(keep | np.r_[False, keep[:-1]])
+
+
+def _gaps(values: Array) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in values]
+
+
+_HERE: Part = {"text": "you are here", "y": 1, "yref": "paper", "xanchor": "left", "showarrow": False, "xshift": 3}
+_EXTRAPOLATED: Part = {
+    "text": "extrapolated",
+    "font": {"size": 11},
+    "showarrow": False,
+    "xref": "x",
+    "xanchor": "right",
+    "y": 0,
+    "yref": "y domain",
+    "yanchor": "bottom",
+}
+
+
+def _shade(start: float, end: float) -> Part:
+    """A grey field from start to end, over the whole height."""
+    where = {"x0": start, "x1": end, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
+    return {"type": "rect", "fillcolor": QUIET, "opacity": 0.12, "line": {"width": 0}} | where
+
+
+def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float | None) -> str:
+    """The takeaway of chart 2."""
+    parts = []
+    for curve in curves:
+        finite = np.flatnonzero(np.isfinite(curve.ci_length))
+        if not len(finite):
+            parts.append(f"{curve.combination.label}: no feasible point")
+            continue
+        a, b = finite[0], finite[-1]
+        best = finite[np.argmin(curve.ci_length[finite])]
+        parts.append(
+            f"{curve.combination.label}: from {number(curve.ci_length[a])} at {number(curve.x[a], 4)} to "
+            f"{number(curve.ci_length[b])} at {number(curve.x[b], 4)}, shortest at {number(curve.x[best], 4)} "
+            f"({number(curve.ci_length[best])})"
+        )
+    here = f" The present setting is {number(current, 4)}." if current is not None else ""
+    return f"Interval length as “{x_label}” moves. " + "; ".join(parts) + "." + here
+
+
+def sweep_table(curves: Sequence[SweepCurve], *, x_label: str) -> pd.DataFrame:
+    """Chart 2 as numbers."""
+    frames = [
+        pd.DataFrame(
+            {
+                "combination": c.combination.label,
+                x_label: c.x,
+                "interval length": c.ci_length,
+                "standard deviation": c.ci_sd,
+                "variability length": c.vi_length,
+                "forecast": list(c.grades),
+            }
+        )
+        for c in curves
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+SWEEP_NAMES = {
+    "total": "Total budget",
+    "model": "Share for the coefficients (%)",
+    "hessian": "Share for the curvature (%)",
+    "covariance": "Share for the gradient covariance (%)",
+    "n": "Records n",
+    "d": "Features d",
+    "c": "Penalty c",
+    "h": "Huber width h",
+}
+
+
+def sweep_control(options: list[str]) -> str:
+    """Which control is swept."""
+    name = state.settings().sweep if state.settings().sweep in options else "total"
+    st.session_state["sweep"] = name
+    st.selectbox(
+        "Sweep",
+        options,
+        format_func=SWEEP_NAMES.__getitem__,
+        key="sweep",
+        on_change=lambda: state.update(sweep=st.session_state["sweep"]),
+    )
+    return name
+
+
+def sweep_curves(view: compute.View, name: str, max_features: int) -> list[SweepCurve]:
+    """Forecast curves, remembered."""
+    asked = compute.free_of(view.settings, name)
+    return state.curves().get(
+        ("sweep", view.records.digest, name, repr(asked), max_features),
+        lambda: compute.sweep(asked, state.source(), name, max_features),
+    )
+
+
+def current_value(settings: Settings, name: str) -> float:
+    """Where a swept control stands now."""
+    if name == "total":
+        return float(settings.epsilon) if settings.currency == "approx" else float(settings.split.total)
+    if name in ("model", "hessian", "covariance"):
+        return settings.split.share(("model", "hessian", "covariance").index(name))
+    if name == "d":
+        return float(len(settings.names) or settings.d)
+    return float(getattr(settings, name))
