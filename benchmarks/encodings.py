@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 
 from dpci_core import datasets, fit_moments, forecast
-from dpci_core.reproduce import SETS, Cell, published_cells
+from dpci_core.studies.reproduce import SETS, Cell, published_cells
 
 CHOICES = {"adult": 30_162, "banking": 45_211, "kddcup99": 50_000}
 

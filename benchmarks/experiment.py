@@ -21,9 +21,10 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, datasets, kernels
-from dpci_core.batched import Table, draw_counts, fit_replicates
-from dpci_core.experiment import run_experiment
+from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, datasets
+from dpci_core.simulation.run import run_experiment
+from dpci_core.solvers import kernels
+from dpci_core.solvers.replicates import Table, draw_counts, fit_replicates
 
 C, BATCH = 0.001, 64
 

@@ -11,8 +11,8 @@ estimate: mean and smallest over coefficients, with the mean length against the 
     shrunken     eigenvalues of H moved back first (rotationally invariant estimator), v'Sv unprojected
     predictive   own idea: the half-width of the average law over noise redrawn around the release
     calibrated   unprojected, scaled by a parametric bootstrap around the floored release
-    kept         `dpci_core.half_widths`: shrunken, scaled by a parametric bootstrap, plain where noise dominates,
-                 fading from one to the other
+    kept         `dpci_core.intervals.half_widths`: shrunken, scaled by a parametric bootstrap, plain where
+                 noise dominates, fading from one to the other
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, Moments, PureDP, datasets, fit_moments
-from dpci_core.forecast import typical_norm
-from dpci_core.half_widths import private_half_widths
-from dpci_core.intervals import ErrorVariance, error_variance
-from dpci_core.linalg import floor_eigenvalues
-from dpci_core.noise import coverage_probability
-from dpci_core.perturbation import ModelNoise, model_noise
-from dpci_core.private_moments import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
-from dpci_core.spectra import Spectrum
+from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.intervals.forecast import typical_norm
+from dpci_core.intervals.half_widths import private_half_widths
+from dpci_core.intervals.inflation import ErrorVariance, error_variance
+from dpci_core.intervals.spectra import Spectrum
+from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
+from dpci_core.mechanisms.model import ModelNoise, model_noise
+from dpci_core.privacy.noise import coverage_probability
 
 Array = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Iterator
 
 from dpci_core import Calibration, HuberSVM, Logistic, Loss, datasets, fit_moments, rank_mechanisms
-from dpci_core.words import number
+from dpci_core.report.words import number
 
 LOSSES: dict[str, Loss] = {"logistic": Logistic(), "huber_svm": HuberSVM(h=0.5)}
 FEATURES = (2, 10, 36)

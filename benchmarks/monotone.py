@@ -4,8 +4,8 @@
 
 Forecast lengths of many designs on the simulated census, budgets from epsilon 0.05 to 20 (for zCDP a total of
 0.1875 epsilon^2), among them splits that give the Hessian next to nothing: there its noise dominates, and half-widths
-fade from noise-aware to plain (`dpci_core.half_widths`). Published lengths fall always. With --best-split every total
-is divided anew, as the planner does.
+fade from noise-aware to plain (`dpci_core.intervals.half_widths`). Published lengths fall always. With --best-split
+every total is divided anew, as the planner does.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ import math
 import numpy as np
 
 from dpci_core import datasets
-from dpci_core.cms import Learner
-from dpci_core.cms.accuracy import accuracy_experiment
 from dpci_core.losses import LOSS_NAMES, make_loss
+from dpci_core.studies.accuracy.study import accuracy_experiment
+from dpci_core.tuning import Learner
 
 FACTORS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 """Penalties in units of s = sqrt(p + 1) / (n epsilon)."""

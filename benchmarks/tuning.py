@@ -12,10 +12,10 @@ import argparse
 import numpy as np
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, datasets
-from dpci_core.cms import Candidate, Learner
-from dpci_core.cms.accuracy import accuracy_experiment
-from dpci_core.cms.protocol import tuned_accuracy
 from dpci_core.estimators.defaults import default_regularization
+from dpci_core.studies.accuracy.protocol import tuned_accuracy
+from dpci_core.studies.accuracy.study import accuracy_experiment
+from dpci_core.tuning import Candidate, Learner
 
 SIZES = (3_000, 12_000, 60_000)
 EPSILONS = ("0.1", "0.5", "2")

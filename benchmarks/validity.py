@@ -1,7 +1,7 @@
 """Where the forecast can be believed: compare it with full simulations and print one row per design.
 
 Bootstrap replicates of the whole private interval on the simulated census (or Adult, with --data adult), from the
-paper's settings to hopeless ones; the cuts in `dpci_core.forecast` were read off this table.
+paper's settings to hopeless ones; the cuts in `dpci_core.intervals.forecast` were read off this table.
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ import dpci_core
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "api"
-NOT_FOR_IMPORT = ("__main__", "plan_export")
-"""And every `..._command`: the command line, which says itself what it can do."""
+NOT_FOR_IMPORT = ("__main__", "cli")
+"""The command line, which says itself what it can do."""
 
 
 def rooms() -> list[str]:
     """The modules and packages of the core that are there to be imported."""
     found = [room.name for room in pkgutil.iter_modules(dpci_core.__path__)]
-    return [name for name in found if name not in NOT_FOR_IMPORT and not name.endswith("_command")]
+    return [name for name in found if name not in NOT_FOR_IMPORT]
 
 
 def write(folder: Path) -> list[str]:
@@ -30,7 +30,6 @@ def write(folder: Path) -> list[str]:
         setattr(dpci_core, name, getattr(dpci_core, name))  # pdoc sees no name that is imported on first use
     for room in rooms():
         import_module(f"dpci_core.{room}")
-    dpci_core.forecast = import_module("dpci_core.forecast").forecast  # the room has the name of its function
     pdoc.render.configure(docformat="markdown", template_directory=ROOT / "docs" / "theme", show_source=False)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

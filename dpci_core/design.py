@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from dpci_core.errors import check_choice
-from dpci_core.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
+from dpci_core.base.errors import check_choice
+from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
 from dpci_core.losses import Loss, check_loss
-from dpci_core.privacy import (
+from dpci_core.privacy.budget import (
     ZCDP,
     ApproxDP,
     Budget,

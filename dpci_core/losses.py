@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from dpci_core.errors import check_choice
-from dpci_core.limits import width_in_range
+from dpci_core.base.errors import check_choice
+from dpci_core.base.limits import width_in_range
 
 Array = npt.NDArray[np.float64]
 

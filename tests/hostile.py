@@ -262,9 +262,9 @@ class Reader:
 def ending(data: bytes, name: str, *, is_fitted: bool = False) -> dict[str, object]:
     """A table of so many rows, a sentence, or a failure; an accepted table is taken as far as records, or their fit."""
     from dpci_core import Logistic, fit_moments
+    from dpci_core.base.errors import DataRejectedError
     from dpci_core.datasets import read_upload
     from dpci_core.datasets.upload_rules import check_records
-    from dpci_core.errors import DataRejectedError
     from dpci_core.schema import as_text, encode, propose_schema
 
     try:

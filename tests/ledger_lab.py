@@ -1,6 +1,6 @@
 """Real processes around one ledger, forked from a warm parent: races for the last of a budget, and kill -9.
 
-Run by `tests/test_ledger_faults.py` as `python -m tests.ledger_lab race|kill|stages FOLDER ROUNDS`; prints JSON.
+Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_lab race|kill|stages FOLDER ROUNDS`; prints JSON.
 """
 
 from __future__ import annotations

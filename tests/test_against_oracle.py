@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dpci_core import ZCDP, Design, PureDP, private_intervals
-from dpci_core.erm import moments_at, solve
-from dpci_core.intervals import error_variance
+from dpci_core.intervals.inflation import error_variance
 from dpci_core.losses import make_loss
-from dpci_core.perturbation import model_noise
-from dpci_core.private_moments import private_matrix
-from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.mechanisms.matrices import private_matrix
+from dpci_core.mechanisms.model import model_noise
+from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.solvers.newton import moments_at, solve
 from tests.oracle import paper
 
 H_WIDTH = 0.5

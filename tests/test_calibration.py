@@ -24,9 +24,9 @@ from dpci_core import (
     private_intervals,
     run_experiment,
 )
-from dpci_core.erm import moments_at
-from dpci_core.private_moments import covariance_noise, hessian_noise, unit_noise
-from dpci_core.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
+from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.solvers.newton import moments_at
 
 LOSSES = [Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0)]
 EVERY = Calibration.published(covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True)

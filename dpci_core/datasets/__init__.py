@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from dpci_core.base.errors import check_choice, check_count
 from dpci_core.datasets.census import DEFAULT_ROWS, MAX_ROWS, simulate_census
 from dpci_core.datasets.census_tables import COEFFICIENTS, INTERCEPT
 from dpci_core.datasets.declared import ADULT, BREAST_CANCER
@@ -15,7 +16,6 @@ from dpci_core.datasets.paper import encode_paper
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
 from dpci_core.datasets.upload import read_upload
 from dpci_core.datasets.upload_rules import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS
-from dpci_core.errors import check_choice, check_count
 from dpci_core.schema import Encoding, Records, Schema, Source, encode
 
 __all__ = [

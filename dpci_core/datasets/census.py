@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit, ndtr
 
+from dpci_core.base.errors import check_count
 from dpci_core.datasets.census_tables import (
     COEFFICIENTS,
     CORRELATIONS,
@@ -26,7 +27,6 @@ from dpci_core.datasets.census_tables import (
     Table,
 )
 from dpci_core.datasets.declared import ADULT
-from dpci_core.errors import check_count
 from dpci_core.schema import CategoricalColumn, NumericColumn
 
 Array = npt.NDArray[np.float64]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets.files import cache_dir, write_table
 from dpci_core.datasets.public import (
     ADULT_COLUMNS,
@@ -21,7 +22,6 @@ from dpci_core.datasets.public import (
     check_table,
     compact_kdd99,
 )
-from dpci_core.errors import DataRejectedError
 
 SOURCES = {"adult": "OpenML", "bank": "OpenML", "kdd99": "scikit-learn's file server"}
 """Where each set comes from, for the progress line."""

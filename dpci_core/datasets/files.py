@@ -16,7 +16,7 @@ import platformdirs
 import pyarrow
 import pyarrow.parquet
 
-from dpci_core.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError
 
 SHARED_VARIABLE = "DPCI_SHARED_DATA"
 """Environment variable: a folder with the original files, only ever read."""

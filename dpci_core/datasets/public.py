@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets.declared import ADULT, BANK, KDD99, KDD_COLUMNS
 from dpci_core.datasets.files import (
     Fingerprint,
@@ -17,7 +18,6 @@ from dpci_core.datasets.files import (
     table_path,
     write_table,
 )
-from dpci_core.errors import DataRejectedError
 from dpci_core.schema import Schema
 
 ADULT_COLUMNS = (

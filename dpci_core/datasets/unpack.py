@@ -21,9 +21,9 @@ import pandas as pd
 import pyarrow
 import pyarrow.compute
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets.unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
-from dpci_core.errors import DataRejectedError
 
 MOST_MEMORY = 1024 * 1024**2
 """Bytes the child may take beside the file itself: a table of the allowed size passes through it in pieces."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpci_core.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError
 
 MAX_UPLOAD_BYTES = 200 * 1024**2
 """Largest file that is read."""

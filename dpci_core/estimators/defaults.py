@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from dpci_core.base.errors import InfeasibleDesignError, check_count
+from dpci_core.base.limits import REGULARIZATION
 from dpci_core.design import Design
-from dpci_core.errors import InfeasibleDesignError, check_count
-from dpci_core.limits import REGULARIZATION
-from dpci_core.privacy import PureDP, to_float_down, zcdp_to_pure_run
+from dpci_core.privacy.budget import PureDP, to_float_down, zcdp_to_pure_run
 
 _OBJECTIVE = 1.5
 """Factor of sqrt(p + 1) s^1.5 for objective perturbation, and"""
@@ -56,7 +56,7 @@ def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float
     Public numbers decide, as for `default_regularization`.
     Raises:  InfeasibleDesignError where no penalty is large enough.
     """
-    from dpci_core.release.draw import check_feasible  # tables and files, which a simulation does without
+    from dpci_core.intervals.draw import check_feasible  # tables and files, which a simulation does without
 
     try:
         check_feasible(design, n_records=n_records, dim=n_coefficients)

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from dpci_core.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dpci_core.cms.features import FEATURE_SEED, CosineFeatures
-from dpci_core.errors import check_count
+from dpci_core.base.errors import check_count
 from dpci_core.estimators.input import check_features
+from dpci_core.tuning.features import FEATURE_SEED, CosineFeatures
 
 Array = npt.NDArray[np.float64]
 

@@ -12,18 +12,18 @@ from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dpci_core.base.errors import check_choice
+from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
-from dpci_core.errors import check_choice
 from dpci_core.estimators.defaults import certifiable, default_regularization
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import PrivacyStatement, noise_source
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
-from dpci_core.limits import confidence_level_in_range
 from dpci_core.losses import Logistic, Loss, make_loss
-from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
-from dpci_core.randomness import Source, SystemSource
+from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.privacy.randomness import Source, SystemSource
 
 Array = npt.NDArray[np.float64]
 Units = Literal["original", "scaled"]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.decimals import DOWN, EXACT
+from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range
+from dpci_core.base.rows import Rows
 from dpci_core.design import Design
-from dpci_core.half_widths import HalfWidths, private_half_widths
-from dpci_core.limits import BUDGET_PART, confidence_level_in_range
-from dpci_core.perturbation import ModelNoise, perturb_objective, perturb_output
-from dpci_core.privacy import Budget
-from dpci_core.private_moments import covariance_noise, release_moments
-from dpci_core.quick_solve import solve_quickly
-from dpci_core.randomness import Source, SystemSource
-from dpci_core.rows import Rows
+from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
+from dpci_core.mechanisms.matrices import covariance_noise, release_moments
+from dpci_core.mechanisms.model import ModelNoise, perturb_objective, perturb_output
+from dpci_core.privacy.budget import Budget
+from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.solvers.quasi_newton import solve_quickly
 
 Array = npt.NDArray[np.float64]
-
-_FLOOR = Context(prec=28, rounding=ROUND_FLOOR)
-_EXACT = Context(prec=200)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +63,8 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> R
     Raises:  InfeasibleDesignError, from the operating system's entropy also where c is too small for the certificate.
     """
     if isinstance(source, SystemSource):
-        from dpci_core.release.draw import check_feasible, draw_coefficients  # which a simulation does without
-        from dpci_core.release.shares import share_out
+        from dpci_core.intervals.draw import check_feasible, draw_coefficients  # which a simulation does without
+        from dpci_core.mechanisms.shares import share_out
 
         # Before any draw: a refusal that depends on the noise drawn would cut off its law.
         check_feasible(design, n_records=len(A), dim=A.shape[1])
@@ -86,7 +84,7 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> R
 def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:
     """Return budgets that add up to this one exactly, part by part; equal up to the 28th digit.
 
-    >>> from dpci_core.privacy import PureDP
+    >>> from dpci_core.privacy.budget import PureDP
     >>> [str(b.model) for b in divide_budget(PureDP(model="0.6", hessian="0.3", covariance="0.3"), 3)]
     ['0.2', '0.2', '0.2']
     """
@@ -99,8 +97,8 @@ def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:
 
 def _divide(amount: Decimal, n_parts: int) -> list[Decimal]:
     """Equal amounts rounded down, the last with what rounding left."""
-    share = _FLOOR.divide(amount, Decimal(n_parts))
-    last = _EXACT.subtract(amount, _EXACT.multiply(share, Decimal(n_parts - 1)))
+    share = DOWN.divide(amount, Decimal(n_parts))
+    last = EXACT.subtract(amount, EXACT.multiply(share, Decimal(n_parts - 1)))
     return [share] * (n_parts - 1) + [last]
 
 

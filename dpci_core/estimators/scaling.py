@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import assert_all_finite
 
-from dpci_core.errors import check_positive
-from dpci_core.rows import EncodedRows
+from dpci_core.base.errors import check_positive
+from dpci_core.base.rows import EncodedRows
 from dpci_core.schema import NORM_MARGIN
 from dpci_core.schema.declare import SPAN
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from dpci_core.base.errors import check_probability
 from dpci_core.design import Definition, Mechanism
-from dpci_core.errors import check_probability
-from dpci_core.privacy import to_float_down, zcdp_to_epsilon
-from dpci_core.randomness import Source, SystemSource
+from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.randomness import Source, SystemSource
 
 Noise = Literal["system", "seeded"]
 

@@ -8,13 +8,13 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.cms.learners import Learner, learner_noise
-from dpci_core.cms.tuning import Candidate, TuningResult, checked_candidates, rows_each, tune_by
+from dpci_core.base.validation import check_records
 from dpci_core.design import Design
 from dpci_core.estimators.released import for_coefficients_alone
-from dpci_core.privacy import Amount, PureDP, to_decimal, to_float_down
-from dpci_core.randomness import SystemSource
-from dpci_core.validation import check_records
+from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
+from dpci_core.privacy.randomness import SystemSource
+from dpci_core.tuning.choose import Candidate, TuningResult, checked_candidates, rows_each, tune_by
+from dpci_core.tuning.learners import Learner, learner_noise
 
 Array = npt.NDArray[np.float64]
 
@@ -32,8 +32,8 @@ def tune_for_release(
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError; DataRejectedError.
     Source:  CMS Algorithm 4 with the constants of WKL Theorem 1.
     """
-    from dpci_core.release.draw import check_feasible, draw_coefficients
-    from dpci_core.release.shares import share_out
+    from dpci_core.intervals.draw import check_feasible, draw_coefficients
+    from dpci_core.mechanisms.shares import share_out
 
     amount = to_decimal(epsilon, name="epsilon")
     listed = checked_candidates(candidates)

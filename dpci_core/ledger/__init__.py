@@ -4,7 +4,7 @@ It holds names, amounts, hashes of declarations and of published results. Nothin
 records.
 """
 
-from dpci_core.errors import BudgetExceededError, LedgerError
+from dpci_core.base.errors import BudgetExceededError, LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Context, Decimal, DivisionByZero, FloatOperation, Inexact, InvalidOperation, Overflow
+from decimal import Decimal
 from functools import reduce
 
+from dpci_core.base.decimals import STRICT
+from dpci_core.base.errors import LedgerError, check_choice
 from dpci_core.design import Definition
-from dpci_core.errors import LedgerError, check_choice
-from dpci_core.privacy import Amount, ApproxDP, epsilon_to_zcdp, to_decimal, to_float_down
+from dpci_core.privacy.budget import Amount, ApproxDP, epsilon_to_zcdp, to_decimal, to_float_down
 
 SYMBOLS: dict[Definition, str] = {"pure": "epsilon", "zcdp": "rho"}
 """The word that stands before an amount of each definition."""
 LARGEST = Decimal("1e20")
 SMALLEST = Decimal("1e-30")
 MOST_DIGITS = 100
-"""An amount has at most so many significant digits; then every total and every square is exact in `_EXACT`."""
+"""An amount has at most so many significant digits; then every total and every square is exact in `STRICT`."""
 
 _DEFINITIONS = ("pure", "zcdp")
-_EXACT = Context(prec=600, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow, FloatOperation])
-"""Raises where a digit would be lost: a sum of the ledger is exact or does not exist."""
 
 
 def exact_amount(value: Amount, *, name: str) -> Decimal:
@@ -39,12 +38,12 @@ def exact_amount(value: Amount, *, name: str) -> Decimal:
 
 def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
     """The sum without any rounding."""
-    return reduce(_EXACT.add, amounts, Decimal(0))
+    return reduce(STRICT.add, amounts, Decimal(0))
 
 
 def exact_difference(first: Decimal, second: Decimal) -> Decimal:
     """The difference without any rounding."""
-    return _EXACT.subtract(first, second)
+    return STRICT.subtract(first, second)
 
 
 def as_text(amount: Decimal) -> str:
@@ -165,4 +164,4 @@ def price(cap: Cap, cost: Cost) -> Decimal:
             f"The cap of this data set is a pure epsilon of {cap.amount:f}, and a release under zCDP has no pure "
             f"epsilon, so nothing was booked. Choose a pure budget in the plan."
         )
-    return Decimal(as_text(_EXACT.divide(_EXACT.multiply(cost.amount, cost.amount), Decimal(2))))
+    return Decimal(as_text(STRICT.divide(STRICT.multiply(cost.amount, cost.amount), Decimal(2))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact_sum, price
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key

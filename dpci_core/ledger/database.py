@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
 from dpci_core.ledger.key import sync_folder
 from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError

@@ -10,7 +10,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 from dpci_core.ledger.problems import LedgerDamagedError
 
 KEY_BYTES = 32

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import platformdirs
 
-from dpci_core.errors import BudgetExceededError, LedgerError
+from dpci_core.base.errors import BudgetExceededError, LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 
 MOST_CHARACTERS = 500
 _REFUSED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")

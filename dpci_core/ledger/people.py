@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 from dpci_core.ledger.amounts import Cap
 from dpci_core.ledger.books import Account, Books
 from dpci_core.ledger.problems import SamePeopleQuestionError

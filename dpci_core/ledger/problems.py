@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 
 
 class UnknownDatasetError(LedgerError):

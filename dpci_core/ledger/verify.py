@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 from dpci_core.ledger.books import Books
 from dpci_core.ledger.entries import NO_HEAD, Entry, is_sealed
 from dpci_core.ledger.key import Key

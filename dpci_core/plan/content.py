@@ -25,7 +25,7 @@ from dpci_core.plan.fields import (
 )
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable, Source
 from dpci_core.planner import Target
-from dpci_core.privacy import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema
 
 Plain = dict[str, Any]

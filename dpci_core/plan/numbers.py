@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.design import Design, guarantee_at
-from dpci_core.erm import Moments
-from dpci_core.forecast import Forecast, Validity, forecast
-from dpci_core.intervals import Usefulness
+from dpci_core.intervals.forecast import Forecast, Validity, forecast
+from dpci_core.intervals.inflation import Usefulness
 from dpci_core.planner import Target, as_if_records, meeting_probability
+from dpci_core.solvers.newton import Moments
 
 Array = npt.NDArray[np.float64]
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design, check_design
-from dpci_core.erm import Moments, fit_moments
-from dpci_core.limits import DELTA, records_in_range
 from dpci_core.losses import HuberSVM, Logistic, SmoothedHinge
 from dpci_core.plan import link
 from dpci_core.plan.content import (
@@ -38,8 +37,9 @@ from dpci_core.plan.numbers import PlanNumbers, plan_numbers
 from dpci_core.plan.source import DeclaredTable, PublicTable, Source, check_line, check_text
 from dpci_core.planner import Target
 from dpci_core.planner.targets import check_target
-from dpci_core.privacy import check_amount, to_decimal
+from dpci_core.privacy.budget import check_amount, to_decimal
 from dpci_core.schema import Records, Schema, to_original
+from dpci_core.solvers.newton import Moments, fit_moments
 
 VERSION = 1
 """Of the content of a plan file; a file of another version is refused."""

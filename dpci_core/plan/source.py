@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, field
 
+from dpci_core.base.errors import check_count
 from dpci_core.datasets import list_datasets, load, schema_of
-from dpci_core.errors import check_count
 from dpci_core.schema import Guesses, Records, Schema, simulate_twin
 
 DEFAULT_UNIT = "one row is one person"

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpci_core.design import Design
-from dpci_core.html import IntervalRow, interval_chart, render, table
 from dpci_core.plan.content import plain_design
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
 from dpci_core.planner import PARTS, Target, shares_of
+from dpci_core.report.html import IntervalRow, interval_chart, render, table
+from dpci_core.report.words import number, percent, risk
 from dpci_core.schema import Guesses
-from dpci_core.words import number, percent, risk
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""

@@ -9,24 +9,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
 
+from dpci_core.base.decimals import DOWN, EXACT, amount_at, place_up
+from dpci_core.base.errors import Change, InfeasibleDesignError
+from dpci_core.base.limits import BUDGET_PART, records_in_range
 from dpci_core.design import Design, check_design, guarantee_at
-from dpci_core.erm import Moments
-from dpci_core.errors import Change, InfeasibleDesignError
-from dpci_core.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
-from dpci_core.limits import BUDGET_PART, records_in_range
-from dpci_core.planner.amounts import (
-    DOWN,
-    EXACT,
-    LARGEST_TOTAL,
-    MOST_RECORDS,
-    SEARCH_DRAWS,
-    amount_at,
-    delta_in_range,
-    place_up,
-    with_total,
-)
+from dpci_core.intervals.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
+from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, SEARCH_DRAWS, delta_in_range, with_total
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
-from dpci_core.privacy import Amount
+from dpci_core.privacy.budget import Amount
+from dpci_core.solvers.newton import Moments
 
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
+from dpci_core.base.decimals import EXACT
+from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Calibration, CalibrationName, Definition, Design, Mechanism
 from dpci_core.design import Target as Estimand
-from dpci_core.erm import Moments
-from dpci_core.errors import InfeasibleDesignError
-from dpci_core.forecast import Forecast
-from dpci_core.limits import BUDGET_PART
-from dpci_core.planner.amounts import EXACT, delta_in_range
+from dpci_core.intervals.forecast import Forecast
+from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
-from dpci_core.privacy import (
+from dpci_core.privacy.budget import (
     ZCDP,
     Amount,
     Budget,
@@ -27,7 +28,7 @@ from dpci_core.privacy import (
     to_float_down,
     zcdp_to_epsilon,
 )
-from dpci_core.spectra import SharedSpectra
+from dpci_core.solvers.newton import Moments
 
 _START = Decimal("0.1")
 """Share of each matrix before the split is searched for."""

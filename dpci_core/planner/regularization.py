@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.errors import InfeasibleDesignError, check_positive
 from dpci_core.design import Design, check_design
-from dpci_core.erm import Moments, fit_moments
-from dpci_core.errors import InfeasibleDesignError, check_positive
-from dpci_core.forecast import N_DRAWS, Forecast, forecast
+from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.remedies import moments_near
 from dpci_core.planner.split import quick_split
-from dpci_core.words import number
+from dpci_core.report.words import number
+from dpci_core.solvers.newton import Moments, fit_moments
 
 Array = npt.NDArray[np.float64]
 Source = Callable[[float], Moments]

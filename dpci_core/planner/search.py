@@ -30,13 +30,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.decimals import EXACT
+from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
-from dpci_core.erm import Moments
-from dpci_core.errors import InfeasibleDesignError
-from dpci_core.forecast import Forecast, drawn_intervals, forecast_of
-from dpci_core.limits import BUDGET_PART
-from dpci_core.planner.amounts import EXACT
-from dpci_core.spectra import SharedSpectra
+from dpci_core.intervals.forecast import Forecast, drawn_intervals, forecast_of
+from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.solvers.newton import Moments
 
 Array = npt.NDArray[np.float64]
 Parts = tuple[Decimal, Decimal, Decimal]

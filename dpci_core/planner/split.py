@@ -7,23 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
+from dpci_core.base.decimals import EXACT, smallest_amount
+from dpci_core.base.errors import Change, ChangeName, InfeasibleDesignError
+from dpci_core.base.limits import REGULARIZATION
 from dpci_core.design import Design, check_design, guarantee_at
-from dpci_core.erm import Moments
-from dpci_core.errors import Change, ChangeName, InfeasibleDesignError
-from dpci_core.forecast import HEADLINE_DELTA, Forecast, forecast
-from dpci_core.limits import REGULARIZATION
-from dpci_core.perturbation import model_noise
-from dpci_core.planner.amounts import (
-    EXACT,
-    LARGEST_TOTAL,
-    MOST_RECORDS,
-    delta_in_range,
-    smallest_amount,
-    with_total,
-)
+from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast, forecast
+from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.mechanisms.model import model_noise
+from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
 from dpci_core.planner.search import PARTS, Parts, SplitSearch
-from dpci_core.privacy import Amount, Budget, to_decimal
-from dpci_core.spectra import SharedSpectra
+from dpci_core.privacy.budget import Amount, Budget, to_decimal
+from dpci_core.solvers.newton import Moments
 
 Shares = tuple[float, float, float]
 

@@ -1,7 +1,8 @@
 """The one release: real noise, booked before it is drawn, written so that it can be shown and checked later."""
 
+from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
+from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
 from dpci_core.release.content import Price, assumptions_of, schema_hash
-from dpci_core.release.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.release.effects import effect_sentences, reading_sentence
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release
@@ -16,7 +17,6 @@ from dpci_core.release.run import (
     price_of,
     release,
 )
-from dpci_core.release.shares import INEXACT_SHARE, TAU, Shares, share_out
 from dpci_core.release.table import Header, MemoryFile, TableFile, TextEncoding, read_cells, read_header, read_records
 
 __all__ = [

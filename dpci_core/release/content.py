@@ -9,15 +9,15 @@ from functools import cache
 from importlib.metadata import version
 
 from dpci_core.design import guarantee_at
+from dpci_core.intervals.draw import Drawn
 from dpci_core.ledger import Charge, Cost, as_text
+from dpci_core.mechanisms.shares import Shares
 from dpci_core.plan import Plan, PlanNumbers, as_yaml
 from dpci_core.plan.content import plain_schema
 from dpci_core.plan.link import canonical
-from dpci_core.privacy import pure_to_zcdp
-from dpci_core.release.draw import Drawn
+from dpci_core.privacy.budget import pure_to_zcdp
 from dpci_core.release.record import RECORD_NAME, Coefficient, Guarantee, Interval, Release
 from dpci_core.release.report import intervals_csv, model_card, report_html
-from dpci_core.release.shares import Shares
 from dpci_core.schema import Schema
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp")

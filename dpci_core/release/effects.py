@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from dpci_core.release.record import Interval, Release
+from dpci_core.report.words import number
 from dpci_core.schema import CONSTANT, CategoricalColumn, NumericColumn
-from dpci_core.words import number
 
 _ONE_BY_ONE = (2.0, 200.0)
 """A declared range within these is told per unit: a year of age, a point of a score."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dpci_core.intervals.draw import GRID
 from dpci_core.plan.content import design_from, schema_from
 from dpci_core.plan.fields import (
     Fields,
@@ -21,7 +22,6 @@ from dpci_core.plan.fields import (
     texts,
 )
 from dpci_core.plan.link import load_json
-from dpci_core.release.draw import GRID
 from dpci_core.release.record import (
     FORMAT,
     READABLE,

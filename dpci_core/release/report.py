@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-from decimal import ROUND_CEILING, Context
 
-from dpci_core.html import IntervalRow, interval_chart, render, table
+from dpci_core.base.decimals import UP_4
 from dpci_core.ledger import safe_cell
-from dpci_core.privacy import approx_risk, pure_risk
+from dpci_core.privacy.budget import approx_risk, pure_risk
 from dpci_core.release.effects import effect_sentences, reading_sentence
 from dpci_core.release.record import Coefficient, Release
+from dpci_core.report.html import IntervalRow, interval_chart, render, table
 
 _HEADS = (
     "coefficient",
@@ -25,9 +25,6 @@ _HEADS = (
     "planned_length_encoded",
     "released_encoded",
 )
-
-
-_UP_4 = Context(prec=4, rounding=ROUND_CEILING)
 
 
 def intervals_csv(release: Release) -> str:
@@ -68,7 +65,7 @@ def guarantee_sentence(release: Release) -> str:
     g = release.guarantee
     if g.definition == "pure":
         return f"The release is {g.amount}-differentially private (pure epsilon)."
-    epsilon = _UP_4.create_decimal(g.epsilon)
+    epsilon = UP_4.create_decimal(g.epsilon)
     return (
         f"The release is {g.amount}-zCDP (rho); at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-"
         f"differential privacy."

@@ -10,15 +10,15 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from dpci_core.errors import DataRejectedError, InfeasibleDesignError
+from dpci_core.base.errors import DataRejectedError, InfeasibleDesignError
+from dpci_core.intervals.draw import Drawn, check_feasible, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
+from dpci_core.mechanisms.shares import Shares, share_out
 from dpci_core.plan import Plan
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
-from dpci_core.release.draw import Drawn, check_feasible, draw_release
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import RECORD_NAME, Release
-from dpci_core.release.shares import Shares, share_out
 from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header, read_records
 from dpci_core.schema import CategoricalColumn, MappingNote, RecordMapper, Schema
 

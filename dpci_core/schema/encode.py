@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpci_core.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
 from dpci_core.schema.records import NORM_MARGIN, Array, Records, Source, make_records
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpci_core.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema.declare import SPAN, CategoricalColumn, Column, NumericColumn, Schema
 from dpci_core.schema.encode import as_text
 

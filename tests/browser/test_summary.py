@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from dpci_core import ZCDP, Design, HuberSVM, Plan, PublicTable, Target
 from dpci_core.plan import to_html
-from tests.test_plan_script import PLANS
+from tests.plan.test_script import PLANS
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import upload_rules
-from dpci_core.errors import DataRejectedError
-from dpci_core.privacy import zcdp_to_epsilon
+from dpci_core.privacy.budget import zcdp_to_epsilon
 from ui.session.compute import Source, Store
 from ui.session.settings import Settings, from_query
 

@@ -11,8 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpci_core.cms.training import Measured
-from dpci_core.words import number
+from dpci_core.report.words import number
+from dpci_core.tuning.training import Measured
 from ui.accuracy.numbers import Line
 from ui.kit.figure import Meta, Part, band, finish
 from ui.kit.palette import GRID, QUIET, Combination

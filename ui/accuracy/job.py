@@ -24,7 +24,7 @@ class AccuracyJob(Task):
     answer: Answer | None = None
 
     def _execute(self) -> bool:
-        from dpci_core.cms.curve import accuracy_curve  # compiles
+        from dpci_core.studies.accuracy.curve import accuracy_curve  # compiles
 
         assert self.X is not None
         assert self.y is not None

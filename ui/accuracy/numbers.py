@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.cms import METHODS, Learner, Method
-from dpci_core.cms.training import HeldOut, Measured, Point, Training
-from dpci_core.privacy import to_float_down
+from dpci_core.privacy.budget import to_float_down
 from dpci_core.schema import Records
+from dpci_core.tuning import METHODS, Learner, Method
+from dpci_core.tuning.training import HeldOut, Measured, Point, Training
 from ui.kit.palette import QUIET, CalibrationName, Combination, LossName, Style
 from ui.session.settings import LIMITS, Settings
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import streamlit as st
 
-from dpci_core.cms.training import Measured
+from dpci_core.tuning.training import Measured
 from ui.accuracy import chart, published
 from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy.job import AccuracyJob

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from dpci_core.cms.published import (
+from dpci_core.studies.accuracy.published import (
     PARTS,
     PUBLISHED_COLUMNS,
     PUBLISHED_ROWS,

@@ -11,8 +11,15 @@ from plotly.subplots import make_subplots
 from scipy.special import stdtrit
 
 from dpci_core import datasets
-from dpci_core.cms.learners import METHODS, Method
-from dpci_core.cms.published_tuning import DATASET, EPSILONS, PUBLISHED_SIZES, TunedCell, TunedRate, read_tuned
+from dpci_core.studies.accuracy.published_tuning import (
+    DATASET,
+    EPSILONS,
+    PUBLISHED_SIZES,
+    TunedCell,
+    TunedRate,
+    read_tuned,
+)
+from dpci_core.tuning.learners import METHODS, Method
 from ui.accuracy.chart import percent
 from ui.accuracy.numbers import METHOD_WORDS, learner_style
 from ui.controls import hints

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import streamlit as st
 
-from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui.controls.paired import FINE, Number, log_grid, paired
 from ui.session import state, text
 from ui.session.settings import LIMITS, Currency, Settings

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core import DeclaredTable, Guesses
-from dpci_core.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.release.table import MemoryFile, read_header
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn, Schema
 from dpci_core.schema.twin import BASE_RATE

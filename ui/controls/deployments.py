@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import streamlit as st
 
-from dpci_core.places import DATA
-from dpci_core.privacy import to_float_down, zcdp_to_epsilon
+from dpci_core.base.places import DATA
+from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
 from ui.session.settings import Settings
 from ui.session.text import number
 

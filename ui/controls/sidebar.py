@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpci_core import datasets
-from dpci_core.errors import ConvergenceError, DataRejectedError
+from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import currency, declare, deployments, design, hints, upload
 from ui.controls.split import split_controls
 from ui.kit import live

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload
 from dpci_core.datasets.upload_rules import most_features
-from dpci_core.errors import DataRejectedError
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, Source, as_text, encode, propose_schema
 from ui.session import state
 from ui.session.compute import Upload

@@ -7,8 +7,8 @@ import time
 import streamlit as st
 
 from dpci_core import remedies
+from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from dpci_core.design import NOT_REVIEWED
-from dpci_core.errors import ConvergenceError, DataRejectedError
 from ui.controls import hints
 from ui.controls.link import link_problem
 from ui.controls.sidebar import feature_names, sidebar

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpci_core import forecast
-from dpci_core.errors import InfeasibleDesignError
+from dpci_core.base.errors import InfeasibleDesignError
 from ui.session import compute, text
 from ui.session.results import SweepCurve
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from dpci_core.places import HOME
+from dpci_core.base.places import HOME
 from ui.controls import currency, deployments, hints
 from ui.controls.link import link_problem
 from ui.kit import live

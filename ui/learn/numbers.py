@@ -28,13 +28,13 @@ from dpci_core import (
     forecast,
 )
 from dpci_core.design import CalibrationName, Mechanism
-from dpci_core.erm import moments_at, solve
-from dpci_core.intervals import error_variance
-from dpci_core.noise import half_width
-from dpci_core.perturbation import ModelNoise, model_noise, perturb_objective
-from dpci_core.privacy import pair_budget, pure_risk
+from dpci_core.intervals.inflation import error_variance
+from dpci_core.mechanisms.model import ModelNoise, model_noise, perturb_objective
+from dpci_core.privacy.budget import pair_budget, pure_risk
+from dpci_core.privacy.noise import half_width
+from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.schema import encode
-from dpci_core.sensitivity import output_noise_rate
+from dpci_core.solvers.newton import moments_at, solve
 
 Array = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from dpci_core import Forecast, as_if_records
-from dpci_core.privacy import pure_risk
+from dpci_core.privacy.budget import pure_risk
 from ui.learn import numbers
 from ui.learn.path import SCREENS, find
 from ui.session import state

@@ -8,9 +8,9 @@ from typing import Any, cast
 import streamlit as st
 
 from dpci_core import NeededBudget, NeededRecords
-from dpci_core.forecast import drawn_intervals, forecast_of
+from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.planner.targets import as_if, outcome_of
-from dpci_core.privacy import to_float_down
+from dpci_core.privacy.budget import to_float_down
 from ui.plan import numbers, words
 from ui.plan.job import memo_key
 from ui.plan.work import Work, work_on

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core import DeclaredTable, fit_moments, forecast
-from dpci_core.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError
 from dpci_core.schema import NumericColumn, Schema, encode
 from dpci_core.schema.twin import twin_table
 from ui.kit.figure import finish, literal

@@ -14,7 +14,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
 from dpci_core.planner import RegularizationCurve
-from dpci_core.words import number
+from dpci_core.report.words import number
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap

@@ -19,10 +19,10 @@ from dpci_core import (
     forecast,
     rank_mechanisms,
 )
-from dpci_core.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
-from dpci_core.privacy import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui.kit.palette import Combination
 from ui.session.budget import PARTS, Split
 from ui.session.case import Case, place_of, unit_of

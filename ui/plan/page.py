@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from dpci_core.errors import ConvergenceError, DataRejectedError
+from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import declare, plan_file
 from ui.controls.link import link_problem
 from ui.controls.sidebar import sidebar

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from dpci_core import RankedDesign, RegularizationAnswer, Target
 from dpci_core.planner import Neighbour, RegularizationChoice
-from dpci_core.privacy import to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.report.words import LARGE_EPSILON
 from dpci_core.schema import CONSTANT, Records
-from dpci_core.words import LARGE_EPSILON
 from ui.kit.palette import Combination
 from ui.plan.charts import Mark
 from ui.session.case import place_of

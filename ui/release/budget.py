@@ -8,7 +8,7 @@ from typing import Any, cast
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.errors import LedgerError
+from dpci_core.base.errors import LedgerError
 from dpci_core.ledger import Account, Cap, Ledger
 from dpci_core.release import Price
 from ui.release import words

@@ -11,7 +11,7 @@ import platformdirs
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.errors import DataRejectedError, InfeasibleDesignError
+from dpci_core.base.errors import DataRejectedError, InfeasibleDesignError
 from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, price
 from dpci_core.release import (
     MemoryFile,

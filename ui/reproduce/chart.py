@@ -7,7 +7,7 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
-from dpci_core.reproduce import Cell, Reproduced
+from dpci_core.studies.reproduce import Cell, Reproduced
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import GRID, QUIET, Combination
 

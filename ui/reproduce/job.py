@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ui.session.jobs import Task, n_workers
 
 if TYPE_CHECKING:
-    from dpci_core.reproduce import Cell, Reproduced
+    from dpci_core.studies.reproduce import Cell, Reproduced
 
 
 @dataclass(eq=False, kw_only=True)
@@ -23,7 +23,7 @@ class CellsJob(Task):
     found: dict[str, Reproduced] = field(default_factory=dict)
 
     def _execute(self) -> bool:
-        from dpci_core.reproduce import run_cells  # compiles
+        from dpci_core.studies.reproduce import run_cells  # compiles
 
         run = run_cells(
             self.cells,

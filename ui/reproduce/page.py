@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpci_core.places import HOME
-from dpci_core.reproduce import (
+from dpci_core.base.places import HOME
+from dpci_core.studies.reproduce import (
     IPUMS,
     PANELS,
     SETS,

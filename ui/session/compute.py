@@ -19,8 +19,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
+from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
-from dpci_core.errors import ConvergenceError
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.content import plain_source, source_from

@@ -15,11 +15,11 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from dpci_core.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError
 from ui.session.refusals import in_words
 
 if TYPE_CHECKING:
-    from dpci_core.experiment_result import Progress
+    from dpci_core.simulation.result import Progress
 
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 

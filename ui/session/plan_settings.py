@@ -10,7 +10,7 @@ from typing import Any
 from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
 from dpci_core.design import CalibrationName
 from dpci_core.planner import Target
-from dpci_core.privacy import epsilon_to_zcdp, zcdp_to_epsilon
+from dpci_core.privacy.budget import epsilon_to_zcdp, zcdp_to_epsilon
 from dpci_core.schema import Schema, to_original
 from ui.session.budget import Split
 from ui.session.case import Case

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from dpci_core import ZCDP, Calibration, Loss, PureDP
 from dpci_core.design import Design, Target
 from dpci_core.losses import make_loss
-from dpci_core.privacy import Budget, Pairing, epsilon_to_zcdp, pair_budget
+from dpci_core.privacy.budget import Budget, Pairing, epsilon_to_zcdp, pair_budget
 from dpci_core.schema import Encoding
 from ui.kit.palette import Combination
 from ui.session.budget import Parts, Split, from_shares

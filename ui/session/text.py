@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dpci_core import words
+from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.design import Design
-from dpci_core.errors import InfeasibleDesignError
-from dpci_core.perturbation import smallest_regularization_of
-from dpci_core.privacy import (
+from dpci_core.mechanisms.model import smallest_regularization_of
+from dpci_core.privacy.budget import (
     analytic_gaussian_epsilon,
     to_float_down,
     zcdp_to_epsilon,
     zcdp_to_epsilon_published,
 )
+from dpci_core.report import words
+from dpci_core.report.words import LARGE_EPSILON
+from dpci_core.report.words import number as number
+from dpci_core.report.words import percent as percent
 from dpci_core.schema import Records
-from dpci_core.words import LARGE_EPSILON
-from dpci_core.words import number as number
-from dpci_core.words import percent as percent
 from ui.session.settings import Settings
 
 DECLARED_SENTENCE = (

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpci_core.compare import Compared
+from dpci_core.studies.compare import Compared
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, Combination
 from ui.sharp.rows import CALIBRATION_WORDS, SHOWN, Change, Groups, signed_percent

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from dpci_core import compare
-from dpci_core.compare import ALONE, LADDER_SET, SETS, Compared, Comparison, DataTable
+from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.places import HOME
 from dpci_core.design import Calibration
-from dpci_core.errors import ConvergenceError
-from dpci_core.forecast import forecast
+from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM
-from dpci_core.places import HOME
+from dpci_core.studies import compare
+from dpci_core.studies.compare import ALONE, LADDER_SET, SETS, Compared, Comparison, DataTable
 from ui.controls import hints
 from ui.controls.link import link_problem
 from ui.kit import linked

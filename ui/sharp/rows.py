@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from dpci_core.compare import SETS, Compared, Comparison, DataTable
+from dpci_core.studies.compare import SETS, Compared, Comparison, DataTable
 from ui.kit.palette import ALL_COMBINATIONS, Combination
 from ui.session.text import number
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pandas as pd
 
-from dpci_core.compare import PREVALENT_PERCENT, Compared
+from dpci_core.studies.compare import PREVALENT_PERCENT, Compared
 from ui.kit.palette import Combination
 from ui.sharp.rows import CALIBRATION_WORDS, Groups, combination_of, quotient, ratio_se, signed_percent
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpci_core.words import number
+from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, finish, short_name
 from ui.kit.palette import GRID, QUIET, Combination
 

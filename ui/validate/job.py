@@ -14,7 +14,7 @@ from ui.session.jobs import Task, n_workers
 from ui.session.settings import Settings
 
 if TYPE_CHECKING:
-    from dpci_core.experiment_result import ExperimentResult
+    from dpci_core.simulation.result import ExperimentResult
 
 Array = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Job(Task):
     result: ExperimentResult | None = None
 
     def _execute(self) -> bool:
-        from dpci_core.experiment import run_experiment  # compiles; see dpci_core.__getattr__
+        from dpci_core.simulation.run import run_experiment  # compiles; see dpci_core.__getattr__
 
         assert self.X is not None
         assert self.y is not None

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpci_core.words import number
+from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
 from ui.kit.palette import GRID, PAPER, QUIET, Combination
 from ui.session.results import IntervalRows

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from dpci_core.ledger import Cap, Charge, Cost, as_text
-from dpci_core.privacy import to_float_down, zcdp_to_epsilon
-from dpci_core.words import LARGE_EPSILON
+from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.report.words import LARGE_EPSILON
 from ui.session.text import LARGE_BUDGET, number, risk_approx, risk_pure
 
 GREEK = {"epsilon": "ε", "rho": "ρ"}

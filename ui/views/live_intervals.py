@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core import forecast
-from dpci_core.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.kit import live

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from dpci_core.words import number
+from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.kit.palette import GRID, QUIET
 from ui.session import compute, state

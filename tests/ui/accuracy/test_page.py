@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dpci_core import SmoothedHinge
-from dpci_core.cms import published
-from dpci_core.cms.published import MeasuredRate, append_rates, cells_of, published_error
-from dpci_core.cms.training import Measured
+from dpci_core.studies.accuracy import published
+from dpci_core.studies.accuracy.published import MeasuredRate, append_rates, cells_of, published_error
+from dpci_core.tuning.training import Measured
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.accuracy import numbers
 from ui.accuracy import page as accuracy

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 from scipy import stats
 
-from dpci_core.cms import published_tuning
-from dpci_core.cms.published_tuning import EPSILONS, PARTS, append_tuned, read_tuned
-from tests.test_tuned_curve import ROW
+from dpci_core.studies.accuracy import published_tuning
+from dpci_core.studies.accuracy.published_tuning import EPSILONS, PARTS, append_tuned, read_tuned
+from tests.studies.test_tuned_curve import ROW
 from tests.ui.accuracy.test_page import names_of, open_page, small  # noqa: F401  (small: a fixture)
 from tests.ui.test_pages import charts_of, check
 from ui.accuracy import tuned as accuracy_tuned

@@ -10,8 +10,8 @@ import pytest
 from scipy.special import ndtri
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, datasets, fit_moments, forecast
-from dpci_core.erm import solve
-from dpci_core.privacy import zcdp_to_epsilon
+from dpci_core.privacy.budget import zcdp_to_epsilon
+from dpci_core.solvers.newton import solve
 from ui.learn import numbers
 from ui.learn.model import Choice, Control, Question
 from ui.learn.page import drawn

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpci_core import best_regularization, forecast, needed_budget, needed_records
-from tests.test_watch import same
+from tests.base.test_watch import same
 from tests.ui.plan.test_page import SMALL, case_of, look, metrics, words
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.plan import numbers as planning

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.test_reproduce import needs_data
+from tests.studies.test_reproduce import needs_data
 from tests.ui.test_pages import charts_of, check, start
 from ui.reproduce import page as reproduce
 from ui.reproduce.job import CellsJob

@@ -142,7 +142,7 @@ def test_an_unexpected_end_quotes_nothing(monkeypatch):
     def break_down(*_, **__):
         raise RuntimeError("the value 0.7351946 of row 3")
 
-    monkeypatch.setattr("dpci_core.experiment.run_experiment", break_down)
+    monkeypatch.setattr("dpci_core.simulation.run.run_experiment", break_down)
     queue, ugly = jobs.JobQueue(), job()
     queue.submit(ugly)
     wait_for(lambda: not ugly.is_active)

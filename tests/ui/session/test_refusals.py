@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dpci_core import PureDP
-from dpci_core.errors import check_count, check_positive, check_probability, check_range
+from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
 from dpci_core.ledger import Cap
 from dpci_core.losses import Logistic
-from dpci_core.sensitivity import gaussian_objective_sd, objective_noise_rate
+from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
 from tests.ui.test_pages import start
 from ui.session.refusals import in_words
 

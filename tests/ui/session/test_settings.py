@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpci_core import InfeasibleDesignError
-from dpci_core.privacy import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
+from dpci_core.privacy.budget import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
 from ui.controls.currency import at_total, convert_currency
 from ui.session.budget import from_shares
 from ui.session.settings import LIMITS, SWEEPS, Settings, from_query

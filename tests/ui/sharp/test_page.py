@@ -9,9 +9,9 @@ import math
 import numpy as np
 import pytest
 
-from dpci_core import compare
-from dpci_core.compare import ALONE, SETS, Compared, append_comparisons, cells_of
 from dpci_core.design import NOT_REVIEWED
+from dpci_core.studies import compare
+from dpci_core.studies.compare import ALONE, SETS, Compared, append_comparisons, cells_of
 from tests.ui.test_pages import charts_of, check, start
 from ui.kit.palette import Combination
 from ui.sharp import chart as sharp_chart

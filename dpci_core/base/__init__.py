@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, limits, checks, small linear algebra, places of files."""

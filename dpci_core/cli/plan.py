@@ -1,0 +1,426 @@
+"""The command `python -m dpci_core plan ...`: the planner on public, simulated or declared tables, and plans as files.
+
+A question starts from a named set and flags, or from a plan file, whose table, design, n and goal take their place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpci_core.cli.plan_export import add_show_and_export
+from dpci_core.datasets import list_datasets, load
+from dpci_core.design import Design, guarantee_at
+from dpci_core.intervals.forecast import HEADLINE_DELTA
+from dpci_core.losses import LOSS_NAMES, Loss, make_loss
+from dpci_core.plan import Plan, read_plan, write_plan
+from dpci_core.planner import (
+    PARTS,
+    NeededBudget,
+    NeededRecords,
+    RegularizationChoice,
+    Target,
+    as_if_records,
+    best_regularization,
+    best_split,
+    meeting_probability,
+    needed_budget,
+    needed_records,
+    rank_mechanisms,
+    shares_of,
+)
+from dpci_core.planner.amounts import delta_in_range
+from dpci_core.privacy.budget import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.schema import Records
+from dpci_core.solvers.newton import Moments, fit_moments
+
+Answer = dict[str, Any]
+
+_NEEDED = ("data", "loss", "regularization")
+_NEEDED_OF_A_DESIGN = ("mechanism", "calibration")
+_DEFAULTS: dict[str, Any] = {
+    "encoding": "schema",
+    "confidence_level": 0.95,
+    "target": "penalised",
+    "shares": ["0.5", "0.25", "0.25"],
+}
+_OF_A_PLAN = (*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS, "features", "rows", "h", "rho")
+"""Flags that say what a plan file says already."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Start:
+    """Where a question starts: records, moments, their coefficients, an n or None, and the plan it may come from."""
+
+    records: Records
+    moments: Moments
+    names: tuple[str, ...]
+    n_records: int | None
+    plan: Plan | None
+
+
+def add_plan(rooms: Any) -> None:
+    """Add the command and its actions to the parsers of the command line."""
+    actions = rooms.add_parser("plan", help="the best split, the records or budget a target needs, mechanisms ranked")
+    actions = actions.add_subparsers(required=True, metavar="ACTION")
+    add_show_and_export(actions)
+    for name, (answer, words) in _ACTIONS.items():
+        parser = actions.add_parser(name, help=words)
+        _add_table(parser)
+        if name == "rank":
+            parser.add_argument("--epsilon", help="(default: the plan's)")
+            parser.add_argument("--delta", help="0 leaves the pure designs (default: the plan's)")
+            parser.add_argument("--calibrations", nargs="+", default=["sharp", "published"])
+        else:
+            _add_design(parser)
+            parser.add_argument(
+                "--delta-shown",
+                help="at which a zCDP answer is stated as (epsilon, delta) (default: --delta, the plan's, or 1e-6)",
+            )
+        if name == "split":
+            parser.add_argument("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay")
+        if name == "c":
+            parser.add_argument("--share", type=float, default=0.25, help="largest shift of the target, in half-widths")
+            parser.add_argument("--split-each", action="store_true", help="give every c its own best split")
+        if name in ("records", "budget"):
+            _add_target(parser)
+        if name != "rank":
+            parser.add_argument("--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan")
+        parser.set_defaults(run=run, answer=answer, action=name, parser=parser)
+
+
+def _add_table(parser: argparse.ArgumentParser) -> None:
+    """What every action takes; records are read from sets that are public or simulated, never from a file."""
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="start from this plan, in the place of flags")
+    parser.add_argument("--data", choices=[info.key for info in list_datasets()])
+    parser.add_argument("--features", type=int, help="how many (default: all)")
+    parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
+    parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
+    parser.add_argument("--loss", choices=LOSS_NAMES)
+    parser.add_argument("--h", type=float, help="corner of an SVM")
+    parser.add_argument("--regularization", type=float, help="c")
+    parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)")
+    parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
+    parser.add_argument("--target", choices=("penalised", "unpenalised"), help="(default: penalised)")
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+
+
+def _add_design(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--mechanism", choices=("objective", "output"))
+    parser.add_argument("--epsilon", help="total; with --delta it is spent as zCDP")
+    parser.add_argument("--delta")
+    parser.add_argument("--rho", help="total, in the place of --epsilon")
+    parser.add_argument(
+        "--shares",
+        nargs=3,
+        metavar=("MODEL", "HESSIAN", "COVARIANCE"),
+        help="of the total, 1 together (default: 0.5 0.25 0.25)",
+    )
+    parser.add_argument("--calibration", choices=("sharp", "published"))
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--length", type=float, help="of the mean interval, or of that of --coefficient")
+    parser.add_argument("--coefficient", help="its place, from 0, or its name")
+    parser.add_argument("--excludes-zero-at", type=float, metavar="VALUE", help="true value to be told from zero")
+    parser.add_argument("--probability", type=float, help="(default: 0.5)")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer one question; exit code 1 after a sentence on the error output, 2 for flags that do not go together."""
+    _check_flags(options)
+    try:
+        start = _start(options)
+        answer, better = options.answer(options, start)
+        if options.action != "rank" and options.write is not None:
+            write_plan(better, options.write)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
+    return 0
+
+
+def _check_flags(options: argparse.Namespace) -> None:
+    """Leave by the parser where a flag is missing, or repeats what the plan says; then fill in the defaults."""
+    is_rank = options.action == "rank"
+
+    def flags(names: tuple[str, ...], *, given: bool) -> str:
+        found = [name for name in names if hasattr(options, name) and (getattr(options, name) is not None) == given]
+        return ", ".join(f"--{name.replace('_', '-')}" for name in found)
+
+    if options.plan is not None:
+        repeated = flags(_OF_A_PLAN if is_rank else (*_OF_A_PLAN, "epsilon", "delta"), given=True)
+        if repeated:
+            options.parser.error(f"not with --plan, which says it already: {repeated}")
+    else:
+        needed = (*_NEEDED, "epsilon", "delta") if is_rank else (*_NEEDED, *_NEEDED_OF_A_DESIGN)
+        if missing := flags(needed, given=False):
+            options.parser.error(f"the following arguments are required: {missing} (or --plan)")
+        if not is_rank and options.write is not None:
+            options.parser.error("--write needs --plan: an answer alone has no title and no delta")
+    for name, value in _DEFAULTS.items():
+        if hasattr(options, name) and getattr(options, name) is None:
+            setattr(options, name, value)
+
+
+def _start(options: argparse.Namespace) -> _Start:
+    if options.plan is not None:
+        plan = read_plan(options.plan)
+        n = plan.n_records if options.n_records is None else options.n_records
+        records, design = plan.records(), plan.design
+        moments = fit_moments(records.X, records.y, loss=design.loss, regularization=design.regularization)
+        return _Start(records=records, moments=moments, names=plan.names, n_records=n, plan=plan)
+    records = load(options.data, encoding=options.encoding, features=options.features, n_rows=options.rows)
+    moments = fit_moments(records.X, records.y, loss=_loss(options), regularization=options.regularization)
+    return _Start(records=records, moments=moments, names=records.feature_names, n_records=options.n_records, plan=None)
+
+
+def _in_words(answer: Answer) -> str:
+    if "designs" not in answer:
+        return str(answer["reason"])
+    rows = answer["designs"]
+    return "\n".join(f"{r['calibration']:<11}{r['definition']:<6}{r['mechanism']:<11}{r['reason']}" for r in rows)
+
+
+def _loss(options: argparse.Namespace) -> Loss:
+    if options.loss == "logistic":
+        if options.h is not None:
+            raise ValueError(f"Expected no h={options.h} with the logistic loss.")
+    elif options.h is None:
+        raise ValueError("Expected --h, the corner of the SVM.")
+    return make_loss(options.loss, options.h)
+
+
+def _design(options: argparse.Namespace, start: _Start) -> Design:
+    if start.plan is not None:
+        return start.plan.design
+    return Design(
+        loss=start.moments.loss,
+        mechanism=options.mechanism,
+        budget=_budget(options),
+        regularization=options.regularization,
+        confidence_level=options.confidence_level,
+        calibration=options.calibration,
+        target=options.target,
+    )
+
+
+def _budget(options: argparse.Namespace) -> Budget:
+    if (options.epsilon is None) == (options.rho is None):
+        raise ValueError("Expected exactly one of --epsilon and --rho.")
+    if options.rho is not None and options.delta is not None:
+        raise ValueError("Expected no --delta with --rho.")
+    if options.delta is not None:
+        return ApproxDP(options.epsilon, options.delta, tuple(options.shares)).to_zcdp()
+    # Any (epsilon, delta) budget checks the shares.
+    shares = ApproxDP("1", "0.5", tuple(options.shares)).shares
+    kind, name = (PureDP, "epsilon") if options.rho is None else (ZCDP, "rho")
+    total = to_decimal(options.epsilon or options.rho, name=name)
+    return kind(**{part: total * share for part, share in zip(PARTS, shares, strict=True)})
+
+
+def _target(options: argparse.Namespace, start: _Start) -> Target:
+    """What the flags say, or the goal of the plan where they say nothing."""
+    place, names = options.coefficient, start.names
+    wishes = (options.length, place, options.excludes_zero_at, options.probability)
+    if start.plan is not None and all(wish is None for wish in wishes):
+        if start.plan.goal is None:
+            raise ValueError("Expected --length or --excludes-zero-at: this plan has no goal.")
+        return start.plan.goal
+    if place is not None and place in names:
+        place = names.index(place)
+    elif place is not None:
+        if not place.isdecimal():
+            raise ValueError(f"Expected coefficient={place!r} to be a place from 0 or one of {', '.join(names)}.")
+        place = int(place)
+    probability = 0.5 if options.probability is None else options.probability
+    return Target(options.length, place, options.excludes_zero_at, probability)
+
+
+def _plain_design(design: Design) -> Answer:
+    budget = design.budget
+    return {
+        "mechanism": design.mechanism,
+        "definition": design.definition,
+        "total": _text(budget.total),
+        "parts": {name: str(getattr(budget, name)) for name in PARTS},
+        "shares": dict(zip(PARTS, shares_of(budget), strict=True)),
+        "status": design.status,
+    }
+
+
+def _text(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
+
+
+def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    locked = dict(item.partition("=")[::2] for item in options.locked)
+    found = best_split(
+        start.moments,
+        design=_design(options, start),
+        n_records=start.n_records,
+        locked=locked,
+        delta=_delta(options, start),
+    )
+    answer = {
+        "design": _plain_design(found.design),
+        "n_records": found.forecast.n_records,
+        "epsilon_delta": found.epsilon_delta,
+        "length": found.forecast.ci_length_mean,
+        "asked_length": found.asked.ci_length_mean,
+        "gain": found.gain,
+        "flat": found.flat,
+        "as_if_records": as_if_records(start.moments, design=found.design, n_records=start.n_records),
+        "reason": found.reason,
+    }
+    return answer, _better(start, found.design, found.forecast.n_records)
+
+
+def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    design, target = _design(options, start), _target(options, start)
+    found = needed_records(start.moments, design=design, target=target, delta=_delta(options, start))
+    return _needed(found, start), _better(start, found.design, found.n_records)
+
+
+def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    design, target = _design(options, start), _target(options, start)
+    n, delta = start.n_records, _delta(options, start)
+    found = needed_budget(start.moments, design=design, target=target, n_records=n, delta=delta)
+    return _needed(found, start), _better(start, found.design, found.forecast.n_records)
+
+
+def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+    """The plan with the answer in it."""
+    return None if start.plan is None else replace(start.plan, design=design, n_records=n_records)
+
+
+def _delta(options: argparse.Namespace, start: _Start) -> Amount:
+    """The delta at which a zCDP answer is stated."""
+    for given in (options.delta_shown, options.delta, None if start.plan is None else start.plan.delta):
+        if given is not None:
+            return given
+    return HEADLINE_DELTA
+
+
+def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
+    n, moments = found.forecast.n_records, start.moments
+    return {
+        "n_records": n,
+        "design": _plain_design(found.design),
+        "epsilon_delta": found.epsilon_delta,
+        "target": found.target.sentence,
+        "length": found.length,
+        "probability": meeting_probability(moments, design=found.design, target=found.target, n_records=n),
+        "around": [
+            {"factor": a.factor, "amount": str(a.amount), "length": _finite(a.length), "probability": a.probability}
+            for a in found.around
+        ],
+        "as_if_records": as_if_records(moments, design=found.design, n_records=n),
+        "reason": found.reason,
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    plan, moments = start.plan, start.moments
+    epsilon, delta = options.epsilon, options.delta
+    if plan is not None:
+        epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
+        delta = plan.delta if delta is None else delta
+    rows = rank_mechanisms(
+        moments,
+        epsilon=epsilon,
+        delta=delta,
+        regularization=moments.regularization,
+        n_records=start.n_records,
+        confidence_level=options.confidence_level if plan is None else plan.design.confidence_level,
+        target=options.target if plan is None else plan.design.target,
+        calibrations=options.calibrations,
+    )
+    designs = [
+        {
+            "calibration": row.calibration,
+            "definition": row.definition,
+            "mechanism": row.mechanism,
+            "length": _finite(row.length),
+            "epsilon_delta": (row.epsilon, row.delta),
+            "as_if_records": row.as_if_records,
+            "design": None if row.design is None else _plain_design(row.design),
+            "reason": row.reason,
+        }
+        for row in rows
+    ]
+    return {"loss": moments.loss.name, "designs": designs}, None
+
+
+def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    found = best_regularization(
+        start.records.X,
+        start.records.y,
+        design=_design(options, start),
+        n_records=start.n_records,
+        share=options.share,
+        split_each=options.split_each,
+    )
+    choices = {"shortest": found.shortest, "faithful": found.faithful, "unpenalised": found.unpenalised}
+    delta = delta_in_range(_delta(options, start))
+    curve = found.curve
+    best = found.faithful or found.shortest
+    answer = {
+        **{name: None if at is None else _plain_choice(at, delta) for name, at in choices.items()},
+        "is_at_end": found.is_at_end,
+        "share": found.share,
+        "curve": [
+            {
+                "regularization": c,
+                "length": _finite(length),
+                "mean_shift": _finite(mean),
+                "shift_norm": norm,
+                "shift": dict(zip(start.names, shift, strict=True)),
+                "grade": grade,
+            }
+            for c, length, mean, norm, shift, grade in zip(
+                curve.regularization.tolist(),
+                curve.length.tolist(),
+                curve.mean_shift.tolist(),
+                curve.shift_norm.tolist(),
+                curve.shift.tolist(),
+                curve.grade,
+                strict=True,
+            )
+        ],
+        "reason": found.reason,
+    }
+    return answer, None if start.plan is None else replace(start.plan, design=best.design)
+
+
+def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
+    return {
+        "regularization": choice.regularization,
+        "length": choice.forecast.ci_length_mean,
+        "mean_shift": choice.mean_shift,
+        "flat": choice.flat,
+        "epsilon_delta": guarantee_at(choice.design, delta),
+        "design": _plain_design(choice.design),
+    }
+
+
+_ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]] = {
+    "split": (_split, "the best split of a total"),
+    "records": (_records, "the smallest number of records for a target"),
+    "budget": (_needed_budget, "the smallest total for a target"),
+    "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
+    "c": (_c, "the best regularization, and what it does to the target"),
+}

@@ -1,0 +1,1 @@
+"""From released quantities to intervals: half-widths, forecasts, one private fit."""

@@ -1,0 +1,219 @@
+"""The private computation of a release: encoded records in, released numbers out, noise from the operating system.
+
+The formulas are those of the simulations (`perturbation`, `private_moments`, `half_widths`); what is added here is what
+real arithmetic asks for. The argument is in docs/release.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammainccinv
+
+from dpci_core.base.decimals import smallest_amount
+from dpci_core.base.errors import Change, InfeasibleDesignError
+from dpci_core.base.limits import REGULARIZATION
+from dpci_core.base.rows import Rows
+from dpci_core.design import Design, check_design
+from dpci_core.intervals.half_widths import private_half_widths
+from dpci_core.intervals.inflation import Usefulness, judge_usefulness
+from dpci_core.losses import Loss
+from dpci_core.mechanisms.matrices import covariance_noise, release_moments
+from dpci_core.mechanisms.model import (
+    GRID_EXPONENT,
+    ModelNoise,
+    model_noise,
+    perturb_objective,
+    perturb_output,
+)
+from dpci_core.mechanisms.shares import TAU, Shares, share_out
+from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.randomness import SystemSource, check_system_source
+from dpci_core.solvers.newton import Fit, gradient_rounding, solve_surely
+from dpci_core.solvers.quasi_newton import approach
+
+Array = npt.NDArray[np.float64]
+
+GRID = 2.0**GRID_EXPONENT
+"""Released coefficients are multiples of this."""
+REFUSED_TILT = 2.0**-200
+"""Probability with which the noise vector of an objective is longer than the one that feasibility was checked for.
+
+Such a release may be refused after it was booked, which is the one way in which the law of a pure release is cut: a
+delta of at most this.
+"""
+
+
+class UnfitRecordsError(ValueError):
+    """Records that the encoding cannot have made: a mistake in this program, caught before the fit."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drawn:
+    """What one release publishes: arrays (p,) per coefficient, the constant last, and matrices (p, p).
+
+    Everything here is a function of released quantities and public constants; nothing says how the fit went.
+    """
+
+    shares: Shares
+    n_records: int
+    theta_priv: Array
+    hessian: Array
+    covariance: Array
+    estimate: Array
+    low: Array
+    high: Array
+    sampling_se: Array
+    privacy_se: Array
+    noise_factor: Array
+    is_noise_aware: npt.NDArray[np.bool_]
+    is_flat: npt.NDArray[np.bool_]
+    contrast_estimate: Array
+    contrast_low: Array
+    contrast_high: Array
+    usefulness: Usefulness
+
+
+def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
+    """Raise InfeasibleDesignError unless a release of this design on n records can run; only public numbers matter.
+
+    Besides what the mechanism asks for, the tolerance of the fit must be within reach of floating-point numbers.
+    """
+    shares = share_out(design)
+    noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
+    longest = _longest_tilt(noise, dim) if design.mechanism == "objective" else 0.0
+    _check_certificate(design, n_records=n_records, dim=dim, tilt_norm=longest)
+
+
+def _solver_error(shares: Shares) -> float:
+    return shares.solver_error if shares.minimiser is None else 0.0
+
+
+def _longest_tilt(noise: ModelNoise, dim: int) -> float:
+    """A length that the tilt exceeds with probability `REFUSED_TILT`."""
+    if noise.rate is not None:
+        return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate
+    assert noise.sd is not None
+    return noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT)))
+
+
+def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:
+    """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
+
+    def is_certain(c: float | Decimal) -> bool:
+        two_c = 2.0 * float(c)
+        condition = (design.loss.max_curvature + two_c) / two_c
+        return gradient_rounding(n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm) <= TAU / 2.0
+
+    if not is_certain(design.regularization):
+        start, largest = (Decimal(repr(c)) for c in (design.regularization, REGULARIZATION[1]))
+        c = smallest_amount(is_certain, start=start, largest=largest)
+        # A larger c may also shorten the tilt, so that a little less could do.
+        changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
+        raise InfeasibleDesignError(
+            f"With regularization={design.regularization!r}, n_records={n_records} and {dim} coefficients the fit "
+            f"cannot be certified to {TAU:.0e} in floating-point numbers.",
+            "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger h.",
+            changes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _CertifiedSolver:
+    """`solve_surely` at the tolerance of a release, after checking that rounding cannot spoil its certificate.
+
+    It starts where quick steps arrive, nearly always at the answer.
+    """
+
+    design: Design
+
+    def __call__(self, A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None) -> Fit:
+        norm = 0.0 if tilt is None else float(np.linalg.norm(tilt))
+        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], tilt_norm=norm)
+        near = approach(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=TAU / 2.0)
+        return solve_surely(
+            A, loss=loss, regularization=regularization, tilt=tilt, start=near.theta, tolerance=TAU / 2.0
+        )
+
+
+def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, ModelNoise]:
+    """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
+
+    Privacy: `planned.budget.model` in its definition, the error of the solver included (docs/release.md, section 2).
+    """
+    check_system_source(source)
+    solver = _CertifiedSolver(shares.planned)
+    if shares.minimiser is None:
+        model = perturb_output(A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares))
+        return model.theta_priv, model.noise
+    model = perturb_objective(A, design=shares.running, rng=source, solver=solver)
+    hiding = shares.minimiser_noise()
+    theta = hiding.add_to(
+        model.theta_priv,
+        source,
+        sensitivity=shares.solver_error,
+        amount=to_float_down(shares.minimiser),
+        exponent=GRID_EXPONENT,
+    )
+    return theta, replace(model.noise, added_var=hiding.variance(A.shape[1]))
+
+
+def draw_release(X: Array, y: Array, *, design: Design, to_original: Array | None = None) -> Drawn:
+    """Draw coefficients, matrices and intervals once, with noise from the operating system.
+
+    Args:    X, y: encoded records (`schema.RecordMapper`).  to_original: L (k, p), intervals for L theta as well.
+    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public.
+    Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of another encoding.
+    Source:  WKL Algorithms 1-5; docs/release.md.
+    """
+    check_design(design)
+    _check_rows(X, y)
+    return _draw(y[:, None] * X, shares=share_out(design), source=SystemSource(), to_original=to_original)
+
+
+def _check_rows(X: Array, y: Array) -> None:
+    """The last look at what the sensitivities rest on; says nothing about the records it found."""
+    shapes_fit = X.ndim == 2 and X.size > 0 and y.shape == X.shape[:1] and X.dtype == y.dtype == np.float64
+    if not (shapes_fit and (np.einsum("ij,ij->i", X, X) <= 1.0).all() and (np.abs(y) == 1.0).all()):
+        raise UnfitRecordsError("The encoded records break a rule that the encoding is there to keep.")
+
+
+def _draw(A: Array, *, shares: Shares, source: SystemSource, to_original: Array | None) -> Drawn:
+    n, p = A.shape
+    theta, noise = draw_coefficients(A, shares=shares, source=source)
+    released = release_moments(A, theta, design=shares.running, rng=source)
+    L = np.eye(p) if to_original is None else to_original
+    widths = private_half_widths(
+        released.hessian.noisy,
+        released.covariance.noisy,
+        design=shares.running,
+        noise=noise,
+        n_records=n,
+        theta_priv=theta,
+        covariance_noise=covariance_noise(shares.running, n, float(np.linalg.norm(theta))),
+        contrasts=np.concatenate([np.eye(p), L]),
+    )
+    q, law, estimate = widths.half_width, widths.law, widths.estimate(theta)
+    return Drawn(
+        shares=shares,
+        n_records=n,
+        theta_priv=theta,
+        hessian=widths.hessian,
+        covariance=widths.covariance,
+        estimate=estimate[:p],
+        low=(estimate - q)[:p],
+        high=(estimate + q)[:p],
+        sampling_se=np.sqrt(law.sampling[:p]),
+        privacy_se=np.sqrt(law.privacy(p)[:p]),
+        noise_factor=widths.factor[:p],
+        is_noise_aware=widths.is_noise_aware[:p],
+        is_flat=widths.is_flat[:p],
+        contrast_estimate=estimate[p:],
+        contrast_low=(estimate - q)[p:],
+        contrast_high=(estimate + q)[p:],
+        usefulness=judge_usefulness(q[:p], estimate[:p] ** 2, type(law)(*(part[:p] for part in law)), dim=p),
+    )

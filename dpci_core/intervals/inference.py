@@ -1,0 +1,167 @@
+"""Records in, private estimate with confidence intervals out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import check_generator
+from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.validation import check_records
+from dpci_core.design import Design, check_design
+from dpci_core.intervals.half_widths import private_half_widths
+from dpci_core.intervals.inflation import Usefulness, judge_usefulness
+from dpci_core.mechanisms.matrices import covariance_noise, release_moments
+from dpci_core.mechanisms.model import model_noise, train_private
+from dpci_core.solvers.newton import Moments
+
+Array = npt.NDArray[np.float64]
+
+RESULTS_VERSION = 1
+"""Raised whenever a number changes for the same input and generator."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class IntervalResult:
+    """A simulated private release: estimates and intervals, arrays of shape (p,), the constant last.
+
+    estimate is theta_priv, the release, or its Newton step where the target is unpenalised; is_flat marks coefficients
+    whose penalty bias that step removes only in part. sampling_se and privacy_se are the two parts of the standard
+    error. noise_factor is what the noise-aware correction multiplied the half-widths by, 1 without it; hessian and
+    covariance are the matrices behind them. Lifted counts say how many eigenvalues of the noisy matrices the
+    published floor raises.
+    """
+
+    estimate: Array
+    low: Array
+    high: Array
+    theta_priv: Array
+    is_flat: npt.NDArray[np.bool_]
+    sampling_se: Array
+    privacy_se: Array
+    confidence_level: float
+    n_records: int
+    design: Design
+    hessian: Array
+    covariance: Array
+    noise_factor: Array
+    is_noise_aware: npt.NDArray[np.bool_]
+    n_lifted_hessian: int
+    n_lifted_covariance: int
+    smallest_hessian_eigenvalue: float
+    gradient_norm: float
+    n_iterations: int
+    usefulness: Usefulness
+    results_version: int = RESULTS_VERSION
+
+    @property
+    def length(self) -> Array:
+        """Length of each interval, (p,)."""
+        return self.high - self.low
+
+    def released_moments(self) -> Moments:
+        """The release as moments, for a forecast that costs no budget: post-processing."""
+        return Moments(
+            self.theta_priv,
+            self.hessian,
+            floor_eigenvalues(self.covariance, 0.0).matrix,
+            self.n_records,
+            self.design.loss,
+            self.design.regularization,
+        )
+
+    def to_record(self) -> dict[str, object]:
+        """One tidy row of plain values: the design, the diagnostics and the arrays as lists."""
+        return {
+            "loss": self.design.loss.name,
+            "mechanism": self.design.mechanism,
+            "definition": self.design.definition,
+            "budget_total": str(self.design.budget.total),
+            "regularization": self.design.regularization,
+            "calibration": asdict(self.design.switches),
+            "confidence_level": self.confidence_level,
+            "n_records": self.n_records,
+            "target": self.design.target,
+            "estimate": self.estimate.tolist(),
+            "theta_priv": self.theta_priv.tolist(),
+            "is_flat": self.is_flat.tolist(),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "sampling_se": self.sampling_se.tolist(),
+            "privacy_se": self.privacy_se.tolist(),
+            "noise_factor": self.noise_factor.tolist(),
+            "is_noise_aware": self.is_noise_aware.tolist(),
+            "status": self.design.status,
+            "warning": self.usefulness.sentence,
+            "n_lifted_hessian": self.n_lifted_hessian,
+            "n_lifted_covariance": self.n_lifted_covariance,
+            "smallest_hessian_eigenvalue": self.smallest_hessian_eigenvalue,
+            "results_version": self.results_version,
+        }
+
+
+def private_intervals(
+    X: npt.ArrayLike, y: npt.ArrayLike, *, design: Design, rng: np.random.Generator
+) -> IntervalResult:
+    """Train privately, release both matrices privately, and return the intervals.
+
+    Args:    X: (n, p) float64, row norms at most 1, constant column last and included in the norm.
+             y: (n,) in {-1, +1}; one class only is valid.
+             rng: a seeded generator: the result is a simulation, not a release.
+    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, for noise that cannot be
+             predicted; a NumPy generator is not that, so nothing drawn here may be published.
+    Raises:  DataRejectedError, InfeasibleDesignError (both ValueError), ConvergenceError.
+    Source:  WKL Algorithms 1-5.
+
+    >>> from dpci_core.losses import Logistic
+    >>> from dpci_core.privacy.budget import ZCDP
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.c_[rng.uniform(-0.7, 0.7, (2000, 1)), np.full(2000, 0.7)]
+    >>> y = np.where(rng.random(2000) < 0.5 + X[:, 0] / 2, 1, -1)
+    >>> budget = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
+    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    >>> np.round(private_intervals(X, y, design=design, rng=rng).length, 2).tolist()
+    [0.33, 0.29]
+    """
+    check_design(design)
+    check_generator(rng)
+    features, labels = check_records(X, y)
+    n, p = features.shape
+    model_noise(design, n)  # refuses an infeasible design before any work
+    A = labels[:, None] * features
+    model = train_private(A, design=design, rng=rng)
+    released = release_moments(A, model.theta_priv, design=design, rng=rng)
+    widths = private_half_widths(
+        released.hessian.noisy,
+        released.covariance.noisy,
+        design=design,
+        noise=model.noise,
+        n_records=n,
+        theta_priv=model.theta_priv,
+        covariance_noise=covariance_noise(design, n, float(np.linalg.norm(model.theta_priv))),
+    )
+    q, law, estimate = widths.half_width, widths.law, widths.estimate(model.theta_priv)
+    return IntervalResult(
+        estimate=estimate,
+        low=estimate - q,
+        high=estimate + q,
+        theta_priv=model.theta_priv,
+        is_flat=widths.is_flat,
+        sampling_se=np.sqrt(law.sampling),
+        privacy_se=np.sqrt(law.privacy(p)),
+        confidence_level=design.confidence_level,
+        n_records=n,
+        design=design,
+        hessian=widths.hessian,
+        covariance=widths.covariance,
+        noise_factor=widths.factor,
+        is_noise_aware=widths.is_noise_aware,
+        n_lifted_hessian=released.hessian.n_lifted,
+        n_lifted_covariance=released.covariance.n_lifted,
+        smallest_hessian_eigenvalue=released.hessian.smallest_before,
+        gradient_norm=model.fit.gradient_norm,
+        n_iterations=model.fit.n_iterations,
+        usefulness=judge_usefulness(q, estimate**2, law, dim=p),
+    )

@@ -1,0 +1,1 @@
+"""Private coefficients and private matrices: what is drawn, at which price."""

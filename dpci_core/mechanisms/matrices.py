@@ -1,0 +1,246 @@
+"""Private matrices [WKL Algorithm 2], as published or with the switches of a `Calibration`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import check_choice
+from dpci_core.base.linalg import floor_eigenvalues, symmetrise
+from dpci_core.base.rows import Rows
+from dpci_core.design import Definition, Design
+from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.privacy.randomness import Source, SystemSource, grid_under
+from dpci_core.privacy.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
+from dpci_core.solvers.newton import moments_at, rounding_of_sums
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMatrix:
+    """A released symmetric matrix (p, p): with its noise, with its floor, and how many eigenvalues that lifted."""
+
+    noisy: Array
+    matrix: Array
+    n_lifted: int
+    smallest_before: float
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMoments:
+    """Released Hessian and gradient covariance at theta_priv."""
+
+    hessian: PrivateMatrix
+    covariance: PrivateMatrix
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixNoise:
+    """The public law of the noise on one matrix, and the floor under its eigenvalues afterwards.
+
+    sensitivity: Frobenius.  amount: epsilon or rho.  symmetric: whether the noise has p(p+1)/2 free entries, or p^2
+    before it is symmetrised.
+    """
+
+    sensitivity: float
+    amount: float
+    kind: Definition
+    symmetric: bool
+    floor: float
+
+    @property
+    def scale(self) -> float:
+        """What `unit_noise` is multiplied by."""
+        return noise_scale(sensitivity=self.sensitivity, amount=self.amount, kind=self.kind)
+
+    def dim(self, p: int) -> int | None:
+        """Dimension of spherical Laplace noise for a (p, p) matrix; None for Gaussian noise."""
+        if self.kind == "zcdp":
+            return None
+        return _noise_dim(p, self.symmetric)
+
+    def diagonal_sd(self, p: int) -> float:
+        """Standard deviation of a diagonal entry; off the diagonal it is smaller by sqrt 2."""
+        dim = self.dim(p)
+        return self.scale if dim is None else self.scale * math.sqrt(dim + 1.0)
+
+
+def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
+    """Return the noise on the Hessian; its floor 2c is a true lower bound of the Hessian's eigenvalues."""
+    bound = hessian_sensitivity(loss=design.loss, n_records=n_records, tight=design.switches.tight_sensitivity)
+    return _law(design, bound, to_float_down(design.budget.hessian), 2.0 * design.regularization)
+
+
+def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoise:
+    """Return the noise on the gradient covariance at a released theta of norm `radius`.
+
+    Nothing bounds the eigenvalues of S from below by 2c: with the floor "zero" it is projected on the covariances.
+    """
+    switches = design.switches
+    bound = covariance_sensitivity(
+        loss=design.loss,
+        n_records=n_records,
+        radius=radius,
+        tight=switches.tight_sensitivity,
+        exact_slope=switches.huber_corner,
+    )
+    floor = 2.0 * design.regularization if switches.covariance_floor == "2c" else 0.0
+    return _law(design, bound, to_float_down(design.budget.covariance), floor)
+
+
+def _law(design: Design, sensitivity: float, amount: float, floor: float) -> MatrixNoise:
+    return MatrixNoise(sensitivity, amount, design.definition, design.switches.symmetric_noise, floor)
+
+
+def _noise_dim(p: int, symmetric: bool) -> int:
+    """Entries of a (p, p) matrix that noise is drawn for."""
+    return p * (p + 1) // 2 if symmetric else p * p
+
+
+def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
+    """Return what `unit_noise` is multiplied by: 1/rate ("pure") or the standard deviation ("zcdp").
+
+    Privacy: a matrix of this Frobenius sensitivity plus the scaled noise is amount-DP or amount-zCDP.
+    """
+    check_choice(kind, ("pure", "zcdp"), name="kind")
+    if kind == "pure":
+        return 1.0 / laplace_rate(sensitivity=sensitivity, epsilon=amount)
+    return gaussian_sd(sensitivity=sensitivity, rho=amount)
+
+
+def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric: bool = False) -> Array:
+    """Return (p, p) noise of scale 1, spherical Laplace or Gaussian.
+
+    Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
+
+    Symmetric: the map from a symmetric matrix to its diagonal and sqrt(2) times its part above the diagonal keeps the
+             Frobenius norm, so a matrix of sensitivity s becomes a vector of L2 sensitivity s in R^(p(p+1)/2). Noise of
+             the same rate or deviation there gives the same guarantee; mapped back, entries above the diagonal are
+             divided by sqrt(2). Spherical Laplace noise grows with the dimension, so its entries shrink by
+             sqrt((p(p+1)/2 + 1) / (p^2 + 1)) against the published noise after symmetrising; Gaussian noise has the law
+             it had.  Source: own.
+    """
+    check_choice(kind, ("pure", "zcdp"), name="kind")
+    dim = _noise_dim(p, symmetric)
+    if kind == "pure":
+        noise = sample_spherical_laplace(dim, rate=1.0, rng=rng)
+    else:
+        noise = sample_gaussian(dim, sd=1.0, rng=rng)
+    return _matrix_of(noise, p, symmetric)
+
+
+def _matrix_of(vector: Array, p: int, symmetric: bool) -> Array:
+    """The matrix (p, p) with these coordinates: all entries, or the isometric ones of a symmetric matrix."""
+    if not symmetric:
+        return vector.reshape(p, p)
+    matrix = np.zeros((p, p))
+    matrix[np.diag_indices(p)] = vector[:p]
+    matrix[np.triu_indices(p, 1)] = vector[p:] / math.sqrt(2.0)
+    return np.asarray(matrix + np.triu(matrix, 1).T)
+
+
+def _coordinates(matrix: Array, symmetric: bool) -> Array:
+    """The inverse of `_matrix_of`; it keeps the Frobenius norm."""
+    if not symmetric:
+        return matrix.reshape(-1)
+    return np.concatenate([np.diagonal(matrix), math.sqrt(2.0) * matrix[np.triu_indices(len(matrix), 1)]])
+
+
+@lru_cache(maxsize=128)
+def fixed_draws(p: int, *, n_draws: int, kind: Definition, symmetric: bool, seed: int) -> Array:
+    """Return symmetric noise (n_draws, p, p) with diagonal entries of variance 1: constants, antithetic in pairs.
+
+    Spherical Laplace noise in R^m is sqrt(W) times a normal vector, W ~ Gamma((m+1)/2, 1) (`noise`), so the same
+    draws serve every budget. For post-processing and forecasts only.
+    """
+    rng = np.random.default_rng([seed, p])
+    draws = symmetrise(rng.standard_normal((n_draws // 2, p, p)))
+    if kind == "pure":
+        shape = (_noise_dim(p, symmetric) + 1) / 2.0
+        draws = draws * np.sqrt(rng.gamma(shape, size=n_draws // 2) / shape)[:, None, None]
+    draws = np.concatenate([draws, -draws])
+    draws.setflags(write=False)
+    return draws
+
+
+def private_matrix(
+    matrix: Array,
+    *,
+    sensitivity: float,
+    amount: float,
+    kind: Definition,
+    floor: float,
+    rng: Source,
+    symmetric: bool = False,
+) -> PrivateMatrix:
+    """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
+
+    Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).  symmetric: as for `unit_noise`.
+    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing. Noise of a release
+             is exact, and the sum is rounded to a public grid (`randomness.grid_under`) before anything else.
+    Source:  WKL Algorithm 2, Lemma 1.
+    Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
+    """
+    scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
+    if isinstance(rng, SystemSource):
+        values, exponent = _coordinates(matrix, symmetric), grid_under(scale)
+        if kind == "pure":
+            rate = laplace_rate(sensitivity=sensitivity, epsilon=amount)
+            drawn = rng.add_spherical_laplace(
+                values, rate=rate, sensitivity=sensitivity, epsilon=amount, exponent=exponent
+            )
+        else:
+            drawn = rng.add_gaussian(values, sd=scale, sensitivity=sensitivity, rho=amount, exponent=exponent)
+        noisy = symmetrise(_matrix_of(drawn, len(matrix), symmetric))
+    else:
+        noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
+        noisy = symmetrise(matrix + noise)
+    floored = floor_eigenvalues(noisy, floor)
+    return PrivateMatrix(noisy, floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
+
+
+def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> float:
+    """Return what floating point may add to the Frobenius sensitivity of H and of S at a released theta.
+
+    Each is a sum over records, computed with a relative error of at most `rounding_of_sums` against the sum of the
+    absolute values, so two tables can differ by twice that; the public terms 2cI and 4c^2 theta theta' count too, and
+    the sqrt(2) of `_coordinates` is one of the few operations more that the error has room for.
+    """
+    p, two_c = len(theta_priv), 2.0 * design.regularization
+    largest = max(design.loss.max_curvature, design.loss.max_squared_slope(math.inf))
+    size = largest + two_c * math.sqrt(p) + two_c**2 * float(theta_priv @ theta_priv)
+    return 2.0 * rounding_of_sums(n_records) * size
+
+
+def release_moments(A: Rows, theta_priv: Array, *, design: Design, rng: Source) -> PrivateMoments:
+    """Release H and S at the already released theta_priv.
+
+    Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of theta_priv, on which
+    the matrices and the sensitivity of S depend.
+    """
+    H, S = moments_at(A, theta_priv, loss=design.loss, regularization=design.regularization)
+    n = len(A)
+    radius = float(np.linalg.norm(theta_priv))
+    laws = [hessian_noise(design, n), covariance_noise(design, n, radius)]
+    if isinstance(rng, SystemSource):
+        rounding = rounding_allowance(design, theta_priv, n)
+        laws = [replace(law, sensitivity=law.sensitivity + rounding) for law in laws]
+    hessian, covariance = (
+        private_matrix(
+            matrix,
+            sensitivity=law.sensitivity,
+            amount=law.amount,
+            kind=law.kind,
+            floor=law.floor,
+            rng=rng,
+            symmetric=law.symmetric,
+        )
+        for matrix, law in zip((H, S), laws, strict=True)
+    )
+    return PrivateMoments(hessian, covariance)

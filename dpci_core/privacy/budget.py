@@ -1,0 +1,390 @@
+"""Privacy budgets in exact decimals, and the conversions between definitions.
+
+Neighbouring tables differ in the value of one record; the number of records is public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
+from functools import reduce
+from numbers import Integral
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import roots_legendre
+
+from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, UP_3
+from dpci_core.base.errors import (
+    Change,
+    InfeasibleDesignError,
+    check_choice,
+    check_count,
+    check_positive,
+    check_probability,
+)
+from dpci_core.base.limits import BUDGET_PART, DELTA
+
+Amount = str | int | float | Decimal
+Pairing = Literal["paper", "guarantee"]
+
+_SMALLEST = math.ulp(0.0)
+_PARTS = ("model", "hessian", "covariance")
+_RHO_DIGITS = 12
+"""Significant digits kept of a rho that was solved for, rounded down."""
+_SAFETY = 1e-12
+"""Relative slack by which a converted guarantee is rounded to the private side, far above its rounding error."""
+
+
+def to_decimal(value: Amount, *, name: str) -> Decimal:
+    """Return an amount as a positive finite Decimal; a float counts as the digits Python prints for it.
+
+    >>> to_decimal(0.1, name="epsilon")
+    Decimal('0.1')
+    """
+    given = _plain(value)
+    if given is None:
+        raise ValueError(f"Expected {name} to be a number, got {type(value).__name__}.")
+    try:
+        amount = Decimal(given)
+    except InvalidOperation:
+        raise ValueError(f"Expected {name}={value!r} to be a number.") from None
+    if not amount.is_finite() or amount <= 0:
+        raise ValueError(f"Expected {name}={value} > 0 and finite.")
+    return amount
+
+
+def _plain(value: object) -> str | int | Decimal | None:
+    """What `Decimal` takes for an amount, also one of NumPy; None if this is not an amount."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str | Decimal):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, float):
+        return repr(float(value))
+    return str(value) if isinstance(value, np.floating) else None
+
+
+def to_float_down(amount: Decimal) -> float:
+    """Return the largest float that does not exceed a decimal amount: the private side of a budget."""
+    nearest = float(amount)
+    return nearest if Decimal(nearest) <= amount else math.nextafter(nearest, 0.0)
+
+
+def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
+    """Raise ValueError unless every exact amount lies within the limits."""
+    low, high = limits
+    for name, amount in amounts.items():
+        if not Decimal(repr(low)) <= amount <= Decimal(repr(high)):
+            raise ValueError(f"Expected {low:g} <= {name}={amount} <= {high:g}.")
+
+
+@dataclass(frozen=True)
+class _ThreeParts:
+    """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively."""
+
+    model: Decimal
+    hessian: Decimal
+    covariance: Decimal
+
+    def __init__(self, *, model: Amount, hessian: Amount, covariance: Amount) -> None:
+        for name, value in (("model", model), ("hessian", hessian), ("covariance", covariance)):
+            object.__setattr__(self, name, to_decimal(value, name=name))
+
+    @property
+    def parts(self) -> tuple[Decimal, Decimal, Decimal]:
+        """(model, hessian, covariance)."""
+        return self.model, self.hessian, self.covariance
+
+    @property
+    def total(self) -> Decimal:
+        """The exact sum of the three parts."""
+        return EXACT.add(EXACT.add(self.model, self.hessian), self.covariance)
+
+
+class PureDP(_ThreeParts):
+    """Three parts of a pure epsilon; together they are `total`-differentially private [WKL Theorems 2, 4].
+
+    >>> PureDP(model="0.1", hessian=0.1, covariance="0.1").total
+    Decimal('0.3')
+    """
+
+
+class ZCDP(_ThreeParts):
+    """Three parts of a concentrated budget rho; together they are `total`-zCDP [BS16 Lemma 2.3, adaptive].
+
+    >>> ZCDP(model="0.125", hessian="0.03125", covariance="0.03125").total
+    Decimal('0.18750')
+    """
+
+
+@dataclass(frozen=True)
+class ApproxDP:
+    """An (epsilon, delta) budget with the shares of its three parts, spent through zCDP."""
+
+    epsilon: Decimal
+    delta: Decimal
+    shares: tuple[Decimal, Decimal, Decimal]
+
+    def __init__(self, epsilon: Amount, delta: Amount, shares: tuple[Amount, Amount, Amount]) -> None:
+        object.__setattr__(self, "epsilon", to_decimal(epsilon, name="epsilon"))
+        object.__setattr__(self, "delta", to_decimal(delta, name="delta"))
+        check_amount(BUDGET_PART, epsilon=self.epsilon)
+        if self.delta >= 1:
+            raise ValueError(f"Expected delta={self.delta} < 1.")
+        check_amount(DELTA, delta=self.delta)
+        given: object = shares
+        if not isinstance(given, tuple | list):
+            raise ValueError(f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}.")
+        if len(given) != 3:
+            raise ValueError(f"Expected shares to have 3 entries, got {len(given)}.")
+        names = ("model", "hessian", "covariance")
+        exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, names, strict=True))
+        total = reduce(EXACT.add, exact)  # the caller's decimal context could round a sum above 1 to 1
+        if total != 1:
+            raise ValueError(f"Expected shares to add up to exactly 1, got {total}.")
+        object.__setattr__(self, "shares", exact)
+
+    def to_zcdp(self) -> ZCDP:
+        """Return the largest zCDP budget, split by `shares`, whose guarantee does not exceed this one.
+
+        Privacy: the sum of the parts never exceeds the rho of `epsilon_to_zcdp`; every rounding is down.
+        """
+        rho = epsilon_to_zcdp(to_float_down(self.epsilon), to_float_down(self.delta))
+        model, hessian, covariance = (DOWN.multiply(rho, share) for share in self.shares)
+        return ZCDP(model=model, hessian=hessian, covariance=covariance)
+
+
+Budget = PureDP | ZCDP
+
+
+def pure_to_zcdp(epsilon: Amount) -> Decimal:
+    """Return the rho = epsilon^2/2 that a pure epsilon costs in zCDP, exactly [BS16 Prop. 1.4].
+
+    >>> pure_to_zcdp("0.5")
+    Decimal('0.125')
+    """
+    amount = to_decimal(epsilon, name="epsilon")
+    return EXACT.divide(EXACT.multiply(amount, amount), Decimal(2))
+
+
+def zcdp_to_pure_run(rho: Amount) -> float:
+    """Return the largest float epsilon with epsilon^2/2 <= rho: a pure mechanism run at it costs rho-zCDP."""
+    amount = to_decimal(rho, name="rho")
+    return to_float_down(DOWN.sqrt(DOWN.multiply(amount, Decimal(2))).next_minus(DOWN))
+
+
+def zcdp_to_epsilon_published(rho: float, delta: float) -> float:
+    """Return rho + 2 sqrt(rho log(1/delta)) [BS16 Prop. 1.3; WKL Prop. 2], looser than `zcdp_to_epsilon`."""
+    check_positive(rho=rho)
+    check_probability(delta=delta)
+    return (rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))) * (1.0 + _SAFETY)
+
+
+def zcdp_to_epsilon(rho: float, delta: float) -> float:
+    """Return the smallest epsilon so that rho-zCDP implies (epsilon, delta)-DP by the bound of [CKS20].
+
+    The minimum over alpha > 1 of alpha rho + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1), at least 0.
+    Privacy: any alpha gives a valid bound, so an inexact minimiser is loose, never wrong; rounded up.
+    Source:  Canonne, Kamath, Steinke 2020, Prop. 12.
+
+    >>> round(zcdp_to_epsilon(0.125, 1e-6), 3)
+    2.419
+    """
+    check_positive(rho=rho)
+    check_probability(delta=delta)
+    log_delta = math.log(delta)
+
+    def derivative(k: float) -> float:
+        # Of the bound in k = alpha - 1, times k^2; increasing, negative at 0 because delta < 1.
+        return rho * k * k + log_delta + math.log1p(k)
+
+    high = 1.0
+    while derivative(high) < 0:
+        high *= 2.0
+    k = float(brentq(derivative, 0.0, high, xtol=1e-14 * high, rtol=1e-14))
+    bound = (1.0 + k) * rho + math.log(k) - math.log1p(k) - (log_delta + math.log1p(k)) / k
+    return max(0.0, bound + _SAFETY * (abs(bound) + abs(log_delta / k)))
+
+
+def zcdp_to_delta(rho: float, epsilon: float) -> float:
+    """Return the smallest delta so that rho-zCDP implies (epsilon, delta)-DP by [CKS20, Prop. 12]; rounded up.
+
+    >>> round(zcdp_to_delta(0.125, zcdp_to_epsilon(0.125, 1e-6)) / 1e-6, 6)
+    1.0
+    """
+    check_positive(rho=rho, epsilon=epsilon)
+
+    def derivative(alpha: float) -> float:
+        return (2.0 * alpha - 1.0) * rho - epsilon + math.log1p(-1.0 / alpha)
+
+    low, high = 1.0 + 1e-12, 2.0
+    if derivative(low) >= 0:
+        return 1.0
+    while derivative(high) < 0:
+        high *= 2.0
+    alpha = brentq(derivative, low, high, xtol=1e-14, rtol=1e-14)
+    k = alpha - 1.0
+    log_delta = k * (alpha * rho - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(k)
+    return min(1.0, math.exp(min(log_delta, 0.0)) * (1.0 + 1e-9) + _SMALLEST)
+
+
+def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) -> Decimal:
+    """Return the largest rho whose conversion at `delta` does not exceed `epsilon`, rounded down.
+
+    Privacy: the post-condition zcdp_to_epsilon(rho, delta) <= epsilon is checked, not assumed.
+    """
+    check_positive(epsilon=epsilon)
+    check_probability(delta=delta)
+    convert = zcdp_to_epsilon_published if published else zcdp_to_epsilon
+
+    def excess(log_rho: float) -> float:
+        return convert(math.exp(log_rho), delta) - epsilon
+
+    low, high = math.log(1e-300), math.log(epsilon)
+    while excess(high) < 0:  # a large delta makes the bound smaller than rho
+        high += 1.0
+    rho = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))
+    rounded = Context(prec=_RHO_DIGITS, rounding=ROUND_FLOOR).create_decimal_from_float(rho)
+    while convert(to_float_down(rounded), delta) > epsilon:
+        rounded = rounded.next_minus(Context(prec=_RHO_DIGITS))
+    return rounded
+
+
+def analytic_gaussian_epsilon(rho: float, delta: float) -> float:
+    """Return the epsilon at `delta` of a release that is exactly Gaussian with this rho [Balle, Wang 2018].
+
+    Only for output perturbation under zCDP, where all three releases are Gaussian; a remark, not a headline.
+    """
+    from scipy.special import log_ndtr
+
+    check_positive(rho=rho)
+    check_probability(delta=delta)
+    mu = math.sqrt(2.0 * rho)
+
+    def excess(epsilon: float) -> float:
+        first = math.exp(float(log_ndtr(mu / 2.0 - epsilon / mu)))
+        return first - math.exp(epsilon + float(log_ndtr(-mu / 2.0 - epsilon / mu))) - delta
+
+    if excess(0.0) <= 0:
+        return 0.0
+    return float(brentq(excess, 0.0, zcdp_to_epsilon_published(rho, delta), xtol=1e-13)) * (1.0 + 1e-9)
+
+
+def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
+    """Return the KL divergence of *additive* spherical Laplace noise that is epsilon-DP in `dim` dimensions.
+
+    For information only. That it bounds the Renyi divergences of every order is a numerical finding, and it does
+    not hold for objective perturbation, where a pure epsilon costs epsilon^2/2 (`pure_to_zcdp`).
+
+    >>> round(spherical_laplace_zcdp(0.5, 11), 5)
+    0.01136
+    """
+    check_positive(epsilon=epsilon)
+    check_count(dim=dim)
+    if dim == 1:
+        return epsilon + math.expm1(-epsilon)
+    # KL = E|b + epsilon e_1| - |b| for b of rate 1. The norm is Gamma(dim), the cosine has density ~ sin^(dim-3).
+    nodes, weights = roots_legendre(400)
+    angle = (nodes + 1.0) * (math.pi / 2.0)
+    angle_weight = weights * np.sin(angle) ** (dim - 2)
+    width = 12.0 * math.sqrt(dim) + 12.0
+    low = max(0.0, dim - width)
+    radius = low + (nodes + 1.0) * (dim + width + 30.0 - low) / 2.0
+    log_density = (dim - 1) * np.log(radius) - radius - math.lgamma(dim)
+    radius_weight = weights * np.exp(log_density)
+    r, a = radius[:, None], angle[None, :]
+    step = 2.0 * r * epsilon * np.cos(a) + epsilon**2
+    gain = step / (np.sqrt(r * r + step) + r)
+    weight = radius_weight[:, None] * angle_weight[None, :]
+    return float((gain * weight).sum() / weight.sum())
+
+
+def pure_risk(epsilon: float, prior: float = 0.5) -> float:
+    """Return how sure an attacker can become of one person's record, from `prior`, after an epsilon-DP release.
+
+    >>> round(pure_risk(1.0), 3)
+    0.731
+    """
+    check_positive(epsilon=epsilon)
+    check_probability(prior=prior)
+    return 1.0 / (1.0 + math.exp(-epsilon) * (1.0 - prior) / prior)
+
+
+def approx_risk(epsilon: float, delta: float, false_alarms: float = 0.01) -> float:
+    """Return the share of people in the table that an attacker finds at most, with this share of false alarms.
+
+    >>> round(approx_risk(1.0, 1e-6), 4)
+    0.0272
+    """
+    check_probability(delta=delta, false_alarms=false_alarms)
+    if not epsilon >= 0:
+        raise ValueError(f"Expected epsilon={epsilon!r} >= 0.")
+    return 1.0 if epsilon > 700 else min(1.0, false_alarms * math.exp(epsilon) + delta)
+
+
+def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
+    """Return the budget in the other definition that a comparison sets beside this one.
+
+    Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the same
+             (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are rounded down; the epsilon
+             that a rho total stands for is `zcdp_to_epsilon`, the one shown beside it.
+    Raises:  ValueError naming the rule; InfeasibleDesignError where delta alone keeps the promise of a rho, so that
+             its epsilon is 0 and no pure epsilon can be set beside it.
+
+    >>> pair_budget(PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6").total
+    Decimal('0.18750')
+    """
+    check_choice(rule, ("paper", "guarantee"), name="rule")
+    if rule == "paper" and isinstance(budget, PureDP):
+        return ZCDP(**dict(zip(_PARTS, map(pure_to_zcdp, budget.parts), strict=True)))
+    if rule == "paper":
+        return PureDP(**dict(zip(_PARTS, map(_root_down, budget.parts), strict=True)))
+    at = to_float_down(to_decimal(delta, name="delta"))
+    if isinstance(budget, PureDP):
+        return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
+    epsilon = zcdp_to_epsilon(to_float_down(budget.total), at)
+    if epsilon == 0.0:
+        total, smaller = _first_above_zero(to_float_down(budget.total), at)
+        raise InfeasibleDesignError(
+            f"A rho of {budget.total} already means epsilon = 0 at delta = {delta}, which no pure budget can match.",
+            f"Choose a total of {total} or more, or a delta of {smaller} or less.",
+            (Change("total", total), Change("delta", smaller)),
+        )
+    return PureDP(**_split(Decimal(repr(epsilon)), budget))
+
+
+def _first_above_zero(rho: float, delta: float) -> tuple[Decimal, Decimal]:
+    """The smallest rho, and the largest delta, that mean an epsilon above 0, to three digits."""
+
+    def halve(log_low: float, log_high: float, works: Callable[[float], bool]) -> float:
+        """Where `works` begins, from a point where it does not to one where it does."""
+        for _ in range(60):
+            middle = (log_low + log_high) / 2.0
+            log_low, log_high = (log_low, middle) if works(middle) else (middle, log_high)
+        return math.exp(log_high)
+
+    # A rho of 1e3 means more than nothing at every delta; a delta of rho^2 e^-40 is far below what rho promises.
+    total = halve(math.log(rho), math.log(1e3), lambda x: zcdp_to_epsilon(math.exp(x), delta) > 0.0)
+    small = math.log(min(rho, 1.0)) * 2.0 - 40.0
+    smaller = halve(math.log(delta), max(small, math.log(DELTA[0])), lambda x: zcdp_to_epsilon(rho, math.exp(x)) > 0.0)
+    return UP_3.create_decimal(repr(total)), DOWN_3.create_decimal(repr(smaller))
+
+
+def _root_down(rho: Decimal) -> Decimal:
+    """sqrt(2 rho) rounded down to 12 digits, exact where the root is a short decimal."""
+    short = Context(prec=_RHO_DIGITS, rounding=ROUND_FLOOR)
+    root = EXACT.sqrt(EXACT.multiply(rho, Decimal(2)))
+    return short.plus(root)
+
+
+def _split(total: Decimal, like: Budget) -> dict[str, Decimal]:
+    """Divide a total in the proportions of another budget, each part rounded down."""
+    return {
+        name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in zip(_PARTS, like.parts, strict=True)
+    }

@@ -1,0 +1,149 @@
+"""Where noise comes from: the operating system for a release, a seeded generator for a simulation.
+
+`SystemSource` and NumPy's generators have no method in common that draws noise: a simulation refuses
+the one (`errors.check_generator`), a release accepts nothing else (`check_system_source`).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import check_count, check_positive
+from dpci_core.privacy.exact import RealNoise, choose
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+_STEPS_UP = 23
+"""Attempts to raise a standard deviation until its cost is what was booked; the last adds 1e-9 of it."""
+GRID_BITS = 20
+"""A matrix's grid is finer than its noise by about 2^20, so that rounding to it does not show."""
+
+
+class NoiseError(RuntimeError):
+    """Noise that would not protect what it was drawn for; nothing was released."""
+
+
+def grid_under(scale: float) -> int:
+    """Return k of the grid of multiples of 2^k for noise of a public scale: 2^k <= scale / 2^20.
+
+    >>> grid_under(1.0), grid_under(0.99)
+    (-20, -21)
+    """
+    check_positive(scale=scale)
+    return math.frexp(scale)[1] - 1 - GRID_BITS
+
+
+@final
+class SystemSource:
+    """Draws from the operating system's entropy; what it adds is exact and lands on a public grid."""
+
+    __slots__ = ()
+
+    def permutation(self, size: int) -> Counts:
+        """Return an order of 0, ..., size - 1, drawn without a look at data."""
+        bits = np.frombuffer(secrets.token_bytes(8 * size), dtype=np.uint64)
+        return np.argsort(bits, kind="stable")
+
+    def spherical_laplace(self, dim: int, *, rate: float) -> Array:
+        """Return spherical Laplace noise (dim,) as doubles within 2^-51 of an exact draw.
+
+        For the noise vector of an objective, which nobody sees: what the doubles miss of it counts as
+        an error of the solver (`erm.gradient_rounding`). To add noise to values, `add_spherical_laplace`.
+        """
+        check_count(dim=dim)
+        check_positive(rate=rate)
+        return RealNoise(dim, law="laplace", rate=Fraction(rate)).doubles()
+
+    def gaussian(self, dim: int, *, sd: float) -> Array:
+        """Return N(0, sd^2 I) noise (dim,) for an objective, as `spherical_laplace` does."""
+        check_count(dim=dim)
+        check_positive(sd=sd)
+        return RealNoise(dim, law="gaussian", rate=1 / Fraction(sd)).doubles()
+
+    def add_spherical_laplace(
+        self, values: Array, *, rate: float, sensitivity: float, epsilon: float, exponent: int
+    ) -> Array:
+        """Return multiples of 2^exponent: values (k,) plus exact spherical Laplace noise, to the nearest.
+
+        Args:
+            values: finite; a float is taken for the number it is.
+            rate: of the noise, 1 / scale.
+            sensitivity: L2, of the values as they are in floating point.
+            epsilon: what was booked.
+            exponent: of the grid; a public number.
+
+        Privacy: epsilon-DP. The noise has density proportional to exp(-rate |z|) and is added before
+            anything is rounded, so rounding is post-processing: no delta.
+        Raises:  NoiseError unless rate * sensitivity <= epsilon, exactly, and the values are finite.
+        """
+        check_positive(rate=rate, sensitivity=sensitivity, epsilon=epsilon)
+        _check_vector(values)
+        if Fraction(rate) * Fraction(sensitivity) > Fraction(epsilon):
+            raise NoiseError("The rate of the noise is too large for what was booked.")
+        return RealNoise(len(values), law="laplace", rate=Fraction(rate)).rounded(values, exponent=exponent)
+
+    def add_gaussian(self, values: Array, *, sd: float, sensitivity: float, rho: float, exponent: int) -> Array:
+        """Return multiples of 2^exponent: values (k,) plus N(0, sd^2 I), sampled exactly by OpenDP.
+
+        The standard deviation is raised by rounding errors if need be; arguments as for `add_spherical_laplace`.
+
+        Privacy: rho-zCDP for values of this L2 sensitivity; OpenDP's own privacy map has to agree.
+            Rounding to the grid comes after the noise.
+        Raises:  NoiseError if its map exceeds rho, or if anything but k finite numbers goes in or comes
+            out. OpenDP itself takes NaN, infinity and longer vectors for valid.
+        """
+        check_positive(sd=sd, sensitivity=sensitivity, rho=rho)
+        _check_vector(values)
+        measurement = _gaussian_of(len(values), sd=sd, sensitivity=sensitivity, rho=rho)
+        noisy = np.asarray(measurement(values.tolist()), dtype=np.float64)
+        if noisy.shape != values.shape or not np.isfinite(noisy).all():
+            raise NoiseError("Expected as many finite numbers back as went in.")
+        grid = math.ldexp(1.0, exponent)
+        return np.asarray(np.round(noisy / grid) * grid + 0.0)
+
+    def choose(self, scores: Sequence[int], *, epsilon: Decimal) -> int:
+        """Return i with probability proportional to exp(epsilon scores[i] / 2), exactly.
+
+        Privacy: epsilon-DP where one record changes each score by at most 1 (exponential mechanism).
+        """
+        check_positive(epsilon=epsilon)
+        return choose(Fraction(epsilon) * int(score) / 2 for score in scores)
+
+
+def _check_vector(values: Array) -> None:
+    if values.ndim != 1 or values.dtype != np.float64 or len(values) == 0 or not np.isfinite(values).all():
+        raise NoiseError("Expected a vector of finite numbers to add noise to.")
+
+
+def _gaussian_of(size: int, *, sd: float, sensitivity: float, rho: float) -> Callable[[list[float]], list[float]]:
+    """OpenDP's Gaussian mechanism, its standard deviation raised until its map is at most rho."""
+    import opendp.prelude as dp  # 1.5 seconds that only a release under zCDP needs
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=size), dp.l2_distance(T=float)
+    scale = sd
+    for step in range(_STEPS_UP):
+        measurement: Any = dp.m.make_gaussian(*space, scale=scale)
+        if measurement.map(sensitivity) <= rho:
+            return measurement  # type: ignore[no-any-return]
+        scale = sd * (1.0 + math.ldexp(1.0, step - 52))
+    raise NoiseError("The standard deviation is too small for what was booked.")
+
+
+Source = np.random.Generator | SystemSource
+"""Where a mechanism draws from."""
+
+
+def check_system_source(source: object) -> None:
+    """Raise ValueError unless this is the operating system's entropy."""
+    if not isinstance(source, SystemSource):
+        raise ValueError(f"Expected a release to draw from the system source, got {type(source).__name__}.")

@@ -1,0 +1,1 @@
+"""Self-contained pages for people who do not have this program."""

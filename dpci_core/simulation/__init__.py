@@ -1,0 +1,1 @@
+"""Coverage and variability intervals by many replicates."""

@@ -1,0 +1,335 @@
+"""Variability intervals and coverage by brute force: the whole release repeated on bootstrap replicates of a table.
+
+The table is the population. Replicate i has a random stream of its own, spawned from one seed by its number, so a
+result depends on neither batches nor workers. Everything that designs can share is shared: the bootstrap counts, the
+non-private fits (which no budget touches), the tilted fits and moments of equal noise rates, and the unit noise that
+each design scales for itself.
+
+Not private: the result describes the table, and the generator is not one for releases.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+
+from dpci_core.base.errors import check_count, check_generator, check_range
+from dpci_core.base.limits import TOLERANCE as TOLERANCES
+from dpci_core.base.linalg import symmetrise
+from dpci_core.base.validation import check_records
+from dpci_core.design import Definition, Design, check_design
+from dpci_core.intervals.half_widths import private_half_widths
+from dpci_core.losses import Loss
+from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
+from dpci_core.mechanisms.model import ModelNoise, model_noise
+from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, summarise, versions
+from dpci_core.solvers.kernels import Counts
+from dpci_core.solvers.newton import unpenalised_minimiser
+from dpci_core.solvers.replicates import (
+    MOST_RECORDS,
+    TOLERANCE,
+    Replicates,
+    Table,
+    draw_counts,
+    fit_replicates,
+    replicate_moments,
+)
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+_BATCH_NUMBERS = 2**21
+"""Counts held by one batch of replicates; decides how many replicates that is, which changes no result."""
+_KINDS: tuple[Definition, ...] = ("pure", "zcdp")
+MatrixKind = tuple[Definition, bool]
+"""Definition of the noise on a matrix and whether it is drawn symmetric."""
+_MATRIX_KINDS: tuple[MatrixKind, ...] = (("pure", False), ("zcdp", False), ("pure", True), ("zcdp", True))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One design with what it runs on."""
+
+    design: Design
+    table: Table
+    noise: ModelNoise
+    goal: Array
+
+    @property
+    def fit_key(self) -> tuple[int, ModelNoise | None]:
+        """Designs with equal keys have the same fits."""
+        return id(self.table), self.noise if self.design.mechanism == "objective" else None
+
+    @property
+    def theta_key(self) -> tuple[object, ...]:
+        """Designs with equal keys release the same coefficients."""
+        return id(self.table), self.design.mechanism, self.noise
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything a worker needs."""
+
+    jobs: tuple[_Job, ...]
+    seed: int
+    n_records: int
+    n_coverage: int
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both matrices, by kind."""
+
+    counts: Counts
+    model: dict[Definition, Array]
+    hessian: dict[MatrixKind, Array]
+    covariance: dict[MatrixKind, Array]
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What replicates first .. first + B of one design gave: theta (B, p), inside and length for the covered ones."""
+
+    theta: Array
+    inside: Flags
+    length: Array
+
+
+def run_experiment(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    designs: list[Design] | tuple[Design, ...],
+    n_variability: int = 10_000,
+    n_coverage: int = 1_000,
+    rng: np.random.Generator,
+    n_records: int | None = None,
+    n_jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    tolerance: float = TOLERANCE,
+) -> ExperimentResult:
+    """Measure interval length, coverage and variability intervals of designs on bootstrap replicates of a table.
+
+    Args:    X, y: as for `private_intervals`.  designs: any, at once.  n_variability: m, fits for the variability
+             intervals.  n_coverage: k, whole private intervals; they are the first k of the m where both are asked.
+             n_records: size of a replicate (default: the table's).  n_jobs: workers, as joblib counts them; threads
+             unless a `joblib.parallel_config` says otherwise.  progress: called from one thread.
+             should_stop: asked between batches from any thread; what is done is kept.
+             tolerance: bound on each fit's gradient norm; a fit that misses it counts as not covering.
+    Returns: results in the order of the designs.
+    Privacy: none (module docstring).
+    Raises:  DataRejectedError, InfeasibleDesignError, ValueError, all before any work.
+    Source:  WKL section 7.1; coverage is of the full table's minimiser, penalised or not as the design's
+             target says.
+    """
+    check_generator(rng)
+    _check_designs(designs)
+    features, labels = check_records(X, y)
+    n = len(features) if n_records is None else n_records
+    _check_numbers(n_records=n, n_variability=n_variability, n_coverage=n_coverage, n_jobs=n_jobs, tolerance=tolerance)
+    _check_callable(progress=progress, should_stop=should_stop)
+    laws = [model_noise(design, n) for design in designs]
+    unpenalised = {design.loss for design in designs if design.target == "unpenalised"}
+    if unpenalised and n_variability > n_coverage:
+        raise ValueError(
+            f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an unpenalised target, whose "
+            "estimate needs the released matrices."
+        )
+    A = labels[:, None] * features
+    tables = _tables(A, tuple(designs))
+    goals = {loss: unpenalised_minimiser(A, loss=loss) for loss in unpenalised}
+    jobs = tuple(_job(d, tables[d.loss, d.regularization], law, goals) for d, law in zip(designs, laws, strict=True))
+    plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance)
+    total = max(n_variability, n_coverage)
+    kept: list[list[Outcomes]] = [[] for _ in jobs]
+    started, n_done = time.monotonic(), 0
+    for batch in _batches(plan, total, len(features), n_jobs, should_stop):
+        for outcomes, new in zip(kept, batch, strict=True):
+            outcomes.append(new)
+        n_done += len(batch[0].theta)
+        if progress is not None:
+            progress(_progress(kept, n_done, total, time.monotonic() - started))
+    results = tuple(_result(job, outcomes, n_variability) for job, outcomes in zip(jobs, kept, strict=True))
+    return ExperimentResult(
+        designs=results,
+        seed=plan.seed,
+        versions=versions(),
+        n_done=min(n_done, n_variability),
+        n_covered=min(n_done, n_coverage),
+        n_records=n,
+        n_rows=len(features),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _job(design: Design, table: Table, noise: ModelNoise, goals: dict[Loss, Array]) -> _Job:
+    """A design on its table; the goal is the coefficient its intervals are for."""
+    return _Job(design, table, noise, goals[design.loss] if design.target == "unpenalised" else table.theta_hat)
+
+
+def _check_designs(designs: object) -> None:
+    if not isinstance(designs, list | tuple):
+        raise ValueError(f"Expected designs to be a list or tuple of Design, got {type(designs).__name__}.")
+    if not designs:
+        raise ValueError("Expected designs to hold at least one design.")
+    for design in designs:
+        check_design(design)
+
+
+def _check_numbers(
+    *, n_records: object, n_variability: object, n_coverage: object, n_jobs: object, tolerance: object
+) -> None:
+    """Raise ValueError for a number that would fail, or mean nothing, only after hours of work."""
+    check_count(n_records=n_records, n_variability=n_variability, n_coverage=n_coverage)
+    check_range((1, MOST_RECORDS - 1), n_records=n_records)
+    if n_variability == 1:
+        raise ValueError("Expected n_variability=1 >= 2: one fit has no spread.")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"Expected n_jobs={n_jobs!r} to be a whole number other than 0.")
+    check_range(TOLERANCES, tolerance=tolerance)
+
+
+def _check_callable(**functions: object) -> None:
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise ValueError(f"Expected {name}={function!r} to be a function or None.")
+
+
+def _tables(A: Array, designs: tuple[Design, ...]) -> dict[tuple[object, float], Table]:
+    """One fitted table per loss and regularization."""
+    pairs = dict.fromkeys((d.loss, d.regularization) for d in designs)
+    return {(loss, c): Table.of(A, loss=loss, regularization=c) for loss, c in pairs}
+
+
+def _batches(
+    plan: _Plan, total: int, n_rows: int, n_jobs: int, should_stop: Callable[[], bool] | None
+) -> Iterator[list[Outcomes]]:
+    """Results of batches of replicates, in order, from as many workers as asked."""
+    size = max(1, min(64, _BATCH_NUMBERS // n_rows))
+
+    def tasks() -> Iterator[object]:
+        for first in range(0, total, size):
+            if should_stop is not None and should_stop():
+                return
+            yield delayed(run_batch)(plan, first, min(first + size, total))
+
+    # Tables stay in memory: joblib would otherwise write large arrays to a temporary folder for its workers.
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1, max_nbytes=None)
+    yield from workers(tasks())
+
+
+def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
+    """Return the randomness of replicates first .. last - 1, each from its own stream."""
+    n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
+    counts = np.empty((last - first, n_rows), dtype=np.float32)
+    model: dict[Definition, list[Array]] = {kind: [] for kind in _KINDS}
+    matrices: list[dict[MatrixKind, list[Array]]] = [{kind: [] for kind in _MATRIX_KINDS} for _ in range(2)]
+    for i in range(first, last):
+        bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(i,)))
+        draw_counts(counts[i - first], plan.n_records, bits)
+        rng = np.random.Generator(bits)
+        model["pure"].append(sample_spherical_laplace(p, rate=1.0, rng=rng))
+        model["zcdp"].append(sample_gaussian(p, sd=1.0, rng=rng))
+        # The order is part of the results on file: new kinds of noise go to the end.
+        for symmetric in (False, True) if i < plan.n_coverage else ():
+            for of_one in matrices:
+                for definition in _KINDS:
+                    noise = unit_noise(p, kind=definition, rng=rng, symmetric=symmetric)
+                    of_one[definition, symmetric].append(noise)
+    hessian, covariance = ({k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices)
+    return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
+
+
+def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
+    """Run replicates first .. last - 1 of every design."""
+    draws = replicate_draws(plan, first, last)
+    n_covered = max(0, min(last, plan.n_coverage) - first)
+    fits: dict[object, Replicates] = {}
+    moments: dict[object, tuple[Array, Array]] = {}
+    results = []
+    for job in plan.jobs:
+        fit = fits.get(job.fit_key) or _fit(plan, job, draws)
+        fits[job.fit_key] = fit
+        theta = fit.theta
+        if job.design.mechanism == "output":
+            theta = theta + job.noise.scale * draws.model[job.noise.kind]
+        if n_covered and job.theta_key not in moments:
+            moments[job.theta_key] = replicate_moments(
+                job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
+            )
+        estimate, inside, length = _intervals(plan, job, draws, theta[:n_covered], moments.get(job.theta_key))
+        failed = ~fit.converged
+        if job.design.target == "unpenalised":
+            theta = np.full_like(theta, np.nan)
+            theta[:n_covered] = estimate
+        inside[failed[:n_covered]] = False
+        length[failed[:n_covered]] = np.nan
+        results.append(Outcomes(np.where(failed[:, None], np.nan, theta), inside, length))
+    return results
+
+
+def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
+    """Exact fits of the batch, tilted for objective perturbation."""
+    tilt = job.noise.scale * draws.model[job.noise.kind] if job.design.mechanism == "objective" else None
+    return fit_replicates(job.table, draws.counts, n_records=plan.n_records, tilt=tilt, tolerance=plan.tolerance)
+
+
+def _intervals(
+    plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array, Array] | None
+) -> tuple[Array, Flags, Array]:
+    """Estimates, whether each interval holds the full table's coefficient, and its length, arrays (B, p)."""
+    if moments is None or not len(theta):
+        return theta, np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
+    design, n = job.design, plan.n_records
+    key = design.definition, design.switches.symmetric_noise
+    p = theta.shape[1]
+    laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
+    scales = np.array([law.scale for law in laws])[:, None, None]
+    widths = private_half_widths(
+        symmetrise(moments[0] + hessian_noise(design, n).scale * draws.hessian[key]),
+        symmetrise(moments[1] + scales * draws.covariance[key]),
+        design=design,
+        noise=job.noise,
+        n_records=n,
+        covariance_noise=laws[0],
+        theta_priv=theta,
+        covariance_sd=np.array([law.diagonal_sd(p) for law in laws]),
+    )
+    estimate, q = widths.estimate(theta), widths.half_width
+    return estimate, np.abs(estimate - job.goal) <= q, 2.0 * q
+
+
+def _progress(kept: list[list[Outcomes]], n_done: int, total: int, seconds: float) -> Progress:
+    """Where the run stands; the coverage is the mean over coefficients, with its standard error."""
+    means = [np.concatenate([o.inside.mean(axis=1) for o in outcomes if len(o.inside)]) for outcomes in kept]
+    return Progress(
+        done=n_done,
+        total=total,
+        seconds_left=seconds * (total - n_done) / n_done,
+        coverage_so_far=tuple(float(m.mean()) for m in means),
+        se=tuple(float(m.std(ddof=1) / np.sqrt(len(m))) if len(m) > 1 else np.inf for m in means),
+    )
+
+
+def _result(job: _Job, outcomes: list[Outcomes], n_variability: int) -> DesignResult:
+    p = len(job.table.theta_hat)
+    theta = np.concatenate([o.theta for o in outcomes] or [np.empty((0, p))])
+    inside = np.concatenate([o.inside for o in outcomes] or [np.empty((0, p), dtype=np.bool_)])
+    length = np.concatenate([o.length for o in outcomes] or [np.empty((0, p))])
+    return summarise(
+        job.design,
+        theta_hat=job.goal,
+        theta=theta[:n_variability],
+        inside=inside,
+        length=length,
+        n_failed=int(np.isnan(theta[:, 0]).sum()),
+    )

@@ -1,0 +1,187 @@
+"""The minimiser of `erm.solve` from a few passes over the records, for tables with many more rows than columns.
+
+Newton's method pays p^2 operations a record and step for its Hessian. Here the minimiser of some of the rows, in single
+precision, is where a quasi-Newton method starts, and their Hessian what it starts from; its steps cost p operations a
+record. The gradient of all rows, in double precision, certifies the answer as before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from dpci_core.base.errors import check_positive
+from dpci_core.base.rows import Rows
+from dpci_core.losses import Loss
+from dpci_core.solvers.newton import TOLERANCE, Fit, solve
+
+Array = npt.NDArray[np.float64]
+
+_SAMPLE_ROWS = 4_096
+"""Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts from; evenly spaced."""
+_SAMPLE_TOLERANCE = 0.2
+"""Gradient norm of the start, times the root of its rows: about as far as the gradient of all rows is from theirs."""
+_SINGLE_CURVATURE = 1e-5
+"""Least penalty, as a share of the largest curvature, that a Hessian in single precision resolves."""
+_COARSER = 4
+"""Only so many-th of them count where a start is far from the minimiser anyway."""
+_SINGLE_CHANGE = 1e-4
+"""Share of the gradient norm in double precision down to which changes in single precision lead on."""
+_STRETCH = 6
+"""Steps before the Hessian is taken anew, at a point that is then closer,"""
+_LAST_HESSIAN = 19
+"""up to this pass."""
+_MAX_PASSES = 60
+_STALLED = 0.9
+"""A step that leaves more than this share of the gradient norm is a stall."""
+_MAX_STALLS = 6
+"""After so many `erm.solve` takes over; SVMs stall often before the band of their corner is found."""
+
+
+def solve_quickly(
+    A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
+) -> Fit:
+    """Return the minimiser of J, exact to |grad J| <= tolerance; the arguments and the promise of `erm.solve`.
+
+    n_iterations counts passes over the records.
+    Raises:  ConvergenceError as `erm.solve` does, which takes over where steps stall, from the best point.
+    """
+    fit = approach(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+    if fit.gradient_norm <= tolerance:
+        return fit
+    return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=fit.theta, tolerance=tolerance)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall like others
+def approach(
+    A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
+) -> Fit:
+    """Return the point that quick steps reach, or the best they have seen when they stall; no records make it raise.
+
+    gradient_norm is what double precision finds from all rows, and infinite where the steps stalled.
+    """
+    check_positive(regularization=regularization, tolerance=tolerance)
+    n, p = A.shape
+    linear = np.zeros(p) if tilt is None else tilt / n
+    if n < 2 * _SAMPLE_ROWS:
+        rows = A[:]
+        return _descend(_Objective(rows, rows, loss, regularization, linear), np.zeros(p), None, tolerance)
+    single = A.astype(np.float32)
+    is_resolved = 2.0 * regularization >= _SINGLE_CURVATURE * loss.max_curvature
+    sample = (single if is_resolved else A)[:: n // _SAMPLE_ROWS]
+    part = _Objective(sample, sample, loss, regularization, linear)
+    start = _descend(part, np.zeros(p), None, _SAMPLE_TOLERANCE / math.sqrt(len(sample)))
+    objective = _Objective(A, sample, loss, regularization, linear, single)
+    return _descend(objective, start.theta, start.theta, tolerance)
+
+
+@dataclass(slots=True)
+class _Objective:
+    """J with its linear part tilt/n, its rows, and those whose Hessian stands for that of all.
+
+    single: the rows in single precision, from which changes since the last gradient are computed.
+    """
+
+    rows: Any
+    sample: Any
+    loss: Loss
+    regularization: float
+    linear: Array
+    single: Any = None
+    theta: Array = field(init=False)
+    margins: Array = field(init=False)
+    slopes: Array = field(init=False)
+    at_theta: Array = field(init=False)
+
+    def gradient(self, theta: Array) -> Array:
+        """At theta, in the precision of the rows; kept for `changed_gradient`."""
+        self.theta = theta
+        self.margins = self.rows @ theta.astype(self.rows.dtype, copy=False)
+        self.slopes = self.loss.slope(self.margins)
+        mean = (self.slopes @ self.rows) / len(self.rows)
+        self.at_theta = np.asarray(mean + self.linear + 2.0 * self.regularization * theta)
+        return self.at_theta
+
+    def rough_gradient(self, theta: Array) -> Array:
+        """At theta in single precision, where no gradient is at hand to start from."""
+        slopes = self.loss.slope(self.single @ theta.astype(np.float32))
+        mean = (slopes @ self.single) / len(self.rows)
+        return np.asarray(mean + self.linear + 2.0 * self.regularization * theta)
+
+    def changed_gradient(self, theta: Array) -> Array:
+        """At theta, from the last `gradient` and what changed since; its error is some 1e-5 of the change."""
+        step = theta - self.theta
+        slopes = self.loss.slope(self.margins + self.single @ step.astype(np.float32))
+        mean = ((slopes - self.slopes).astype(np.float32) @ self.single) / len(self.rows)
+        return np.asarray(self.at_theta + mean + 2.0 * self.regularization * step)
+
+    def inverse_hessian(self, theta: Array | None) -> Array:
+        """Of the sample at theta, or for the largest curvature; empty if singular up to rounding."""
+        sample, loss = self.sample, self.loss
+        if theta is None:
+            some = sample[::_COARSER] if len(sample) >= _SAMPLE_ROWS else sample
+            hessian = (some.T @ some).astype(np.float64) * (loss.max_curvature / len(some))
+        else:
+            curvature = loss.curvature(sample @ theta.astype(sample.dtype, copy=False))
+            hessian = (sample.T @ (sample * curvature[:, None])).astype(np.float64) / len(sample)
+        hessian.flat[:: len(hessian) + 1] += 2.0 * self.regularization
+        factor, is_singular = dpotrf(hessian, lower=True)
+        if is_singular:
+            return np.empty((0, 0))
+        lower = np.tril(dpotri(factor, lower=True)[0])
+        return np.asarray(lower + lower.T - np.diag(lower.diagonal()))
+
+
+def _descend(objective: _Objective, theta: Array, at: Array | None, tolerance: float) -> Fit:
+    """Quasi-Newton steps from theta to the tolerance, or to the best point seen when they stall.
+
+    at: where the first Hessian is taken, None for the largest curvature: far from the minimiser of an SVM its Hessian
+    says nothing about where a step ends.
+    """
+    is_certain = objective.single is None
+    gradient = objective.gradient(theta) if is_certain else objective.rough_gradient(theta)
+    norm, n_stalls = math.sqrt(gradient @ gradient), 0
+    best, best_norm = theta, norm
+    expected, last_certain = norm, norm if is_certain else math.inf
+    inverse = np.empty((0, 0))
+    for n_passes in range(1, _MAX_PASSES + 1):
+        if norm <= tolerance and is_certain:
+            return Fit(theta, norm, _decrement(inverse, gradient), n_passes)
+        if n_passes % _STRETCH == 1 and n_passes <= _LAST_HESSIAN:
+            inverse = objective.inverse_hessian(at if n_passes == 1 else theta)
+        if n_stalls >= _MAX_STALLS or not len(inverse):
+            break
+        step = -(inverse @ gradient)
+        # A step that is likely to arrive, or too small beside the last certain gradient, is taken in double precision.
+        is_certain = objective.single is None or expected <= tolerance or norm <= _SINGLE_CHANGE * last_certain
+        moved = objective.gradient(theta + step) if is_certain else objective.changed_gradient(theta + step)
+        moved_norm = math.sqrt(moved @ moved)
+        n_stalls += not moved_norm <= _STALLED * norm
+        inverse = _updated(inverse, step, moved - gradient)
+        expected = moved_norm * moved_norm / norm if moved_norm < norm else moved_norm
+        theta, gradient, norm = theta + step, moved, moved_norm
+        if is_certain:
+            last_certain = norm
+        if norm < best_norm:
+            best, best_norm = theta, norm
+    return Fit(best, math.inf, math.inf, n_passes)
+
+
+def _updated(inverse: Array, step: Array, change: Array) -> Array:
+    """BFGS update; left out where the curvature along the step is not positive."""
+    curvature = float(step @ change)
+    if not curvature > 1e-12 * math.sqrt((step @ step) * (change @ change)):
+        return inverse
+    bent = inverse @ change
+    half = np.outer(step, (0.5 + 0.5 * float(change @ bent) / curvature) * step - bent) / curvature
+    return np.asarray(inverse + (half + half.T))
+
+
+def _decrement(inverse: Array, gradient: Array) -> float:
+    """About that of Newton's method, from the curvature that the steps have seen; 0 at a start that is exact."""
+    return float(np.sqrt(max(0.0, float(gradient @ inverse @ gradient)))) if len(inverse) else 0.0

@@ -1,0 +1,221 @@
+"""The same minimiser and moments as `erm`, for many bootstrap replicates of one table at once.
+
+A replicate is a vector of counts over the rows of the table. Its minimiser is found from the full table's by
+quasi-Newton steps that start at the full table's Hessian; every answer is certified by its own gradient, and where
+the steps do not converge quickly `quick_solve` takes over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.linalg import symmetrise
+from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
+from dpci_core.solvers import kernels
+from dpci_core.solvers.kernels import Counts, Indices
+from dpci_core.solvers.newton import moments_at, solve
+from dpci_core.solvers.quasi_newton import solve_quickly
+
+Array = npt.NDArray[np.float64]
+Single = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+
+TOLERANCE = 1e-8
+"""Bound on the gradient norm of a replicate's fit."""
+_MAX_PASSES = 25
+_COARSE_PASSES = 2
+"""Passes in single precision, before the first that can certify."""
+MOST_RECORDS = 2**24
+"""Where single precision stops counting: a table and a replicate have fewer records."""
+_STALLED = 0.5
+"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to `quick_solve`."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to resample, with the fit that all its replicates start from.
+
+    columns: y_i x_i as (p, N), each column contiguous.  gradient: mean of f' a at theta_hat, (p,).
+    single, margins, slopes: the columns, a.theta_hat and |f'| there in single precision.
+    """
+
+    columns: Array
+    theta_hat: Array
+    inverse_hessian: Array
+    gradient: Array
+    single: Single
+    margins: Single
+    slopes: Single
+    loss: Loss
+    regularization: float
+
+    @classmethod
+    def of(cls, A: Array, *, loss: Loss, regularization: float) -> Table:
+        """Fit the table itself, exactly."""
+        theta = solve(A, loss=loss, regularization=regularization).theta
+        H, _ = moments_at(A, theta, loss=loss, regularization=regularization)
+        columns = np.ascontiguousarray(A.T)
+        margins = A @ theta
+        slopes = loss.slope(margins)
+        single = margins.astype(np.float32)
+        compiled = _compiled(loss)
+        return cls(
+            columns=columns,
+            theta_hat=theta,
+            inverse_hessian=symmetrise(np.asarray(np.linalg.inv(H))),
+            gradient=columns @ slopes / len(A),
+            single=columns.astype(np.float32),
+            margins=single,
+            slopes=-slopes.astype(np.float32) if compiled is None else kernels.single_slopes(single, *compiled),
+            loss=loss,
+            regularization=regularization,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Replicates:
+    """Minimisers theta (B, p), their gradient norms (B,), and which of them reached the tolerance (B,)."""
+
+    theta: Array
+    gradient_norm: Array
+    converged: Flags
+
+
+def draw_counts(counts: Counts, n_records: int, bits: np.random.BitGenerator) -> None:
+    """Fill counts (n_rows,) with how often each row is drawn in a bootstrap sample of n_records.
+
+    Raises:  ValueError for more than 2^24 records, where single precision stops counting.
+    """
+    if max(n_records, len(counts)) >= MOST_RECORDS:
+        raise ValueError(f"Expected n_records={n_records} and the table's {len(counts)} rows below {MOST_RECORDS}.")
+    counts[:] = 0.0
+    left = n_records
+    while left:
+        left -= kernels.count_draws(bits.random_raw(left // 2 + 1), left, counts)
+
+
+def fit_replicates(
+    table: Table, counts: Counts, *, n_records: int, tilt: Array | None = None, tolerance: float = TOLERANCE
+) -> Replicates:
+    """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
+
+    Args:    counts: (B, N), each row sums to n_records.  tilt: the noise b of objective perturbation, (B, p).
+    """
+    theta = np.tile(table.theta_hat, (len(counts), 1))
+    constant = _first_slopes(table, counts, n_records) + (0.0 if tilt is None else tilt / n_records)
+    two_c = 2.0 * table.regularization
+    gradient = constant + two_c * theta
+    inverse = np.tile(table.inverse_hessian, (len(counts), 1, 1))
+    norm = np.full(len(counts), np.inf)  # only a gradient in double precision certifies
+    before, stalls = np.linalg.norm(gradient, axis=1), np.zeros(len(counts), dtype=np.int64)
+    for n_done in range(_MAX_PASSES):
+        active = np.flatnonzero((norm > tolerance) & (stalls < 2))
+        if not len(active):
+            break
+        target = theta[active] - np.einsum("bij,bj->bi", inverse[active], gradient[active])
+        is_coarse = n_done < _COARSE_PASSES and _compiled(table.loss) is not None
+        if is_coarse:  # land on a point that single precision can stand on
+            target = table.theta_hat + (target - table.theta_hat).astype(np.float32)
+            moved = constant[active] + _slope_changes(table, target, counts, active) / n_records
+        else:
+            moved = _slope_sums(table, target, counts, active) / n_records
+            moved += 0.0 if tilt is None else tilt[active] / n_records
+        moved += two_c * target
+        step, theta[active] = target - theta[active], target
+        inverse[active] = _updated(inverse[active], step, moved - gradient[active])
+        gradient[active] = moved
+        size = np.linalg.norm(moved, axis=1)
+        stalls[active] += ~(size <= _STALLED * before[active])
+        before[active] = size
+        if not is_coarse:
+            norm[active] = size
+    for b in np.flatnonzero(~(norm <= tolerance)):
+        theta[b], norm[b] = _solve_one(table, counts[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance)
+    return Replicates(theta, norm, norm <= tolerance)
+
+
+def _first_slopes(table: Table, counts: Counts, n_records: int) -> Array:
+    """Mean of f' a over each replicate at the full table's minimiser, (B, p)."""
+    sums = np.empty((len(counts), len(table.theta_hat)))
+    n_rows = table.columns.shape[1]
+    kernels.excess_sums(table.single, table.slopes, counts, n_records / n_rows, sums)
+    return np.asarray(table.gradient - sums / n_records)
+
+
+def _slope_sums(table: Table, theta: Array, counts: Counts, which: Indices) -> Array:
+    """Weighted sums of f'(z_i) a_i at one theta per replicate, (B, p)."""
+    sums = np.empty_like(theta)
+    if (compiled := _compiled(table.loss)) is not None:
+        kernels.weighted_slopes(table.columns, theta, counts, which, *compiled, sums)
+        return -sums
+    for b, row in enumerate(which):
+        sums[b] = table.columns @ (table.loss.slope(theta[b] @ table.columns) * counts[row])
+    return sums
+
+
+def _slope_changes(table: Table, theta: Array, counts: Counts, which: Indices) -> Array:
+    """`_slope_sums` less its value at theta_hat, in single precision."""
+    sums = np.empty_like(theta)
+    compiled = _compiled(table.loss)
+    assert compiled is not None
+    steps = (theta - table.theta_hat).astype(np.float32)
+    kernels.slope_changes(table.single, table.margins, table.slopes, steps, counts, which, *compiled, sums)
+    return -sums
+
+
+def _compiled(loss: Loss) -> tuple[int, float] | None:
+    """Code and width for the compiled kernels; any other loss goes through its own methods."""
+    if type(loss) is Logistic:
+        return kernels.LOGISTIC, 1.0
+    if type(loss) is HuberSVM:
+        return kernels.HUBER, loss.h
+    return (kernels.SMOOTHED, loss.h) if type(loss) is SmoothedHinge else None
+
+
+def _updated(inverse: Array, step: Array, change: Array) -> Array:
+    """BFGS update of inverse Hessians (B, p, p), left out where the curvature along the step is not positive."""
+    curvature = np.einsum("bi,bi->b", step, change)
+    size = np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
+    usable = curvature > 1e-12 * size
+    rho = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=usable)
+    bent = np.einsum("bij,bj->bi", inverse, change)
+    cross = step[:, :, None] * bent[:, None, :]
+    along = rho * (1.0 + rho * np.einsum("bi,bi->b", change, bent))
+    outer = step[:, :, None] * step[:, None, :]
+    return np.asarray(inverse - rho[:, None, None] * (cross + np.swapaxes(cross, 1, 2)) + along[:, None, None] * outer)
+
+
+def _solve_one(table: Table, counts: Counts, *, tilt: Array | None, tolerance: float) -> tuple[Array, float]:
+    """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm if that fails."""
+    rows = np.repeat(table.columns.T, counts.astype(np.int64), axis=0)
+    try:
+        fit = solve_quickly(rows, loss=table.loss, regularization=table.regularization, tilt=tilt, tolerance=tolerance)
+    except ConvergenceError:
+        return table.theta_hat, np.inf
+    return fit.theta, fit.gradient_norm
+
+
+def replicate_moments(table: Table, counts: Counts, theta: Array, *, n_records: int) -> tuple[Array, Array]:
+    """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of `erm.moments_at`."""
+    B, p = theta.shape
+    hessian, second = np.empty((B, p, p)), np.empty((B, p, p))
+    if (compiled := _compiled(table.loss)) is not None:
+        kernels.weighted_moments(table.columns, theta, counts, *compiled, hessian, second)
+        hessian, second = _mirrored(hessian), _mirrored(second)
+    else:
+        for b in range(B):
+            z = theta[b] @ table.columns
+            hessian[b] = (table.columns * (counts[b] * table.loss.curvature(z))) @ table.columns.T
+            second[b] = (table.columns * (counts[b] * table.loss.slope(z) ** 2)) @ table.columns.T
+    two_c = 2.0 * table.regularization
+    outer = theta[:, :, None] * theta[:, None, :]
+    return hessian / n_records + two_c * np.eye(p), second / n_records - two_c**2 * outer
+
+
+def _mirrored(lower: Array) -> Array:
+    """Symmetric matrices from their lower triangles."""
+    return np.asarray(np.tril(lower) + np.swapaxes(np.tril(lower, -1), -1, -2))

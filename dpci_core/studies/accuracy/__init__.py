@@ -1,0 +1,1 @@
+"""Accuracy of private learners: the protocol of [CMS] and what it measures."""

@@ -1,0 +1,331 @@
+"""Published against sharp, cell by cell: what the switches of a `Calibration` and the split are worth, measured.
+
+A cell is one calibration of one design on one table of data. The cells of a table run as one experiment, on the same
+bootstrap replicates and fits, so that their differences have less Monte Carlo error than each of them. Results go to a
+CSV file, a cell a row, appended table by table, so that a run can be stopped and taken up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import check_choice, check_count
+from dpci_core.base.places import DATA
+from dpci_core.datasets import list_datasets, load
+from dpci_core.design import Calibration, Definition, Design, Mechanism
+from dpci_core.intervals.forecast import forecast
+from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.planner import best_split, shares_of
+from dpci_core.privacy.budget import ZCDP, PureDP
+from dpci_core.schema import Records
+from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
+from dpci_core.solvers.newton import Moments, fit_moments
+from dpci_core.studies.runs import append_rows, read_rows
+
+Parts = tuple[Decimal, Decimal, Decimal]
+
+COMPARISON_FILE = DATA / "published_or_sharp.csv"
+"""The run of this project."""
+REGULARIZATION = 0.001
+CONFIDENCE_LEVEL = 0.95
+LOSSES: dict[str, Loss] = {"logistic": Logistic(), "huber_svm": HuberSVM(h=1.0)}
+MECHANISMS: tuple[Mechanism, ...] = ("objective", "output")
+PUBLISHED_PARTS: dict[Definition, Parts] = {
+    "pure": (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")),
+    "zcdp": (Decimal("0.125"), Decimal("0.03125"), Decimal("0.03125")),
+}
+"""Model, Hessian and covariance as the paper splits them; its zCDP parts are the halved squares of the pure ones."""
+PREVALENT_PERCENT = 5
+"""A column counts as prevalent if this share of the records has a nonzero entry in it."""
+
+_FLOOR = Calibration.published(covariance_floor="zero")
+_TIGHT = replace(_FLOOR, tight_sensitivity=True)
+_SYMMETRIC = replace(_TIGHT, symmetric_noise=True)
+_CORNER = replace(_SYMMETRIC, huber_corner=True)
+_GAUSSIAN = replace(_CORNER, gaussian_objective=True)
+LADDER = {
+    "floor": _FLOOR,
+    "floor+tight": _TIGHT,
+    "floor+tight+symmetric": _SYMMETRIC,
+    "floor+tight+symmetric+corner": _CORNER,
+    "floor+tight+symmetric+corner+gaussian": _GAUSSIAN,
+}
+"""From published, one switch more each; the next step, noise-aware half-widths, is sharp.
+
+Some steps are flat by construction: the corner acts at h > 1 only, the Gaussian tilt under zCDP objective perturbation
+only, and symmetric Gaussian noise has the law it had.
+"""
+ALONE = {
+    "only floor": _FLOOR,
+    "only tight": Calibration.published(tight_sensitivity=True),
+    "only symmetric": Calibration.published(symmetric_noise=True),
+    "only corner": Calibration.published(huber_corner=True),
+    "only gaussian": Calibration.published(gaussian_objective=True),
+    "only aware": Calibration.published(noise_aware=True),
+    "only split": Calibration.published(),
+}
+"""From published, one improvement each; the last is the published calibration at its own best split."""
+BEST_SPLITS = ("only split", "best_split")
+"""Labels whose split `best_split` finds on the moments of the table, which is public or simulated."""
+CALIBRATIONS = {
+    "published": Calibration.published(),
+    **LADDER,
+    **ALONE,
+    "sharp": Calibration.sharp(),
+    "sharp_reviewed": Calibration(gaussian_objective=False),
+    "best_split": Calibration.sharp(),
+}
+"""By label: sharp_reviewed leaves out the one result that is not peer-reviewed; best_split moves the split as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataTable:
+    """One table of data: a set, its number of records and of features before the constant column."""
+
+    dataset: str
+    n: int
+    d: int
+
+    def records(self) -> Records:
+        """The records in the `paper` encoding.
+
+        Raises:  FileNotFoundError saying how to get the set.
+        """
+        return load(self.dataset, encoding="paper", features=self.d, n_rows=self.n)
+
+
+SETS = {
+    "census-10": DataTable("census", 30_000, 10),
+    "adult-10": DataTable("adult", 30_162, 10),
+    "adult-36": DataTable("adult", 30_162, 36),
+    "bank-10": DataTable("bank", 45_211, 10),
+    "bank-33": DataTable("bank", 45_211, 33),
+    "kdd99-10-50000": DataTable("kdd99", 50_000, 10),
+    "kdd99-10-450000": DataTable("kdd99", 450_000, 10),
+}
+"""The tables compared on, by the name the command takes."""
+LADDER_SET = "adult-10"
+"""The one that has the ladder and the improvements alone."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One calibration of one design on one table of data.
+
+    Raises:  ValueError naming the field.
+    """
+
+    dataset: str
+    n: int
+    d: int
+    loss: str
+    privacy: Definition
+    mechanism: Mechanism
+    calibration: str
+
+    def __post_init__(self) -> None:
+        check_count(n=self.n, d=self.d)
+        check_choice(self.loss, tuple(LOSSES), name="loss")
+        check_choice(self.privacy, tuple(PUBLISHED_PARTS), name="privacy")
+        check_choice(self.mechanism, MECHANISMS, name="mechanism")
+        check_choice(self.calibration, tuple(CALIBRATIONS), name="calibration")
+
+    @property
+    def table(self) -> DataTable:
+        """The table of data it runs on."""
+        return DataTable(self.dataset, self.n, self.d)
+
+    def design(self) -> Design:
+        """The design of the cell, at the published split."""
+        model, hessian, covariance = PUBLISHED_PARTS[self.privacy]
+        kind = PureDP if self.privacy == "pure" else ZCDP
+        return Design(
+            loss=LOSSES[self.loss],
+            mechanism=self.mechanism,
+            budget=kind(model=model, hessian=hessian, covariance=covariance),
+            regularization=REGULARIZATION,
+            confidence_level=CONFIDENCE_LEVEL,
+            calibration=CALIBRATIONS[self.calibration],
+        )
+
+
+@dataclass(frozen=True)
+class Compared(Comparison):
+    """A cell as measured, with Monte Carlo standard errors; means over coefficients where nothing else is said.
+
+    shares: of model, Hessian and covariance in the total.  coverage_prevalent, coverage_smallest: the smallest
+    coverage of a coefficient, among prevalent columns and among all.  vi_length: variability interval of this
+    mechanism and calibration; ratio: ci_length to it.  forecast_length, forecast_coverage: `forecast` at the moments of
+    the table.
+    """
+
+    shares: str
+    coverage: float
+    coverage_se: float
+    coverage_prevalent: float
+    coverage_smallest: float
+    ci_length: float
+    ci_length_se: float
+    vi_length: float
+    vi_length_se: float
+    ratio: float
+    forecast_length: float
+    forecast_coverage: float
+    n_failed: int
+    k: int
+    m: int
+    seed: int
+    date: str
+    versions: str
+
+    @property
+    def cell(self) -> Comparison:
+        """The cell without its results."""
+        return Comparison(**{f.name: getattr(self, f.name) for f in fields(Comparison)})
+
+
+def cells_of(name: str) -> tuple[Comparison, ...]:
+    """The cells of one of `SETS`, calibrations of one design side by side."""
+    check_choice(name, tuple(SETS), name="set")
+    table = SETS[name]
+    return tuple(
+        Comparison(table.dataset, table.n, table.d, loss, privacy, mechanism, label)
+        for privacy in PUBLISHED_PARTS
+        for mechanism in MECHANISMS
+        for loss in LOSSES
+        for label in CALIBRATIONS
+        if _is_compared(name, privacy, mechanism, label)
+    )
+
+
+def _is_compared(name: str, privacy: Definition, mechanism: Mechanism, label: str) -> bool:
+    if label in LADDER or label in ALONE:
+        return name == LADDER_SET
+    return label != "sharp_reviewed" or (privacy, mechanism) == ("zcdp", "objective")
+
+
+def missing_sets(names: Iterable[str]) -> dict[str, str]:
+    """Those of these `SETS` that are not on this machine, each with the command that gets it."""
+    how_to_get = {info.key: info.how_to_get for info in list_datasets() if not info.available}
+    return {name: how_to_get[SETS[name].dataset] for name in names if SETS[name].dataset in how_to_get}
+
+
+def prevalent_columns(X: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which columns (p,) of records X (n, p) are prevalent; the constant, which comes last, always is."""
+    prevalent = 100 * np.count_nonzero(X, axis=0) >= PREVALENT_PERCENT * len(X)  # whole numbers: 5 % exactly counts
+    prevalent[-1] = True
+    return np.asarray(prevalent)
+
+
+def run_comparisons(
+    cells: Iterable[Comparison],
+    *,
+    k: int,
+    m: int,
+    seed: int,
+    n_jobs: int = 1,
+    progress: Callable[[DataTable, Progress], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+) -> Iterator[Compared]:
+    """Measure cells, those of one table of data together; a stopped table gives nothing and ends the run.
+
+    Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.  seed: of every
+             table, so that cells run later are on the same replicates as those run before.
+    Raises:  FileNotFoundError saying how to get a set.
+    """
+    from dpci_core.simulation.run import run_experiment  # compiles, which reading results does without
+
+    check_count(k=k, m=m)
+    tables: dict[DataTable, list[Comparison]] = {}
+    for cell in cells:
+        tables.setdefault(cell.table, []).append(cell)
+    for table, together in tables.items():
+        background = _Background(table.records())
+
+        def report(state: Progress, table: DataTable = table) -> None:
+            if progress is not None:
+                progress(table, state)
+
+        result = run_experiment(
+            background.records.X,
+            background.records.y,
+            designs=[background.design(cell) for cell in together],
+            n_variability=m,
+            n_coverage=k,
+            rng=np.random.default_rng(seed),
+            n_jobs=n_jobs,
+            progress=report,
+            should_stop=should_stop,
+        )
+        if result.n_done < m or result.n_covered < k:
+            return
+        for cell, found in zip(together, result.designs, strict=True):
+            yield _compared(cell, found, result, background, seed)
+
+
+class _Background:
+    """What the cells of a table share besides the experiment."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self._moments: dict[Loss, Moments] = {}
+
+    @cached_property
+    def prevalent(self) -> npt.NDArray[np.bool_]:
+        """Of the columns of the table."""
+        return prevalent_columns(self.records.X)
+
+    def design(self, cell: Comparison) -> Design:
+        """The design of a cell, with the split that its label asks for."""
+        design = cell.design()
+        if cell.calibration in BEST_SPLITS:
+            design = best_split(self.moments(design.loss), design=design).design
+        return design
+
+    def moments(self, loss: Loss) -> Moments:
+        """The moments of the table, fitted once a loss."""
+        if loss not in self._moments:
+            X, y = self.records.X, self.records.y
+            self._moments[loss] = fit_moments(X, y, loss=loss, regularization=REGULARIZATION)
+        return self._moments[loss]
+
+
+def _compared(
+    cell: Comparison, found: DesignResult, result: ExperimentResult, background: _Background, seed: int
+) -> Compared:
+    """One row of results."""
+    expected = forecast(background.moments(found.design.loss), design=found.design)
+    vi_length = found.vi_length_mean
+    return Compared(
+        **{f.name: getattr(cell, f.name) for f in fields(Comparison)},
+        shares=" ".join(f"{share:.4f}" for share in shares_of(found.design.budget)),
+        coverage=round(found.coverage_mean, 6),
+        coverage_se=round(found.coverage_se, 6),
+        coverage_prevalent=round(float(found.coverage[background.prevalent].min()), 6),
+        coverage_smallest=round(float(found.coverage.min()), 6),
+        ci_length=round(found.ci_length_mean, 6),
+        ci_length_se=round(found.ci_length_mean_se, 6),
+        vi_length=round(vi_length, 6),
+        vi_length_se=round(found.vi_length_mean_se, 6),
+        ratio=round(found.ci_length_mean / vi_length, 6) if vi_length else float("nan"),  # a single fit has no length
+        forecast_length=round(expected.ci_length_mean, 6),
+        forecast_coverage=round(expected.coverage_mean, 6),
+        **provenance(found, result, seed),
+    )
+
+
+def read_comparisons(path: Path = COMPARISON_FILE) -> dict[Comparison, Compared]:
+    """Results on file, by cell, the latest of a cell; an unfinished last line, left by a kill, is passed over."""
+    return {row.cell: row for row in read_rows(Compared, path)}
+
+
+def append_comparisons(rows: Iterable[Compared], path: Path = COMPARISON_FILE) -> None:
+    """Add rows to a file of results, after cutting off an unfinished last line."""
+    append_rows(rows, path, Compared)

@@ -1,0 +1,120 @@
+"""What an accuracy experiment is made of: how a model is trained, for how many records, on which rows; its errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import check_generator
+from dpci_core.base.validation import check_records
+from dpci_core.design import Design, check_design
+from dpci_core.losses import Loss
+from dpci_core.mechanisms.model import ModelNoise, model_noise
+from dpci_core.tuning.learners import Learner, learner_noise
+
+Array = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How one model is trained: loss, penalty c, and noise that tilts the objective or is added to its minimiser."""
+
+    loss: Loss
+    regularization: float
+    noise: ModelNoise | None
+    is_tilt: bool
+
+    @classmethod
+    def of_learner(cls, learner: Learner, *, epsilon: float | None, n_records: int) -> Training:
+        """As [CMS] trains, at the c that Algorithm 2 may have raised."""
+        law = learner_noise(learner, epsilon=epsilon, n_records=n_records)
+        noise = None if law.rate is None else ModelNoise(rate=law.rate)
+        return cls(learner.loss, law.regularization, noise, law.is_tilt)
+
+    @classmethod
+    def of_design(cls, design: Design, *, n_records: int) -> Training:
+        """The coefficients of a design, so that their accuracy can stand beside the length of its intervals."""
+        check_design(design)
+        is_tilt = design.mechanism == "objective"
+        return cls(design.loss, design.regularization, model_noise(design, n_records), is_tilt)
+
+    @classmethod
+    def without_privacy(cls, loss: Loss, regularization: float) -> Training:
+        """The same objective, no noise."""
+        return cls(loss, regularization, None, False)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A training, and the number of records it is for."""
+
+    training: Training
+    n_records: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """Rows y_i x_i to train on, (n, p), and records never trained on to test with, (m, p) and (m,)."""
+
+    A: Array
+    X_test: Array
+    y_test: Array
+
+    @classmethod
+    def of(cls, X: npt.ArrayLike, y: npt.ArrayLike, *, test_share: float, rng: np.random.Generator) -> HeldOut:
+        """Divide a table at random.
+
+        Raises:  ValueError naming the argument; DataRejectedError.
+        """
+        features, labels = check_records(X, y)
+        train, test = divide_rows(len(labels), test_share=test_share, rng=rng)
+        return cls(labels[train, None] * features[train], features[test], labels[test])
+
+    @property
+    def constant_error(self) -> float:
+        """Test error of always naming the class that is commoner in the test records."""
+        return constant_error(self.y_test)
+
+
+def constant_error(y_test: Array) -> float:
+    """Return the test error of always naming the class that is commoner in these labels.
+
+    >>> constant_error(np.array([1.0, 1.0, 1.0, -1.0])), constant_error(np.array([-1.0, 1.0, -1.0, -1.0]))
+    (0.25, 0.25)
+    """
+    share = float(np.mean(y_test > 0.0))
+    return min(share, 1.0 - share)
+
+
+def divide_rows(n_rows: int, *, test_share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Return the numbers of the rows to train on and of those to test with, in random order.
+
+    Raises:  ValueError unless 0 < test_share < 1 leaves a row on both sides.
+    """
+    check_generator(rng)
+    if not 0.0 < test_share < 1.0:
+        raise ValueError(f"Expected 0 < test_share={test_share} < 1.")
+    n_test = max(1, round(test_share * n_rows))
+    if n_test >= n_rows:
+        raise ValueError(f"Expected more than {n_rows} rows to divide at test_share={test_share}.")
+    test, train = np.split(rng.permutation(n_rows), [n_test])
+    return train, test
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """Mean test error of a training at one n; the fields of `Accuracy`.
+
+    A fit that could not be made counts as all wrong.
+    """
+
+    error: float
+    error_se: float
+    error_sd: float
+    false_positive: float
+    false_negative: float
+    n_fits: int
+    n_failed: int

@@ -1,0 +1,135 @@
+"""Watching and stopping the planner: the same numbers, soon ended, and no answer from a search that was stopped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from dpci_core import (
+    Design,
+    InfeasibleDesignError,
+    Logistic,
+    PureDP,
+    StoppedError,
+    Target,
+    best_regularization,
+    best_split,
+    datasets,
+    fit_moments,
+    forecast,
+    needed_budget,
+    needed_records,
+    rank_mechanisms,
+    remedies,
+    watched,
+)
+from dpci_core.intervals.forecast import N_DRAWS
+
+TABLE = datasets.load("census", encoding="schema", features=3, n_rows=3_000)
+FIT = fit_moments(TABLE.X, TABLE.y, loss=Logistic(), regularization=0.01)
+DESIGN = Design(
+    loss=Logistic(),
+    mechanism="objective",
+    budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+    regularization=0.01,
+    calibration="sharp",
+)
+WISH = Target(0.5)
+HOPELESS = replace(DESIGN, budget=PureDP(model="0.02", hessian="0.01", covariance="0.01"))
+SEARCHES: dict[str, Callable[[], object]] = {
+    "forecast": lambda: forecast(FIT, design=DESIGN),
+    "budget": lambda: needed_budget(FIT, design=DESIGN, target=WISH),
+    "records": lambda: needed_records(FIT, design=DESIGN, target=WISH),
+    "split": lambda: best_split(FIT, design=DESIGN),
+    "ranking": lambda: rank_mechanisms(FIT, epsilon=1, delta="1e-6", regularization=0.01),
+    "c": lambda: best_regularization(TABLE.X, TABLE.y, design=DESIGN),
+    "remedies": lambda: remedies(FIT, design=HOPELESS),
+}
+
+
+class Watch:
+    """Counts steps, and asks to stop from one of them on."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.stop_at, self.asked, self.told = stop_at, 0, list[int]()
+
+    def should_stop(self) -> bool:
+        self.asked += 1
+        return self.stop_at is not None and self.asked >= self.stop_at
+
+    def run(self, search: Callable[[], object]) -> object:
+        with watched(progress=self.told.append, should_stop=self.should_stop):
+            return search()
+
+
+def same(a: object, b: object) -> None:
+    """Equal to the last bit, whatever is nested in them."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            same(a[key], b[key])
+    elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            same(one, other)
+    elif hasattr(a, "__dataclass_fields__"):
+        same(asdict(a), asdict(b))  # type: ignore[call-overload]
+    else:
+        np.testing.assert_array_equal(a, b)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_watching_changes_no_number_and_sees_every_step(name: str) -> None:
+    watch = Watch()
+    same(watch.run(SEARCHES[name]), SEARCHES[name]())
+    assert watch.asked == len(watch.told) >= 1
+    assert watch.told[0] == 0
+    assert all(0 < step <= N_DRAWS for step in np.diff(watch.told))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_ends_at_the_step_after_it_was_stopped_and_has_no_answer(name: str) -> None:
+    whole = Watch()
+    whole.run(SEARCHES[name])
+    for stop_at in sorted({1, (whole.asked + 1) // 2, whole.asked}):
+        watch, answers = Watch(stop_at), []
+        with pytest.raises(StoppedError, match="Stopped after"):
+            answers.append(watch.run(SEARCHES[name]))
+        assert answers == []
+        assert watch.asked == stop_at
+        assert watch.told == whole.told[: stop_at - 1]
+    same(SEARCHES[name](), SEARCHES[name]())
+
+
+def test_a_stop_is_no_refusal() -> None:
+    """Searches take an InfeasibleDesignError for a length out of reach; a stop must get past all of them."""
+    assert not issubclass(StoppedError, ValueError)
+    assert not issubclass(StoppedError, InfeasibleDesignError)
+
+
+def test_other_threads_and_what_comes_after_are_not_watched() -> None:
+    watch = Watch(stop_at=1)
+    with watched(progress=watch.told.append, should_stop=watch.should_stop):
+        found: list[object] = []
+        other = threading.Thread(target=lambda: found.append(forecast(FIT, design=DESIGN)))
+        other.start()
+        other.join()
+        assert len(found) == 1
+        with pytest.raises(StoppedError):
+            forecast(FIT, design=DESIGN)
+    forecast(FIT, design=DESIGN)
+    assert watch.asked == 1
+
+
+def test_the_inner_watch_counts_for_itself() -> None:
+    outer, inner = Watch(), Watch()
+    with watched(progress=outer.told.append):
+        forecast(FIT, design=DESIGN)
+        inner.run(SEARCHES["forecast"])
+        forecast(FIT, design=DESIGN)
+    assert inner.told == [0]
+    assert outer.told == [0, N_DRAWS]

@@ -1,0 +1,225 @@
+"""The ledger on the command line: create, show, verify, export."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import shlex
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpci_core import DeclaredTable, Design, Logistic, NumericColumn, Plan, PureDP, Schema, write_plan
+from dpci_core.__main__ import main
+from dpci_core.ledger import Cost, Ledger, as_csv, safe_cell
+from dpci_core.release import schema_hash
+
+UNIT = "one row is one person"
+CREATE = ("create", "Census", "--schema-hash", "s", "--unit", UNIT, "--person", "Ada")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPCI_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.delenv("DPCI_LEDGER_KEY", raising=False)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit code, output, error output."""
+    code = main(["ledger", *words])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def book(request: str, purpose: str = "model") -> str:
+    cost = Cost(definition="zcdp", amount="0.1", lines=[("coefficients", "0.06"), ("Hessian", "0.04")])
+    what = {"purpose": purpose, "plan_hash": "plan", "person": "Ada", "request_id": request}
+    ledger = Ledger()
+    charge = ledger.book("Census", schema_hash="s", cost=cost, **what)
+    return ledger.finish(charge.charge_id, result_hash="r").head
+
+
+def write_released(record: Path, dataset: str, schema: str) -> None:
+    """A record that was written after its booking, as a release does, and is the result of its charge."""
+    cost = Cost(definition="zcdp", amount="0.001")
+    what = {"purpose": "model", "plan_hash": "p", "person": "Ada", "request_id": "released"}
+    charge = Ledger().book(dataset, schema_hash=schema, cost=cost, **what)
+    record.write_text(json.dumps({"ledger": {"head": charge.head}}))
+    Ledger().finish(charge.charge_id, result_hash=hashlib.sha256(record.read_bytes()).hexdigest())
+
+
+def test_an_absent_ledger_shows_verifies_and_exports_nothing(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    assert run(capsys, "show") == (0, f"The ledger {place / 'ledger.sqlite'} is empty.\n", "")
+    assert run(capsys, "verify") == (0, "The ledger has no entries.\n", "")
+    assert run(capsys, "export") == (0, "", "")
+    assert list(place.iterdir()) == []
+
+
+def test_from_the_cap_to_the_proof(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    code, out, _ = run(capsys, *CREATE, "--rho", "0.3")
+    assert (code, out) == (0, f"Census: rho 0.3 left of rho 0.3; {UNIT}; schema s\n")
+    book("first")
+    code, out, _ = run(capsys, "show", "census")
+    assert code == 0
+    assert "rho 0.2 left of rho 0.3" in out
+    assert "done   rho 0.1  Census: model (Ada)" in out
+    write_released(record := place / "release.json", "Census", "s")
+    code, out, _ = run(capsys, "verify", "--against", str(record))
+    assert (code, "All 5 entries" in out, "1 given record" in out) == (0, True, True)
+    code, out, _ = run(capsys, "verify")
+    assert (code, "Entries cut off its end would not show" in out) == (0, True)
+
+
+def test_a_broken_ledger_verifies_with_exit_code_1(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    run(capsys, *CREATE, "--rho", "0.3")
+    record = place / "release.json"
+    record.write_text(json.dumps({"ledger": {"head": book("first")}}))
+    connection = sqlite3.connect(Ledger().path, isolation_level=None)
+    connection.execute("DROP TRIGGER entries_are_never_deleted")
+    connection.execute("DELETE FROM entries WHERE sequence = 3")
+    connection.close()
+    code, out, _ = run(capsys, "verify", "--against", str(record))
+    assert (code, "NOT as it was written" in out, f"{record} was written when" in out) == (1, True, True)
+    code, out, _ = run(capsys, "verify", "--against", str(record), "--json")
+    found = json.loads(out)
+    assert (code, found["is_good"], found["n_entries"], found["records"], len(found["problems"])) == (1, False, 2, 1, 2)
+    Ledger().key_path.unlink()
+    code, out, _ = run(capsys, "verify")
+    assert (code, "is missing" in out) == (1, True)
+    code, _, err = run(capsys, "verify", "--against", str(place / "absent.json"))
+    assert (code, "cannot be read" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "cap"),
+    [
+        (["--epsilon", "1"], {"currency": "epsilon", "cap": "1", "declared_epsilon": None}),
+        (["--rho", "0.5"], {"currency": "rho", "cap": "0.5", "declared_delta": None}),
+        (
+            ["--epsilon", "1", "--delta", "1e-6"],
+            {"currency": "rho", "cap": "0.0243559703594", "declared_epsilon": "1", "declared_delta": "0.000001"},
+        ),
+    ],
+)
+def test_a_cap_in_each_currency(capsys: pytest.CaptureFixture[str], words: list[str], cap: dict[str, Any]) -> None:
+    code, out, _ = run(capsys, *CREATE, *words, "--json")
+    made = json.loads(out)
+    assert code == 0
+    assert cap.items() <= made.items()
+    assert (made["remaining"], made["people"], made["person"]) == (made["cap"], "first", "Ada")
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ([], "needs a cap"),
+        (["--delta", "1e-6"], "--epsilon with --delta"),
+        (["--rho", "1", "--epsilon", "1"], "no --epsilon"),
+        (["--rho", "-1"], "> 0"),
+        (["--rho", "a lot"], "number"),
+        (["--epsilon", "1", "--delta", "2"], "delta=2 < 1"),
+    ],
+)
+def test_a_cap_that_makes_no_sense_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], words: list[str], what: str
+) -> None:
+    code, out, err = run(capsys, *CREATE, *words)
+    assert (code, out, what in err) == (1, "", True)
+    assert not Ledger().verify().n_entries
+
+
+def test_the_same_people_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, *CREATE, "--rho", "0.3")
+    second = ("create", "Follow-up", "--schema-hash", "t", "--unit", UNIT)
+    code, _, err = run(capsys, *second, "--rho", "0.3")
+    assert (code, "the same as in 'Census'" in err, "--same-people-as" in err) == (1, True, True)
+    code, out, _ = run(capsys, *second, "--same-people-as", "census")
+    assert (code, "shared with Census" in out) == (0, True)
+    code, out, _ = run(capsys, "create", "Others", *second[2:], "--epsilon", "1", "--other-people", "--json")
+    assert (code, json.loads(out)["people"]) == (0, "other")
+    code, out, _ = run(capsys, "show", "follow-up", "--json")
+    assert [account["dataset"] for account in json.loads(out)["accounts"]] == ["Census", "Follow-up"]
+    code, _, err = run(capsys, "show", "nobody")
+    assert (code, "no data set 'nobody'" in err) == (1, True)
+
+
+def test_the_export_is_text_to_every_spreadsheet(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    run(capsys, *CREATE, "--rho", "0.3")
+    book("@sum", purpose='=HYPERLINK("http://x";"y")')
+    code, out, _ = run(capsys, "export")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert (code, row["purpose"], row["request_id"]) == (0, '\'=HYPERLINK("http://x";"y")', "'@sum")
+    assert (row["charge"], row["cost"], row["lines"], row["state"]) == (
+        "2",
+        "0.1",
+        "coefficients 0.06; Hessian 0.04",
+        "done",
+    )
+    code, out, _ = run(capsys, "export", "--entries")
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert [line["kind"] for line in lines] == ["account", "booked", "done"]
+    assert lines[2]["mac"] == Ledger().entries()[2].mac
+    target = place / "out.csv"
+    assert run(capsys, "export", "--output", str(target)) == (0, "", "")
+    assert target.read_text().startswith("charge,dataset")
+    code, _, err = run(capsys, "export", "--output", str(target))
+    assert (code, "exists already" in err) == (1, True)
+    code, _, err = run(capsys, "export", "--output", str(place / "no" / "out.csv"))
+    assert code == 1
+    assert err
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "＝", "＋", "－", "＠"])
+def test_what_could_be_a_formula_gets_an_apostrophe(start: str) -> None:
+    assert safe_cell(f"{start}1") == f"'{start}1"
+    assert next(csv.reader(io.StringIO(as_csv([{"a": f"{start}1"}]).partition("\n")[2], newline="")))[0][0] == "'"
+
+
+def test_another_place_can_be_named(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    words = ("--ledger", str(place / "a" / "other.db"), "--key", str(place / "b" / "other.key"))
+    assert run(capsys, *CREATE, "--rho", "1", *words)[0] == 0
+    assert sorted(path.name for path in place.rglob("*.*") if path.suffix in (".db", ".key")) == [
+        "other.db",
+        "other.key",
+    ]
+    assert run(capsys, "verify", *words)[0] == 0
+    assert run(capsys, "verify")[1] == "The ledger has no entries.\n"
+
+
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+
+
+def test_the_document_s_code_runs() -> None:
+    found: dict[str, Any] = {"h": "schema", "p": "plan", "r": "request", "s": "result"}
+    exec(DOCUMENT.partition("```python\n")[2].partition("```")[0], found)
+    assert (found["done"].state, found["done"].head) == ("done", Ledger().head())
+
+
+def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    commands = DOCUMENT.partition("```sh\n")[2].partition("```")[0].splitlines()
+    words = [shlex.split(command, comments=True)[4:] for command in commands]
+    assert [w[0] for w in words] == ["create", "show", "verify", "export"]
+    for w in words[:2]:
+        assert run(capsys, *w)[0] == 0
+    record = place / "release.json"
+    write_released(record, "Patients 2026", "HASH")
+    assert run(capsys, *words[2][:-1], str(record))[0] == 0
+    assert run(capsys, *words[3][:-1], str(place / "charges.csv"))[0] == 0
+
+
+def test_a_plan_file_declares_schema_and_unit(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    table = DeclaredTable(schema=Schema((NumericColumn("age", 0, 100),), "ill", "yes"), unit="one visit")
+    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    file = place / "plan.yaml"
+    write_plan(Plan(title="A", source=table, design=design, n_records=1_000, delta="1e-6"), file)
+    assert run(capsys, "create", "Clinic", "--plan", str(file), "--epsilon", "3", "--person", "Ada")[0] == 0
+    account = Ledger().account("Clinic")
+    assert (account.schema_hash, account.unit) == (schema_hash(table.schema), "one visit")
+    code, _, problem = run(capsys, "create", "Other", "--schema-hash", "s", "--epsilon", "3")
+    assert (code, problem) == (1, "Expected --unit with --schema-hash.\n")

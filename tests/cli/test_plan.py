@@ -1,0 +1,131 @@
+"""Plans on the command line: shown, exported, and as the starting point of every question."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from dpci_core import Plan, Target, best_split, needed_budget, needed_records, rank_mechanisms, read_plan, write_plan
+from dpci_core.__main__ import main
+from dpci_core.plan import as_json, as_yaml, to_html, to_script
+from tests.plan.test_script import PLANS
+
+PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
+
+
+SET = ["--data", "census", "--loss", "logistic", "--regularization", "1"]
+WAY = ["--mechanism", "output", "--calibration", "sharp"]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "plan.yaml"
+    write_plan(PLAN, path)
+    return str(path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["plan", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = said(capsys, "show", file)
+    assert found == {"title": "Ages", "digest": PLAN.digest, **PLAN.numbers().to_record()}
+    assert main(["plan", "show", file]) == 0
+    words = capsys.readouterr().out
+    for piece in ("Ages\n", PLAN.digest, "at delta = 1e-07", "false alarm", "n = 50,000", "age  ", "not peer-reviewed"):
+        assert piece in words
+
+
+def test_export_gives_every_form(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = {
+        "script": to_script(PLAN),
+        "html": to_html(PLAN, PLAN.numbers()),
+        "json": as_json(PLAN),
+        "yaml": as_yaml(PLAN),
+    }
+    for form, text in expected.items():
+        assert main(["plan", "export", file, "--to", form]) == 0
+        assert capsys.readouterr().out == text
+        assert main(["plan", "export", file, "--to", form, "-o", str(tmp_path / form)]) == 0
+        assert (tmp_path / form).read_bytes().decode() == text
+    assert main(["plan", "export", file, "--to", "notebook"]) == 0
+    nbformat.validate(nbformat.reads(capsys.readouterr().out, as_version=4))
+    assert main(["plan", "export", file, "--to", "link"]) == 0
+    link = capsys.readouterr().out.strip()
+    assert Plan.from_query({"plan": link.removeprefix("?plan=")}) == PLAN
+
+
+def test_questions_start_from_a_plan(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    moments, design = PLAN.moments(), PLAN.design
+    split = best_split(moments, design=design, n_records=50_000)
+    better = tmp_path / "better.json"
+    found = said(capsys, "split", "--plan", file, "--write", str(better))
+    assert (found["length"], found["reason"]) == (split.forecast.ci_length_mean, split.reason)
+    assert read_plan(better) == replace(PLAN, design=split.design)
+    assert found["epsilon_delta"][1] == 1e-7
+    assert found["epsilon_delta"][0] == read_plan(better).numbers().epsilon
+    assert PLAN.goal is not None
+    records = needed_records(moments, design=design, target=PLAN.goal)
+    assert said(capsys, "records", "--plan", file, "--write", str(better))["n_records"] == records.n_records
+    assert read_plan(better) == replace(PLAN, n_records=records.n_records)
+    other = Target(0.15)
+    budget = needed_budget(moments, design=design, target=other, n_records=10_000, delta="1e-7")
+    found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
+    assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
+    epsilon = PLAN.numbers().epsilon
+    ranked = rank_mechanisms(moments, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000)
+    found = said(capsys, "c", "--plan", file, "--write", str(better))
+    assert read_plan(better).design.regularization == (found["faithful"] or found["shortest"])["regularization"]
+    assert set(found["curve"][0]["shift"]) == set(PLAN.names)
+    assert [row["reason"] for row in said(capsys, "rank", "--plan", file)["designs"]] == [row.reason for row in ranked]
+    only_pure = said(capsys, "rank", "--plan", file, "--epsilon", "0.5", "--delta", "0")["designs"]
+    assert {row["definition"] for row in only_pure if row["design"]} == {"pure"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["split", "--plan", "{file}", "--data", "census"], "says it already: --data"),
+        (["split", "--plan", "{file}", "--epsilon", "1"], "says it already: --epsilon"),
+        (["rank", "--plan", "{file}", "--confidence-level", "0.9"], "says it already: --confidence-level"),
+        (["split", "--data", "census"], "required: --loss, --regularization, --mechanism, --calibration"),
+        (["rank", "--data", "census", "--loss", "logistic", "--regularization", "1"], "required: --epsilon, --delta"),
+        (
+            ["split", *SET, *WAY, "--write", "x.yaml"],
+            "--write needs --plan",
+        ),
+    ],
+)
+def test_flags_that_do_not_go_together(
+    arguments: list[str], words: str, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["plan", *(argument.format(file=file) for argument in arguments)])
+    assert left.value.code == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_goes_wrong_is_a_sentence(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.yaml").write_text(Path(file).read_text().replace("model: '0.06'", "model: '-1'"))
+    write_plan(replace(PLAN, goal=None), tmp_path / "aimless.yaml")
+    bad, aimless = str(tmp_path / "bad.yaml"), str(tmp_path / "aimless.yaml")
+    for arguments, words in (
+        (["show", bad], "design.budget.model: Expected model=-1 > 0"),
+        (["export", bad, "--to", "script"], "design.budget.model"),
+        (["split", "--plan", bad], "design.budget.model"),
+        (["show", str(tmp_path / "none.yaml")], "none.yaml"),
+        (["records", "--plan", aimless], "this plan has no goal"),
+        (["export", file, "--to", "json", "-o", str(tmp_path / "no" / "x")], "No such file"),
+        (["split", "--plan", file, "--write", str(tmp_path / "x.txt")], ".yaml, .yml or .json"),
+    ):
+        assert main(["plan", *arguments]) == 1
+        captured = capsys.readouterr()
+        assert words in captured.err
+        assert captured.out == ""

@@ -1,0 +1,491 @@
+"""The ledger when things go wrong: processes that race or die, full or locked disks, wrong files; always a sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpci_core.ledger import (
+    Cap,
+    Charge,
+    Cost,
+    Ledger,
+    LedgerBusyError,
+    LedgerDamagedError,
+    LedgerError,
+    database,
+    tables,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+posix = pytest.mark.skipif(os.name != "posix", reason="needs fork and file modes")
+
+
+def opened(path: Path, **other: Any) -> Ledger:
+    """A ledger with one data set and one charge."""
+    ledger = Ledger(path, **other)
+    create(ledger)
+    book(ledger, "first")
+    return ledger
+
+
+def create(ledger: Ledger, name: str = "Census", **other: Any) -> None:
+    what = {"cap": Cap.zcdp("1"), "unit": "one row is one person", "person": "Ada", "schema_hash": "s"} | other
+    ledger.create_dataset(name, **what)
+
+
+def book(ledger: Ledger, request: str, purpose: str = "model") -> Charge:
+    cost = Cost(definition="zcdp", amount="0.1")
+    return ledger.book(
+        "Census", schema_hash="s", cost=cost, purpose=purpose, plan_hash="p", person="Ada", request_id=request
+    )
+
+
+def lab(what: str, folder: Path, rounds: int) -> Any:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.ledger_lab", what, str(folder), str(rounds)],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    return json.loads(run.stdout)
+
+
+@posix
+def test_processes_that_race_for_the_last_of_a_budget_never_overspend(tmp_path: Path) -> None:
+    assert lab("race", tmp_path, 12) == {"won": [3], "left": ["0.1"], "codes": [0]}
+
+
+@posix
+def test_a_process_killed_at_any_moment_loses_nothing_it_was_told(tmp_path: Path) -> None:
+    found = lab("kill", tmp_path, 25)
+    assert found["faults"] == []
+    assert found["said"] > 0
+
+
+@pytest.mark.soak
+@posix
+def test_a_thousand_kills(memory: Path, record_property: Callable[[str, object], None]) -> None:
+    found = lab("kill", memory, 1_000)
+    record_property("found", found)
+    assert found["faults"] == []
+    assert found["said"] > 0
+
+
+@posix
+def test_a_process_killed_at_each_step_books_once_or_not_at_all(tmp_path: Path) -> None:
+    found = lab("stages", tmp_path, 1)
+    assert len(found) == 7
+    for stage, (code, is_good, kept, n_charges, remaining, is_good_after) in found.items():
+        assert (code, is_good, is_good_after) == (-9, True, True), stage
+        assert (n_charges, remaining) == (1, "0.99"), stage
+        assert kept == (stage == "after book"), stage
+
+
+def test_the_same_click_in_two_threads_is_one_charge(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    found: list[Charge] = []
+    for k in range(10):
+        barrier = threading.Barrier(4)
+
+        def click(request: str = f"click {k}", barrier: threading.Barrier = barrier) -> None:
+            barrier.wait()
+            found.append(book(ledger, request))
+
+        threads = [threading.Thread(target=click) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if k == 8:
+            break  # nine clicks and the first charge are the whole cap
+    assert [charge.is_new for charge in found].count(True) == 9
+    assert len({charge.charge_id for charge in found}) == 9
+    assert (len(found), ledger.remaining("Census")) == (36, 0)
+
+
+def test_a_full_disk_books_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    head = ledger.head()
+    monkeypatch.setattr(database, "SETTINGS", (*database.SETTINGS, "PRAGMA max_page_count = 1"))
+    full = r"disk of the ledger .* is full, and nothing was booked\. Free space"
+    with pytest.raises(LedgerError, match=full):  # noqa: PT012 - which of the nine no longer fits is SQLite's affair
+        for k in range(9):
+            book(ledger, f"{k}", purpose="x" * 490)
+            head = ledger.head()
+    monkeypatch.undo()
+    assert ledger.head() == head
+    assert ledger.verify().is_good
+    assert book(ledger, "again").is_new
+
+
+def test_a_disk_full_at_the_first_write_leaves_an_empty_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "SETTINGS", (*database.SETTINGS, "PRAGMA max_page_count = 3"))
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    with pytest.raises(LedgerError, match="full"):
+        create(ledger)
+    assert ledger.verify().n_entries == 0
+    monkeypatch.undo()
+    create(ledger)
+    assert ledger.verify().n_entries == 1
+
+
+def test_a_ledger_opened_for_reading_reads_and_never_writes(tmp_path: Path) -> None:
+    opened(tmp_path / "ledger.sqlite")
+    reader = Ledger(tmp_path / "ledger.sqlite", read_only=True)
+    assert (len(reader.history()), reader.verify().is_good) == (1, True)
+    for write in (lambda: book(reader, "x"), lambda: create(reader, "y"), lambda: reader.finish(2, result_hash="r")):
+        with pytest.raises(LedgerError, match="reading only"):
+            write()
+    absent = Ledger(tmp_path / "absent.sqlite", read_only=True)
+    assert absent.accounts() == ()
+    assert not absent.path.exists()
+
+
+def test_a_file_that_can_only_be_read_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    real = database.Database._connect
+    monkeypatch.setattr(database.Database, "_connect", lambda self, mode: real(self, "ro"))  # tests may run as root
+    with pytest.raises(LedgerError, match=r"can only be read, and nothing was booked\. Ask its owner"):
+        book(ledger, "x")
+    assert len(ledger.history()) == 1
+
+
+@pytest.fixture
+def nobody() -> Iterator[Path]:
+    """A folder of ours in which this process, as somebody else, may read and nothing more."""
+    folder = Path(tempfile.mkdtemp(prefix="dpci-ledger-"))
+    opened(folder / "ledger.sqlite")
+    (folder / "ledger.sqlite").chmod(0o644)
+    folder.chmod(0o555)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    yield folder
+    if is_root:
+        os.seteuid(0)
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@posix
+def test_where_nothing_can_be_written_the_ledger_is_still_read(nobody: Path) -> None:
+    ledger = Ledger(nobody / "ledger.sqlite")
+    assert len(ledger.history()) == 1
+    for other in ("other.sqlite", "deeper/other.sqlite"):
+        with pytest.raises(LedgerError, match="folder you may write to"):
+            create(Ledger(nobody / other))
+
+
+def test_a_write_that_broke_off_half_way_is_undone_by_the_next_reader(tmp_path: Path) -> None:
+    """Of another client, in the older journal mode: its journal is left beside the file, as a crash leaves it."""
+    ledger = opened(tmp_path / "ledger.sqlite")
+    other = sqlite3.connect(ledger.path, isolation_level=None)
+    for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN", "CREATE TABLE mine (a)"):
+        other.execute(statement)
+    other.execute("DROP TRIGGER entries_are_never_deleted")
+    other.execute("DELETE FROM entries WHERE sequence = 2")
+    other.executemany("INSERT INTO mine VALUES (?)", [("x" * 900,)] * 100)
+    (tmp_path / "after").mkdir()
+    for path in (ledger.path, ledger.key_path, ledger.path.with_name("ledger.sqlite-journal")):
+        shutil.copy(path, tmp_path / "after")
+    other.close()
+    after = Ledger(tmp_path / "after" / "ledger.sqlite")
+    assert (len(after.history()), after.verify().is_good) == (1, True)
+    assert book(after, "second").is_new
+
+
+def test_a_ledger_locked_for_too_long_is_a_sentence(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite", busy_seconds=0.05)
+    other = sqlite3.connect(ledger.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerBusyError, match=r"Another process .* try again"):
+        book(ledger, "x")
+    assert len(ledger.history()) == 1  # readers never wait
+    other.execute("ROLLBACK")
+    other.close()
+    assert book(ledger, "x").is_new
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"not a database at all, but quite long " * 99,
+        b"x",
+        b"x" * 511,
+        b"x" * 600,
+        b"SQLite format 3\0",
+        b"SQLite format 3\0" + b"\xff" * 5000,
+    ],
+)
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.write_bytes(content)
+    ledger = Ledger(path)
+    with pytest.raises(LedgerDamagedError, match="damaged or not a ledger"):
+        create(ledger)
+    with pytest.raises(LedgerDamagedError, match="damaged or not a ledger"):
+        ledger.accounts()
+    assert not ledger.verify().is_good
+    assert path.read_bytes() == content
+    assert not ledger.key_path.exists()
+
+
+def test_somebody_else_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE entries (a)")
+    other.close()
+    content = path.read_bytes()
+    for do in (Ledger(path).accounts, lambda: create(Ledger(path))):
+        with pytest.raises(LedgerDamagedError, match="not a ledger; it was left as it is"):
+            do()
+    assert path.read_bytes() == content
+
+
+def test_a_newer_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    change(ledger, f"PRAGMA user_version = {len(tables.MIGRATIONS) + 1}")
+    for do in (ledger.accounts, lambda: book(ledger, "x")):
+        with pytest.raises(LedgerError, match=r"newer version .*Update the program"):
+            do()
+    change(ledger, f"PRAGMA user_version = {len(tables.MIGRATIONS)}")
+    assert ledger.verify().n_entries == 2
+
+
+def older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    """A ledger as version 1 wrote it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", tables.MIGRATIONS[:1])
+        patch.setattr("dpci_core.ledger.ledger.new_nonce", lambda: None)
+        ledger = opened(path)
+    assert (version(ledger), has_views(ledger)) == (1, False)
+    return ledger
+
+
+def version(ledger: Ledger) -> int:
+    return int(ask(ledger, "PRAGMA user_version")[0][0])
+
+
+def has_views(ledger: Ledger) -> bool:
+    return bool(ask(ledger, "SELECT 1 FROM sqlite_master WHERE type = 'view'"))
+
+
+def ask(ledger: Ledger, query: str) -> list[Any]:
+    connection = sqlite3.connect(ledger.path)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def change(ledger: Ledger, *statements: str) -> None:
+    """What somebody with any SQLite client can do."""
+    connection = sqlite3.connect(ledger.path, isolation_level=None)
+    try:
+        for statement in statements:
+            connection.execute(statement)
+    finally:
+        connection.close()
+
+
+def test_an_older_ledger_is_read_as_it_is_and_migrates_at_the_next_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = older(tmp_path / "ledger.sqlite", monkeypatch)
+    before = ledger.entries()
+    assert (len(ledger.history()), ledger.verify().is_good, version(ledger)) == (1, True, 1)
+    book(ledger, "second")
+    assert (version(ledger), has_views(ledger), ledger.verify().is_good) == (3, True, True)
+    assert ledger.entries()[:2] == before
+    assert [entry.nonce is None for entry in ledger.entries()] == [True, True, False]
+
+
+def test_a_migration_that_breaks_off_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = older(tmp_path / "ledger.sqlite", monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", (*tables.MIGRATIONS, ("CREATE TABLE new (a)", "CREATE TABLE new (a)")))
+        with pytest.raises(LedgerError, match="nothing was booked"):
+            book(ledger, "second")
+    assert (version(ledger), has_views(ledger), len(ledger.history())) == (1, False, 1)
+    assert book(ledger, "second").is_new
+
+
+def test_a_missing_key_is_named_and_nothing_is_booked(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    ledger.key_path.rename(tmp_path / "elsewhere")
+    with pytest.raises(LedgerDamagedError, match=r"key .* is missing\. Put it back"):
+        book(ledger, "x")
+    assert not ledger.key_path.exists()
+    assert len(ledger.history()) == 1
+    assert "is missing" in ledger.verify().problems[0]
+    moved = Ledger(ledger.path, key_path=tmp_path / "elsewhere")
+    assert moved.verify().is_good
+
+
+def test_another_ledger_s_key_is_recognised(tmp_path: Path) -> None:
+    ledger, other = opened(tmp_path / "ledger.sqlite"), opened(tmp_path / "other.sqlite")
+    shutil.copy(other.key_path, ledger.key_path)
+    with pytest.raises(LedgerDamagedError, match="another key"):
+        book(ledger, "x")
+    assert "another key" in ledger.verify().problems[0]
+    assert len(ledger.history()) == 1
+
+
+@posix
+def test_a_key_that_others_can_read_is_refused_until_it_is_closed(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    for path in (ledger.path, ledger.key_path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    ledger.key_path.chmod(0o640)
+    with pytest.raises(LedgerDamagedError, match=r"open to other users.*chmod 600"):
+        book(ledger, "x")
+    assert not ledger.verify().is_good
+    ledger.key_path.chmod(0o600)
+    assert book(ledger, "x").is_new
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"dpci-ledger-key abc\n", b"dpci-ledger-key " + b"0" * 64])
+def test_a_file_that_is_no_key_is_never_replaced_while_entries_exist(tmp_path: Path, content: bytes) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    ledger.key_path.write_bytes(content)
+    with pytest.raises(LedgerDamagedError, match="not a key"):
+        book(ledger, "x")
+    assert ledger.key_path.read_bytes() == content
+
+
+def test_a_foreign_file_in_the_key_s_place_is_never_overwritten(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "thesis.txt")
+    ledger.key_path.write_text("years of work")
+    ledger.key_path.chmod(0o600)
+    with pytest.raises(LedgerDamagedError, match="not a key"):
+        create(ledger)
+    assert ledger.key_path.read_text() == "years of work"
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(LedgerError, match="is not a file"):
+        create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "folder"))
+
+
+def test_the_key_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    secret = bytes.fromhex(ledger.key_path.read_text().split()[1])
+    for path in tmp_path.iterdir():
+        if path != ledger.key_path:
+            assert secret not in path.read_bytes()
+            assert secret.hex().encode() not in path.read_bytes()
+
+
+def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing a second handle would drop the locks of every other thread's connection."""
+    path, seen = tmp_path / "ledger.sqlite", []
+    for module in (os, io):
+
+        def watched(name: Any, *arguments: Any, real: Any = module.open, **named: Any) -> Any:
+            seen.append(str(name))
+            assert str(name) != str(path)
+            return real(name, *arguments, **named)
+
+        monkeypatch.setattr(module, "open", watched)
+    ledger = opened(path)
+    assert ledger.verify().is_good
+    assert seen.count(str(ledger.key_path)) == 3  # made, read for the charge, read to verify
+    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == ["ledger.sqlite", "ledger.sqlite.key"]
+
+
+def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="is a folder"):
+        Ledger(tmp_path).accounts()
+    with pytest.raises(LedgerError, match="is a folder"):
+        create(Ledger(tmp_path))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        create(Ledger(tmp_path / "file" / "ledger.sqlite"))
+    with pytest.raises(LedgerError, match="cannot be the same file"):
+        Ledger(tmp_path / "a", key_path=tmp_path / "a")
+    with pytest.raises(LedgerError, match="empty"):
+        Ledger("")  # type: ignore[arg-type]
+
+
+@posix
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LedgerError, match="not a file"):
+        Ledger(tmp_path / "pipe").accounts()
+    with pytest.raises(LedgerError, match="not a file"):
+        create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "pipe"))
+
+
+def test_a_booking_that_a_foreign_trigger_swallows_is_no_charge(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    change(ledger, "CREATE TRIGGER mine BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END")
+    with pytest.raises(LedgerDamagedError, match="did not keep what was written"):
+        book(ledger, "second")
+    change(ledger, "DROP TRIGGER mine")
+    assert book(ledger, "second").is_new
+
+
+@pytest.mark.parametrize("name", ["a?mode=memory", "a#b", "a%20b", "Bücher für alle", "a;b 'c'"])
+def test_any_file_name_is_taken_literally(tmp_path: Path, name: str) -> None:
+    opened(tmp_path / "new folder" / name)
+    assert (tmp_path / "new folder" / name).stat().st_size > 0
+
+
+def test_any_client_reads_what_happened(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    ledger.finish(book(ledger, "second").charge_id, result_hash="r")
+    rows = ask(ledger, "SELECT charge, dataset, state, spent_of_cap, result_hash FROM charges")
+    assert rows == [(2, "Census", "booked", "0.1", None), (3, "Census", "done", "0.1", "r")]
+    assert ask(ledger, "SELECT dataset, cap_definition, cap_amount, people FROM datasets") == [
+        ("Census", "zcdp", "1", "first")
+    ]
+
+
+_LINE = "INSERT INTO entries (sequence, kind, written_at, key_id, mac"
+_BOOKED = f"{_LINE}, person, account, cost_definition, cost_amount, cost_lines, spent, purpose, plan_hash, request_id)"
+_MAC = "'t', 'k', printf('%064d', 0)"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET spent = '0.01' WHERE sequence = 2",
+        "DELETE FROM entries WHERE sequence = 2",
+        "REPLACE INTO entries SELECT * FROM entries WHERE sequence = 2",
+        f"{_LINE}) VALUES (3, 'other', {_MAC})",
+        f"{_LINE}) VALUES (3, 'done', {_MAC})",
+        f"{_LINE}, charge, result_hash) VALUES (3, 'done', {_MAC}, 1, 'r')",
+        f"{_LINE}, charge, result_hash) VALUES (4, 'done', {_MAC}, 2, 'r')",
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '-1', 'p', 'p', 'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '0.0', 'p', 'p', 'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'first')",
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 2, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
+    ],
+)
+def test_the_database_itself_refuses_what_no_ledger_does(tmp_path: Path, statement: str) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    with pytest.raises(sqlite3.IntegrityError):
+        change(ledger, "PRAGMA foreign_keys = ON", statement)
+    assert ledger.verify().n_entries == 2
+
+
+def test_the_database_takes_a_line_that_is_in_order(tmp_path: Path) -> None:
+    ledger = opened(tmp_path / "ledger.sqlite")
+    change(ledger, f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')")
+    assert "another key" in ledger.verify().problems[0]  # so the refusals above are for the right reason

@@ -1,0 +1,164 @@
+"""The page for a data-protection board: everything a decision needs, nothing that runs, whatever was typed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from dpci_core import ZCDP, Design, HuberSVM, Logistic, Plan, PublicTable, PureDP, Target
+from dpci_core.design import NOT_REVIEWED
+from dpci_core.plan import to_html
+from dpci_core.plan.summary import MOST_ROWS, goal_words
+from dpci_core.report.words import number, percent, risk, risk_approx, risk_pure
+from tests.plan.test_script import HOSTILE, PLANS
+from ui.session import text
+
+VOID = {"meta", "rect", "line", "br"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and texts; fails on a tag that is not closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", "".join(self.words))
+
+
+def page_of(plan: Plan) -> Page:
+    return Page(to_html(plan, plan.numbers()))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_was_typed_is_text_and_nothing_runs_or_loads(name: str) -> None:
+    page = page_of(PLANS[name])
+    assert not {"script", "b", "a", "img", "link", "iframe", "object"} & set(page.tags)
+    assert not [key for key, _ in page.attributes if key.startswith("on") or key in ("src", "href", "style")]
+    assert re.sub(r"\s+", " ", HOSTILE) in page.text
+    source = to_html(PLANS[name], PLANS[name].numbers())
+    assert "url(" not in source
+    assert re.findall(r"https?://[^\"]*", source) == ["http://www.w3.org/2000/svg"]
+
+
+def test_the_page_says_what_a_decision_needs() -> None:
+    plan = PLANS["twin sharp"]
+    found, page = plan.numbers(), page_of(plan)
+    for words in (
+        plan.source.unit,
+        "n = 50,000, is public",
+        f"ρ = 0.11 in total. That means ε = {number(found.epsilon)} at δ = 0.0000001.",
+        risk_approx(found.epsilon, found.delta),
+        "Coefficients the coefficients themselves 0.06 54.5 %".replace(" ", ""),
+        "6 coefficients of a logistic regression",
+        "95 % confidence interval",
+        NOT_REVIEWED,
+        f"Mean length {number(found.ci_length_mean)}: {found.ci_length_mean / found.vi_length_mean:.2f} times",
+        f"{found.as_if_records:,} of the 50,000 records",
+        "with probability 0.9 or more",
+        "c = 0.01, sharp calibration",
+        "30 % positives",
+        "cannot be undone",
+        plan.digest,
+    ):
+        squeezed = words.replace(" ", "") in page.text.replace(" ", "")
+        assert squeezed, words
+    assert page.tags.count("svg") == 1
+
+
+def test_the_picture_is_drawn_to_the_planned_lengths() -> None:
+    plan = PLANS["public pure"]
+    found, source = plan.numbers(), to_html(plan, plan.numbers())
+    ticks = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle" font-size="11">(-?[\d.]+)</text>', source)
+    (x0, v0), (x1, v1) = ((float(x), float(v)) for x, v in (ticks[0], ticks[-1]))
+    picture = source[source.index("<g>") : source.index("</g>")]
+    lines = re.findall(r'<line x1="([\d.]+)" x2="([\d.]+)"', picture)
+    lengths = [(float(b) - float(a)) * (v1 - v0) / (x1 - x0) for a, b in lines[:3]]
+    expected = [found.scaled.ci_length[0], found.scaled.vi_length[0], found.scaled.nonprivate_length[0]]
+    a_pixel = (v1 - v0) / (x1 - x0)
+    assert lengths == pytest.approx(expected, abs=a_pixel)
+    assert expected[2] > 5 * a_pixel
+
+
+def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:
+    page = page_of(PLANS["public pure"])
+    assert "ε = 1 in total (δ = 0)" in page.text
+    assert risk_pure(1.0) in page.text
+    assert NOT_REVIEWED not in page.text
+    assert "δ = 0.0000001" not in page.text
+
+
+def test_a_weak_or_useless_plan_says_so() -> None:
+    weak = replace(
+        PLANS["public pure"],
+        design=replace(PLANS["public pure"].design, budget=PureDP(model=9, hessian=1, covariance=1)),
+    )
+    assert "weak protection" in page_of(weak).text
+    assert "weak protection" not in page_of(PLANS["public pure"]).text
+    tiny = ZCDP(model="0.00002", hessian="0.00001", covariance="0.00001")
+    design = Design(loss=HuberSVM(h=1.0), mechanism="output", budget=tiny, regularization=0.01)
+    useless = Plan(
+        title="Few", source=PublicTable(key="census", n_rows=500), design=design, n_records=500, delta="1e-6"
+    )
+    found = useless.numbers()
+    assert found.usefulness.is_useless
+    assert found.usefulness.sentence in page_of(useless).text
+    short = replace(design, mechanism="objective", regularization=0.1, calibration="sharp")
+    missing = replace(useless, design=short, n_records=2_000)
+    assert missing.numbers().coverage.min() < 0.945
+    assert "would promise too much" in page_of(missing).text
+    assert "would promise too much" not in page_of(PLANS["public pure"]).text
+    assert "a Huber SVM with h = 1" in page_of(useless).text
+
+
+def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1), regularization=0.01
+    )
+    source = PublicTable(key="census", n_rows=500)
+    plan = Plan(title="t" * 200, source=source, design=design, n_records=10**6, delta="1e-6", notes="w " * 5_000)
+    page = page_of(plan)
+    assert f"the first {MOST_ROWS} coefficients; 25 more are in the plan" in page.text
+    assert page.tags.count("g") == MOST_ROWS
+    assert len(page.text) < 6_000
+    assert "…" in page.text
+
+
+def test_a_goal_is_told_with_the_name_of_its_coefficient() -> None:
+    assert goal_words(Target(0.1), ("age", "constant")) == "the mean interval is at most 0.1 long"
+    assert goal_words(Target(0.1, coefficient=0), ("age", "constant")) == "the interval of age is at most 0.1 long"
+
+
+def test_pages_and_summaries_speak_alike() -> None:
+    assert text.risk_pure(1.0).replace("**", "") == risk_pure(1.0)
+    assert text.risk_approx(1.0, 1e-6).replace("**", "") == risk_approx(1.0, 1e-6)
+    assert "73 %" in risk(1.0, 0.0)
+    assert "2.7 (1 would be" in risk(1.0, 1e-6)
+    assert percent(0.9999999) == "99.99 %"
+    assert number(float("inf")) == "-"

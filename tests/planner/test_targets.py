@@ -1,0 +1,589 @@
+"""Targets by forecasts and releases made here: what is planned is met, 3 % less is not, the impossible is said so.
+
+The table is the simulated census with 6 features. Lengths come from the fields of a forecast, never from the planner.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import math
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpci_core import (
+    ZCDP,
+    Calibration,
+    Design,
+    Forecast,
+    HuberSVM,
+    InfeasibleDesignError,
+    Logistic,
+    Loss,
+    Moments,
+    PureDP,
+    SmoothedHinge,
+    Target,
+    as_if_records,
+    best_split,
+    datasets,
+    fit_moments,
+    forecast,
+    meeting_probability,
+    needed_budget,
+    needed_records,
+    private_intervals,
+    rank_mechanisms,
+)
+from dpci_core.__main__ import main
+from dpci_core.intervals import half_widths
+from dpci_core.intervals.half_widths import NOISE_DOMINATES
+from dpci_core.planner.amounts import with_total
+from dpci_core.privacy.budget import zcdp_to_epsilon
+
+C = 0.001
+BUDGETS = {
+    "pure": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+    "zcdp": ZCDP(model="0.125", hessian="0.03125", covariance="0.03125"),
+}
+COMBINATIONS = [
+    pytest.param(*names, id="-".join(names))
+    for names in itertools.product(("pure", "zcdp"), ("objective", "output"), ("sharp", "published"))
+]
+TABLE = datasets.load("census", encoding="schema", features=6, n_rows=20_000)
+LOSSES = (Logistic(), HuberSVM(h=0.5))
+MOMENTS = {loss.name: fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C) for loss in LOSSES}
+FIT = MOMENTS["logistic"]
+
+
+def make_design(definition: str, mechanism: str, calibration: str = "sharp", **changes: object) -> Design:
+    given = {"loss": Logistic(), "budget": BUDGETS[definition], "regularization": C} | changes
+    return Design(mechanism=mechanism, calibration=calibration, **given)
+
+
+def times(design: Design, factor: float) -> Design:
+    """The design with all parts of its budget multiplied."""
+    parts = {n: getattr(design.budget, n) * Decimal(repr(factor)) for n in ("model", "hessian", "covariance")}
+    return dataclasses.replace(design, budget=type(design.budget)(**parts))
+
+
+def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
+    try:
+        return forecast(moments, design=design, n_records=n).ci_length_mean
+    except InfeasibleDesignError:
+        return math.inf
+
+
+# --- the wish ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({}, "exactly one of length=None and excludes_zero_at=None"),
+        ({"length": 1.0, "coefficient": 0, "excludes_zero_at": 0.5}, "exactly one of length=1.0"),
+        ({"length": 0.0}, "length=0.0 > 0"),
+        ({"length": math.nan}, "length=nan > 0"),
+        ({"length": "short"}, "length='short' > 0"),
+        ({"length": 1.0, "probability": 1.0}, "0 < probability=1.0 < 1"),
+        ({"length": 1.0, "coefficient": -1}, "coefficient=-1 to be a whole number"),
+        ({"length": 1.0, "coefficient": True}, "coefficient=True to be a whole number"),
+        ({"length": 1.0, "coefficient": 1.5}, "coefficient=1.5 to be a whole number"),
+        ({"excludes_zero_at": 0.5}, "coefficient to say which interval"),
+        ({"coefficient": 1, "excludes_zero_at": 0.0}, "excludes_zero_at=0.0 to be a number other than 0"),
+        ({"coefficient": 1, "excludes_zero_at": math.inf}, "excludes_zero_at=inf"),
+    ],
+)
+def test_a_wish_is_refused_by_name(wish: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Target(**wish)
+
+
+def test_a_smoothed_hinge_is_planned_like_the_others() -> None:
+    loss = SmoothedHinge(h=0.5)
+    moments = fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C)
+    design = make_design("pure", "output", loss=loss)
+    wish = 0.5 * length_at(design, 20_000, moments)
+    n = needed_records(moments, design=design, target=Target(wish)).n_records
+    assert length_at(design, n, moments) <= wish < length_at(design, round(0.97 * n), moments)
+
+
+def test_arguments_are_refused_by_name() -> None:
+    design = make_design("pure", "output")
+    for ask in (needed_records, needed_budget, meeting_probability):
+        with pytest.raises(ValueError, match=r"coefficient=7 < 7"):
+            ask(FIT, design=design, target=Target(1.0, 7))
+        with pytest.raises(ValueError, match="Expected a Target, got float"):
+            ask(FIT, design=design, target=0.5)
+        with pytest.raises(ValueError, match="Expected a Design"):
+            ask(FIT, design="sharp", target=Target(1.0))
+    with pytest.raises(ValueError, match="n_records=0"):
+        needed_budget(FIT, design=design, target=Target(1.0), n_records=0)
+    with pytest.raises(ValueError, match="Expected moments of loss"):
+        needed_records(MOMENTS["huber_svm"], design=design, target=Target(1.0))
+
+
+# --- monotone ---------------------------------------------------------------------------------------------------------
+
+n_of = st.floats(1.5, 12.0).map(lambda power: round(10**power))
+more = st.floats(1.001, 30.0)
+any_design = st.builds(make_design, st.sampled_from(["pure", "zcdp"]), st.sampled_from(["objective", "output"]))
+any_budget = st.floats(-3.0, 4.0).map(lambda power: float(f"{10**power:.4g}"))
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(any_design, n_of, more, any_budget)
+def test_published_lengths_fall_with_n_and_with_the_budget(design: Design, n: int, grow: float, b: float) -> None:
+    design = times(dataclasses.replace(design, calibration="published"), b)
+    here = length_at(design, n)
+    assert length_at(design, min(math.ceil(n * grow), 10**15)) <= here * (1 + 1e-9)
+    assert length_at(times(design, round(grow, 6)), n) <= here * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("definition", ["pure", "zcdp"])
+@pytest.mark.parametrize(
+    "target", [Target(0.5), Target(0.6, coefficient=1), Target(coefficient=0, excludes_zero_at=0.7)]
+)
+def test_the_total_of_the_design_plays_no_part(definition: str, target: Target) -> None:
+    design = make_design(definition, "objective")
+    asked = [times(design, factor) for factor in (0.003, 0.3, 1.0, 7.0, 40.0)]
+    answers = {needed_budget(FIT, design=one, target=target, n_records=30_000).total for one in asked}
+    assert len(answers) == 1
+
+
+@settings(derandomize=True, max_examples=60, deadline=None)
+@given(any_design, n_of, more, any_budget)
+def test_sharp_lengths_fall_where_the_noise_does_not_dominate(design: Design, n: int, grow: float, b: float) -> None:
+    """r1 and r2 well below the limits from which on half-widths fade from noise-aware to plain."""
+    design = times(design, b)
+    try:
+        here = forecast(FIT, design=design, n_records=n)
+    except InfeasibleDesignError:
+        return
+    if here.validity.r1 > NOISE_DOMINATES[0] / 6 or here.validity.r2 > 0.1:
+        return
+    assert length_at(design, math.ceil(n * grow)) <= here.ci_length_mean * (1 + 1e-9)
+    assert length_at(times(design, round(grow, 6)), n) <= here.ci_length_mean * (1 + 1e-9)
+
+
+@st.composite
+def any_split(draw: st.DrawFn) -> tuple[str, ...]:
+    """Shares of the three parts, from 1 % to 98 %."""
+    hessian, covariance = (draw(st.floats(-2.0, -0.4)) for _ in range(2))
+    shares = 10**hessian, 10**covariance
+    return tuple(f"{share:.4f}" for share in (1.0 - sum(shares), *shares))
+
+
+RISE = 1.02
+"""Where the noise on the matrices dominates, half-widths fade from one kind to the other; more of a budget may then
+cost so much length, as `python -m benchmarks.monotone` measures."""
+
+
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(any_design, st.sampled_from(LOSSES), any_split(), n_of, more, any_budget)
+def test_sharp_lengths_hardly_rise_anywhere(
+    design: Design, loss: Loss, split: tuple[str, ...], n: int, grow: float, b: float
+) -> None:
+    parts = dict(zip(("model", "hessian", "covariance"), split, strict=True))
+    design = times(dataclasses.replace(design, loss=loss, budget=type(design.budget)(**parts)), b)
+    here = length_at(design, n, MOMENTS[loss.name]) * RISE
+    assert length_at(design, min(math.ceil(n * grow), 10**15), MOMENTS[loss.name]) <= here
+    assert length_at(times(design, round(grow, 6)), n, MOMENTS[loss.name]) <= here
+
+
+@settings(derandomize=True, max_examples=25, deadline=None)
+@given(any_design, st.sampled_from(LOSSES), n_of, more, any_budget)
+def test_the_best_split_of_a_larger_total_is_not_longer(
+    design: Design, loss: Loss, n: int, grow: float, b: float
+) -> None:
+    """What is added can go to the coefficients alone, where it only helps; up to what the search leaves."""
+    design, moments = times(dataclasses.replace(design, loss=loss), b), MOMENTS[loss.name]
+
+    def shortest(design: Design) -> float:
+        try:
+            return best_split(moments, design=design, n_records=n).forecast.ci_length_mean
+        except InfeasibleDesignError:
+            return math.inf
+
+    assert shortest(times(design, round(grow, 6))) <= shortest(design) * 1.002
+
+
+CROSSING = np.unique(np.geomspace(300, 30_000, 160).astype(int))
+"""Numbers of records at which the noise on the Hessian goes from far above to below what it is held against."""
+
+
+@pytest.mark.parametrize(
+    ("definition", "mechanism"), list(itertools.product(("pure", "zcdp"), ("objective", "output")))
+)
+def test_sharp_lengths_fall_through_the_fading(definition: str, mechanism: str) -> None:
+    lengths = np.array([length_at(make_design(definition, mechanism), int(n)) for n in CROSSING])
+    lengths = lengths[np.isfinite(lengths)]
+    assert len(lengths) > 100
+    assert np.all(np.diff(lengths) < 0.0)
+
+
+def test_the_answer_does_not_trust_a_length_that_rises_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a jump between plain and noise-aware half-widths; the planned n is the one after the last step."""
+    monkeypatch.setattr(half_widths, "NOISE_DOMINATES", (12.0, 12.0 * (1.0 + 1e-9)))
+    design, grid = make_design("pure", "objective"), CROSSING
+    lengths = np.array([length_at(design, int(n)) for n in grid])
+    rises = np.flatnonzero(lengths[1:] > lengths[:-1])
+    assert len(rises) > 0
+    at = rises[np.argmax(lengths[rises + 1] / lengths[rises])]
+    wish = float(np.sqrt(lengths[at] * lengths[at + 1]))  # met just before the step, lost after it
+    answer = needed_records(FIT, design=design, target=Target(wish))
+    assert answer.n_records > grid[at + 1]
+    assert (lengths[grid >= answer.n_records] <= wish).all()
+    before = with_total(design, design.budget.total * Decimal("0.97"))
+    assert needed_budget(FIT, design=design, target=Target(wish), n_records=int(grid[at])).total > before.budget.total
+
+
+@settings(derandomize=True, max_examples=12, deadline=None)
+@given(any_design, st.sampled_from(["sharp", "published"]), st.floats(-1.5, 0.3), st.floats(1.05, 3.0))
+def test_answers_move_the_right_way(design: Design, calibration: str, log_length: float, grow: float) -> None:
+    """A longer interval needs fewer records and less budget; more of one needs less of the other."""
+    design, length = dataclasses.replace(design, calibration=calibration), 10**log_length
+    strict, loose = Target(length), Target(length * grow)
+    n = needed_records(FIT, design=design, target=strict).n_records
+    assert needed_records(FIT, design=design, target=loose).n_records <= n
+    assert needed_records(FIT, design=times(design, round(grow, 6)), target=strict).n_records <= n
+    total = needed_budget(FIT, design=design, target=strict, n_records=10 * n).total
+    assert total <= design.budget.total
+    assert needed_budget(FIT, design=design, target=strict, n_records=math.ceil(10 * n * grow)).total <= total
+
+
+# --- the answers ------------------------------------------------------------------------------------------------------
+
+WISHES = {
+    "mean": Target(0.4),
+    "one": Target(1.5, 2),
+    "often": Target(0.4, probability=0.9),
+    "seldom": Target(0.4, probability=0.1),
+    "power": Target(coefficient=1, excludes_zero_at=-0.6, probability=0.8),
+}
+
+
+def is_met(found: Forecast, wish: Target, design: Design) -> bool:
+    """From the forecast, and for probabilities from the answer to the direct question."""
+    chance = meeting_probability(FIT, design=design, target=wish, n_records=found.n_records)
+    if wish.excludes_zero_at is not None:
+        return chance >= wish.probability
+    length = found.ci_length_mean if wish.coefficient is None else found.ci_length[wish.coefficient]
+    return chance >= wish.probability and (length <= wish.length or wish.probability < 0.5)
+
+
+@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
+@pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
+def test_an_answer_meets_the_target_and_a_little_less_does_not(
+    definition: str, mechanism: str, calibration: str, wish: Target
+) -> None:
+    design = make_design(definition, mechanism, calibration)
+    answer = needed_records(FIT, design=design, target=wish)
+    n = answer.n_records
+    assert answer.forecast.ci_length_mean == length_at(design, n)
+    assert is_met(forecast(FIT, design=design, n_records=n), wish, design)
+    assert not is_met(forecast(FIT, design=design, n_records=math.floor(0.97 * n)), wish, design)
+    assert float(f"{n:.2e}") == n
+
+    budget = needed_budget(FIT, design=design, target=wish, n_records=60_000)
+    found = budget.design
+    assert found.budget.total == budget.total == Decimal(f"{budget.total:.2e}")
+    for part, own in zip(found.budget.parts, design.budget.parts, strict=True):
+        assert float(part / found.budget.total) == pytest.approx(float(own / design.budget.total), rel=1e-15)
+    assert is_met(forecast(FIT, design=found, n_records=60_000), wish, found)
+    less = times(found, 0.97)
+    assert not is_met(forecast(FIT, design=less, n_records=60_000), wish, less)
+    epsilon = float(found.budget.total) if definition == "pure" else zcdp_to_epsilon(float(found.budget.total), 1e-6)
+    assert budget.epsilon_delta[0] == pytest.approx(epsilon, rel=1e-12)
+
+
+def test_a_neighbourhood_is_what_a_forecast_says_there() -> None:
+    design, wish = make_design("zcdp", "output"), Target(0.4)
+    answer, budget = needed_records(FIT, design=design, target=wish), needed_budget(FIT, design=design, target=wish)
+    for item, factor in zip(answer.around, (0.8, 1.25), strict=True):
+        assert item.amount == math.ceil(answer.n_records * Decimal(repr(factor)))
+        assert item.length == length_at(design, int(item.amount))
+    for item, factor in zip(budget.around, (0.8, 1.25), strict=True):
+        assert item.amount == budget.total * Decimal(repr(factor))
+        assert item.length == pytest.approx(length_at(times(budget.design, factor), FIT.n_records), rel=1e-12)
+    low, high = answer.around
+    assert low.length > wish.length > high.length
+    assert answer.reason == (
+        f"{answer.n_records:,} records are needed so that the mean interval is at most 0.4 long. There the length is "
+        f"{answer.length:.3g}; {low.length:.3g} at 0.8 times as much, {high.length:.3g} at 1.25 times as much."
+    )
+    assert f"A total rho of {budget.total} (epsilon = " in budget.reason
+
+
+def test_where_less_cannot_run_the_neighbour_says_so() -> None:
+    """At c this small, objective perturbation runs from some n on; a generous target needs no more than that."""
+    design = make_design("pure", "objective", budget=PureDP(model="0.002", hessian="0.5", covariance="0.5"))
+    answer = needed_records(FIT, design=design, target=Target(1e6))
+    assert answer.around[0].length == math.inf
+    assert "where the design cannot run" in answer.reason
+    assert length_at(design, math.floor(0.97 * answer.n_records)) == math.inf
+
+
+def test_the_smallest_total_is_an_answer() -> None:
+    answer = needed_budget(FIT, design=make_design("pure", "output"), target=Target(1e9), n_records=10**12)
+    assert min(answer.design.budget.parts) >= Decimal("1e-12")
+    assert answer.total < Decimal("1e-9")
+
+
+def test_meeting_probability_is_the_share_of_draws_and_rises() -> None:
+    design = make_design("pure", "output")
+    found = forecast(FIT, design=design)
+    chances = []
+    for z in (-10.0, -1.0, 0.0, 1.0, 10.0):
+        wish = Target(found.ci_length_mean + z * found.mean_length_sd)
+        chances.append(meeting_probability(FIT, design=design, target=wish))
+    assert chances == sorted(chances)
+    assert chances[0] == 0.0
+    assert chances[-1] == 1.0
+    assert 0.3 < chances[2] < 0.7
+    assert all((64 * chance).is_integer() for chance in chances)
+    hopeless = make_design("pure", "objective", budget=PureDP(model="1e-4", hessian="1e-4", covariance="1e-4"))
+    with pytest.raises(InfeasibleDesignError, match="smallest c"):
+        meeting_probability(FIT, design=hopeless, target=Target(1.0))
+
+
+@pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
+def test_as_if_records_is_the_price_of_privacy(definition: str, mechanism: str, calibration: str) -> None:
+    design = make_design(definition, mechanism, calibration)
+    m = as_if_records(FIT, design=design, n_records=100_000)
+    private = forecast(FIT, design=design, n_records=100_000)
+    # The non-private length does not depend on the budget, so it can be read where any design can run.
+    free = times(design, 1e6)
+    assert forecast(FIT, design=free, n_records=m).nonprivate_length_mean >= private.ci_length_mean
+    assert forecast(FIT, design=free, n_records=m + 1).nonprivate_length_mean <= private.ci_length_mean
+    assert 0 < m < 100_000
+    assert as_if_records(FIT, design=times(design, 2.0), n_records=100_000) >= m
+
+
+# --- power ------------------------------------------------------------------------------------------------------------
+
+RUNS = 300
+
+
+@pytest.mark.parametrize(
+    ("definition", "mechanism", "calibration"),
+    [("zcdp", "objective", "sharp"), ("pure", "output", "published"), ("zcdp", "output", "sharp")],
+)
+def test_power_is_what_releases_reach(definition: str, mechanism: str, calibration: str) -> None:
+    """The table is the population, so its minimiser is the true value; 300 bootstrap tables, 4 standard errors."""
+    design = make_design(definition, mechanism, calibration)
+    j = int(np.argmin(np.abs(np.abs(FIT.theta_hat) - 0.8)))
+    wish = Target(coefficient=j, excludes_zero_at=float(FIT.theta_hat[j]), probability=0.7)
+    n = needed_records(FIT, design=design, target=wish).n_records
+    planned = meeting_probability(FIT, design=design, target=wish, n_records=n)
+    assert 0.7 <= planned < 0.72
+    hits = 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([20_261_121, seed])
+        rows = rng.integers(0, len(TABLE.y), size=n)
+        found = private_intervals(TABLE.X[rows], TABLE.y[rows], design=design, rng=rng)
+        hits += int(found.low[j] > 0 or found.high[j] < 0)
+    assert abs(hits / RUNS - planned) < 4 * math.sqrt(planned * (1 - planned) / RUNS)
+
+
+def test_power_starts_at_the_level_and_grows() -> None:
+    """Near 0 the interval misses zero as often as it misses its target; the sign does not matter."""
+    design = make_design("zcdp", "output")
+    found = forecast(FIT, design=design)
+    sizes = (1e-9, 0.3, 1.0, 3.0, 100.0)
+    powers = [meeting_probability(FIT, design=design, target=Target(coefficient=3, excludes_zero_at=v)) for v in sizes]
+    assert powers == sorted(powers)
+    assert powers[0] == pytest.approx(1.0 - found.coverage[3], abs=1e-9)
+    assert powers[-1] == pytest.approx(1.0)
+    other = Target(coefficient=3, excludes_zero_at=-1.0)
+    assert meeting_probability(FIT, design=design, target=other) == pytest.approx(powers[2], rel=1e-12)
+
+
+# --- what cannot be had -----------------------------------------------------------------------------------------------
+
+
+def suggested(error: InfeasibleDesignError, before: str) -> float:
+    return float(error.suggestion.split(before)[1].split()[0])
+
+
+@pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
+def test_a_length_nobody_reaches_comes_with_one_that_is(definition: str, mechanism: str, calibration: str) -> None:
+    design = make_design(definition, mechanism, calibration)
+    with pytest.raises(InfeasibleDesignError, match=r"Even 10\^12 records do not make it true") as caught:
+        needed_records(FIT, design=design, target=Target(1e-7))
+    assert ("floor 2c" in str(caught.value)) == (calibration == "published")
+    nearest = suggested(caught.value, "a length of")
+    needed_records(FIT, design=design, target=Target(nearest))
+    with pytest.raises(InfeasibleDesignError):
+        needed_records(FIT, design=design, target=Target(0.98 * nearest))
+
+    with pytest.raises(InfeasibleDesignError, match="No budget makes it true with 5,000 records") as caught:
+        needed_budget(FIT, design=design, target=Target(0.05), n_records=5_000)
+    n = int(caught.value.suggestion.split()[0].replace(",", ""))
+    nearest = suggested(caught.value, "a length of")
+    needed_budget(FIT, design=design, target=Target(nearest), n_records=5_000)
+    needed_budget(FIT, design=design, target=Target(0.05), n_records=n)
+    for wish, records in ((0.98 * nearest, 5_000), (0.05, math.floor(0.97 * n))):
+        with pytest.raises(InfeasibleDesignError):
+            needed_budget(FIT, design=design, target=Target(wish), n_records=records)
+
+
+def test_a_value_too_close_to_zero_comes_with_one_that_is_not() -> None:
+    design = make_design("zcdp", "output")
+    for sign in (1, -1):
+        wish = Target(coefficient=2, excludes_zero_at=sign * 1e-8, probability=0.9)
+        with pytest.raises(InfeasibleDesignError, match="the probability is 0") as caught:
+            needed_records(FIT, design=design, target=wish)
+        value = suggested(caught.value, "must be")
+        assert math.copysign(1, value) == sign
+        needed_records(FIT, design=design, target=dataclasses.replace(wish, excludes_zero_at=value))
+
+
+def test_a_penalty_too_small_at_any_n_is_said_to_be() -> None:
+    c = 1e-10
+    fit = fit_moments(TABLE.X, TABLE.y, loss=Logistic(), regularization=c)
+    budget = PureDP(model="1e-10", hessian="1", covariance="1")
+    design = make_design("pure", "objective", budget=budget, regularization=c)
+    with pytest.raises(InfeasibleDesignError, match="The smallest c that works is"):
+        needed_records(fit, design=design, target=Target(1.0))
+
+
+# --- ranks ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "1e-9"), ("5", "1e-5")])
+def test_ranks_have_the_same_guarantee(epsilon: str, delta: str) -> None:
+    rows = rank_mechanisms(FIT, epsilon=epsilon, delta=delta, regularization=C, n_records=100_000)
+    assert len({(r.calibration, r.definition, r.mechanism) for r in rows}) == len(rows) == 8
+    assert [r.length for r in rows] == sorted(r.length for r in rows)
+    for row in rows:
+        assert row.design is not None
+        total = row.design.budget.total
+        if row.definition == "pure":
+            assert (total, row.delta) == (Decimal(epsilon), 0.0)
+            assert row.epsilon == float(epsilon)
+        else:
+            means = zcdp_to_epsilon(float(total), float(delta))
+            assert means <= float(epsilon)
+            assert means == pytest.approx(float(epsilon), rel=1e-8)
+            assert (row.epsilon, row.delta) == (means, float(delta))
+        assert row.length == length_at(row.design, 100_000)
+        assert row.as_if_records == as_if_records(FIT, design=row.design, n_records=100_000)
+        assert bool(row.status) == (row.calibration == "sharp" and row.definition == "zcdp" and "obj" in row.mechanism)
+
+
+def test_ranks_use_nearly_the_best_split() -> None:
+    rows = rank_mechanisms(FIT, epsilon="1", delta="1e-6", regularization=C, n_records=100_000)
+    for row in rows:
+        assert row.design is not None
+        best = best_split(FIT, design=row.design, n_records=100_000).forecast
+        assert row.length <= 1.01 * best.ci_length_mean
+
+
+def test_ranks_say_what_cannot_run() -> None:
+    rows = rank_mechanisms(FIT, epsilon="0.001", delta="0", regularization=C, n_records=10_000)
+    reasons = {(r.calibration, r.definition, r.mechanism): r.reason for r in rows if r.design is None}
+    assert "smallest c that works" in reasons["sharp", "pure", "objective"]
+    assert reasons["published", "zcdp", "output"] == "A zCDP budget promises nothing at delta = 0."
+    assert len(reasons) == 6
+    assert all(r.design is not None for r in rows[:2])
+    assert all(r.length == math.inf and r.as_if_records == 0 for r in rows[2:])
+    several = rank_mechanisms(
+        list(MOMENTS.values()), epsilon="1", delta="0", regularization=C, calibrations=[Calibration.sharp()]
+    )
+    assert [row.loss for row in several] == ["logistic"] * 4 + ["huber_svm"] * 4
+    assert {row.calibration for row in several} == {"sharp"}
+    for wrong in ({"epsilon": "0"}, {"delta": "-1"}, {"delta": "2"}, {"calibrations": ["blunt"]}):
+        with pytest.raises(ValueError, match="Expected"):
+            rank_mechanisms(FIT, **({"epsilon": "1", "delta": "1e-6", "regularization": C} | wrong))
+
+
+# --- speed ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_takes_about_a_second() -> None:
+    """0.5 s at d = 10 on an idle core; the limit leaves room for a busy one."""
+    table = datasets.load("census", encoding="schema", features=10, n_rows=20_000)
+    fit = fit_moments(table.X, table.y, loss=Logistic(), regularization=C)
+    design = make_design("pure", "output")
+    needed_records(fit, design=design, target=Target(0.5))
+    for ask in (needed_records, needed_budget):
+        start = time.process_time()
+        ask(fit, design=design, target=Target(0.35))
+        assert time.process_time() - start < 2.0
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+SET = ["--data", "census", "--rows", "20000", "--features", "6", "--encoding", "schema", "--loss", "logistic"]
+SET += ["--regularization", "0.001"]
+SPEND = ["--mechanism", "objective", "--epsilon", "1", "--calibration", "sharp"]
+
+
+def said(capsys: pytest.CaptureFixture[str], action: str, *options: str) -> dict[str, object]:
+    assert main(["plan", action, *SET, *options, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    design = make_design("pure", "objective")
+    records = needed_records(FIT, design=design, target=Target(0.4))
+    found = said(capsys, "records", *SPEND, "--length", "0.4")
+    assert (found["n_records"], found["length"], found["reason"]) == (
+        records.n_records,
+        records.forecast.ci_length_mean,
+        records.reason,
+    )
+    name = TABLE.feature_names[2]
+    wish = Target(coefficient=2, excludes_zero_at=0.5, probability=0.8)
+    budget = needed_budget(FIT, design=design, target=wish, n_records=50_000)
+    power = ["--coefficient", name, "--excludes-zero-at", "0.5", "--probability", "0.8", "--n-records", "50000"]
+    found = said(capsys, "budget", *SPEND, *power)
+    assert Decimal(found["design"]["total"]) == budget.total
+    again = PureDP(**found["design"]["parts"])
+    assert again == budget.design.budget
+    assert found["as_if_records"] == as_if_records(FIT, design=budget.design, n_records=50_000)
+    split = best_split(FIT, design=design, locked={"hessian": "0.1"})
+    found = said(capsys, "split", *SPEND, "--locked", "hessian=0.1")
+    assert PureDP(**found["design"]["parts"]) == split.design.budget
+    assert found["gain"] == split.gain
+    rows = rank_mechanisms(FIT, epsilon="1", delta="1e-6", regularization=C, calibrations=["published"])
+    found = said(capsys, "rank", "--epsilon", "1", "--delta", "1e-6", "--calibrations", "published")
+    assert [(r["definition"], r["mechanism"], r["length"]) for r in found["designs"]] == [
+        (r.definition, r.mechanism, r.length) for r in rows
+    ]
+
+
+def test_the_command_speaks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "records", *SET, *SPEND, "--length", "0.4"]) == 0
+    assert "records are needed so that the mean interval is at most 0.4 long" in capsys.readouterr().out
+    assert main(["plan", "rank", *SET, "--epsilon", "0.001", "--delta", "0", "--n-records", "1000"]) == 0
+    assert "promises nothing at delta = 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--length", "1e-9", *SPEND], "Even 10^12 records"),
+        (["--length", "1", "--rho", "1", *SPEND], "exactly one of --epsilon and --rho"),
+        (["--length", "1", "--coefficient", "shoe_size", *SPEND], "coefficient='shoe_size'"),
+        (["--length", "1", *SPEND, "--shares", "0.5", "0.5", "0.5"], "add up to exactly 1"),
+        (["--length", "1", *SPEND, "--h", "0.5"], "Expected no h=0.5"),
+    ],
+)
+def test_the_command_refuses_in_words(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "records", *SET, *options]) == 1
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.out == ""
+
+
+def test_the_command_reads_no_file_of_the_user() -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", "records", "--data", "mine.csv", *SET[2:], *SPEND, "--length", "1"])

@@ -1,0 +1,105 @@
+"""What a report says about each coefficient, held against the model's own predictions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dpci_core import Design, HuberSVM
+from dpci_core.ledger import Cap
+from dpci_core.release import Interval, Release, effect_sentences, reading_sentence
+from dpci_core.report.words import number
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
+from tests.release_desk import PURE, SCHEMA, Desk, make_plan
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Release:
+    return Desk.at(tmp_path).release()
+
+
+def decision(made: Release, age: float, city: str) -> float:
+    return float(made.decision(pd.DataFrame({"age": [age], "city": [city]}))[0])
+
+
+def test_a_sentence_says_what_the_model_does(made: Release) -> None:
+    age, city, start = effect_sentences(made)
+    year = decision(made, 41, "a") - decision(made, 40, "a")
+    assert age.startswith("1 more of age, all else equal: the log-odds of sick = yes change by ")
+    assert f"change by {number(year)}, between" in age
+    assert f"(odds times {number(math.exp(year))}, between" in age
+    move = decision(made, 40, "b") - decision(made, 40, "a")
+    assert city.startswith("city = b instead of a, all else equal: ")
+    assert f"change by {number(move)}, between" in city
+    assert f"the log-odds of sick = yes are {number(decision(made, 0, 'a'))}, between" in start
+
+
+def test_the_ends_are_those_of_the_interval(made: Release) -> None:
+    for c, sentence in zip(made.coefficients, effect_sentences(made), strict=True):
+        assert f"between {number(c.original.low)} and {number(c.original.high)}" in sentence
+    age = made.coefficients[0].original
+    odds = f"between {number(math.exp(age.low))} and {number(math.exp(age.high))})"
+    assert odds in effect_sentences(made)[0]
+
+
+def told(made: Release, low: float, high: float) -> str:
+    """The sentence of age, were its interval this one."""
+    age = made.coefficients[0]
+    other = replace(age, original=Interval(estimate=(low + high) / 2, low=low, high=high))
+    return effect_sentences(replace(made, coefficients=(other, *made.coefficients[1:])))[0]
+
+
+def test_the_direction_is_claimed_only_where_zero_is_outside(made: Release) -> None:
+    assert told(made, 0.1, 0.3).endswith("It points towards sick = yes.")
+    assert told(made, -0.3, -0.1).endswith("It points away from sick = yes.")
+    assert told(made, -0.1, 0.3).endswith("Zero is within: it may go either way.")
+    assert told(made, 0.0, 0.3).endswith("Zero is within: it may go either way.")
+    assert "odds times" not in told(made, -800.0, 800.0)
+
+
+def test_a_machine_speaks_of_scores(tmp_path: Path) -> None:
+    design = Design(loss=HuberSVM(h=1.0), mechanism="output", budget=PURE, regularization=0.05, calibration="published")
+    made = Desk.at(tmp_path, plan=replace(make_plan(), design=design)).release()
+    age, _, start = effect_sentences(made)
+    year = decision(made, 41, "a") - decision(made, 40, "a")
+    assert f"the score for sick = yes changes by {number(year)}, between" in age
+    assert "odds" not in age + start + reading_sentence(made)
+    assert f"the score for sick = yes is {number(decision(made, 0, 'a'))}" in start
+    assert "above 0" in reading_sentence(made)
+
+
+def test_a_step_fits_the_declared_range_and_a_level_its_base(tmp_path: Path) -> None:
+    schema = Schema(
+        features=(
+            NumericColumn("pay", 0, 100_000),
+            CategoricalColumn("city", ("a", "b", "c")),
+            CategoricalColumn("flag", ("x", "y"), has_reference=False),
+        ),
+        target="sick",
+        positive="yes",
+    )
+    desk = Desk.at(tmp_path, plan=make_plan(schema=schema), cap=Cap.pure(2))
+    desk.file.write_text("pay,city,flag,sick\n" + "5,a,x,yes\n90000,c,y,no\n" * 100)
+    pay, b, c, x, *_ = effect_sentences(desk.release())
+    assert pay.startswith("10,000 more of pay, ")
+    assert b.startswith("city = b instead of a, ")
+    assert c.startswith("city = c instead of a, ")
+    assert x.startswith("flag = x (beside the other levels, each of which has its own number), ")
+    some = desk.release("r2", to="some", plan=replace(desk.plan, features=("pay", "city=c")))
+    assert effect_sentences(some)[1].startswith("city = c instead of a or b, ")
+
+
+def test_the_report_shows_them_and_names_stay_text(tmp_path: Path) -> None:
+    schema = replace(SCHEMA, features=(NumericColumn("<script>", 0, 100), CategoricalColumn("city", ("a", "<b>"))))
+    desk = Desk.at(tmp_path, plan=make_plan(schema=schema))
+    desk.file.write_text("<script>,city,sick\n" + "5,a,yes\n90,<b>,no\n" * 100)
+    made = desk.release()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "1 more of &lt;script&gt;, all else equal" in page
+    assert "city = &lt;b&gt; instead of a" in page
+    assert "<script>" not in page
+    assert reading_sentence(made) in page
