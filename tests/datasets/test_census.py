@@ -18,7 +18,7 @@ from dpci_core.losses import Logistic
 from dpci_core.solvers.newton import fit_moments
 from dpci_core.studies import census_check
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 FIGURES: dict[str, Any] = json.loads((DATA / "adult_public_figures.json").read_text())
 COMMITTED: dict[str, Any] = json.loads(CHECK_FILE.read_text())
 

@@ -371,7 +371,7 @@ def test_a_public_table_knows_its_rows() -> None:
 
 OWN = [
     Path(p).resolve()
-    for p in (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), Path(__file__).parents[1] / "dpci_core")
+    for p in (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), Path(__file__).parents[2] / "dpci_core")
 ]
 
 
@@ -404,7 +404,7 @@ def test_planning_from_a_declaration_opens_no_file(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_documented_file_is_a_plan() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "plan.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text(encoding="utf-8")
     plan = read_plan(page.split("```yaml\n")[1].split("```")[0])
     assert isinstance(plan.source, DeclaredTable)
     assert plan.source.guesses.effects == {"age": 0.03, "smokes=current": 0.9}

@@ -5,21 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ui.accuracy.numbers import SEED, Answer, Request
-from ui.session.jobs import Task
-
-Array = npt.NDArray[np.float64]
+from ui.session.jobs import TableTask
 
 
 @dataclass(eq=False, kw_only=True)
-class AccuracyJob(Task):
+class AccuracyJob(TableTask):
     """Test errors for one picture of the page Accuracy."""
 
     request: Request
-    X: Array | None
-    y: Array | None
     done: int = 0
     answer: Answer | None = None
 
@@ -50,12 +45,3 @@ class AccuracyJob(Task):
 
     def _count(self, done: int, _total: int) -> None:
         self.done = done
-
-    @property
-    def n_bytes(self) -> int:
-        """The table."""
-        return 0 if self.X is None else int(self.X.nbytes)
-
-    def release(self) -> None:
-        """Forget the table."""
-        self.X = self.y = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -13,9 +14,10 @@ from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy.job import AccuracyJob
 from ui.accuracy.numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
 from ui.controls import hints
-from ui.controls.link import link_problem
-from ui.controls.sidebar import current_view, feature_names, sidebar
+from ui.controls.job_panel import JobPanel
+from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.kit import linked
+from ui.kit.bound import among
 from ui.kit.figure import Meta
 from ui.kit.palette import Combination
 from ui.session import compute, jobs, state, text
@@ -23,8 +25,6 @@ from ui.session.compute import LRU
 from ui.views.show import show
 from ui.views.sweep import SWEEP_NAMES
 
-_JOB = "accuracy_job"
-_QUICK = "accuracy_quick"
 _SHARED = LRU(60)
 """Answers about public and simulated tables, for all sessions; those about an uploaded one stay in its session."""
 PATIENCE = 0.7
@@ -60,13 +60,7 @@ def page() -> None:
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients are **known less "
         f"well**. Here both stand on one screen, for what is set in {text.SETTINGS_PANEL}."
     )
-    state.settings()  # reads the link
-    link_problem()
-    with st.sidebar:
-        ready = sidebar()
-    if not ready:
-        st.info(text.BRING_YOUR_FILE)
-    elif (view := current_view()) is not None:
+    if is_ready() and (view := current_view()) is not None:
         _live(view)
     published.section()
 
@@ -75,13 +69,7 @@ def page() -> None:
 
 
 def _who_control(view: compute.View) -> Who:
-    st.segmented_control(
-        "Who learns",
-        list(_WHO_WORDS),
-        format_func=_WHO_WORDS.__getitem__,
-        key=_WHO.show(),
-        on_change=_WHO.take,
-    )
+    st.segmented_control("Who learns", **among(_WHO_WORDS), **_WHO.bound())
     if _WHO.value == "published" and view.settings.own_definition != "pure":
         st.info("The published learners promise pure ε: choose that definition of the budget to see them.")
         return "designs"
@@ -116,14 +104,14 @@ def _live(view: compute.View) -> None:
 
 def _ask_quick(asked: Request, view: compute.View) -> None:
     """Have a picture measured on some of the rows; one that is no longer wanted is given up."""
-    job = _quick_job()
+    job = _QUICK.job()
     if job is not None and job.request.key == asked.key:
         return
     if job is not None and job.is_active:
         jobs.QUICK.cancel(job)
-    if state.submit(_QUICK, _job_of(asked, view), jobs.QUICK):
+    if state.submit(_QUICK.name, _job_of(asked, view), jobs.QUICK):
         end = time.monotonic() + PATIENCE
-        while (job := _quick_job()) is not None and job.is_active and time.monotonic() < end:
+        while _QUICK.is_active and time.monotonic() < end:
             time.sleep(0.01)
 
 
@@ -133,29 +121,13 @@ def _job_of(asked: Request, view: compute.View) -> AccuracyJob:
 
 
 def _start(asked: Request, view: compute.View) -> None:
-    job = _thorough_job()
-    if job is not None and job.is_active:
-        return  # a double click
-    state.submit(_JOB, _job_of(asked, view))
-
-
-def _quick_job() -> AccuracyJob | None:
-    job = jobs.QUICK.find(st.session_state.get(_QUICK, ""))
-    return job if isinstance(job, AccuracyJob) else None
-
-
-def _thorough_job() -> AccuracyJob | None:
-    """The job of this session; after a reload the link still knows its key."""
-    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
-    if not isinstance(job, AccuracyJob) or (job.is_private_to_session and _JOB not in st.session_state):
-        return None
-    st.session_state[_JOB] = job.key
-    return job
+    if not _THOROUGH.is_active:  # no double click
+        state.submit(_THOROUGH.name, _job_of(asked, view))
 
 
 def _collect() -> None:
     """Keep the answers of jobs that are done."""
-    for job in (_quick_job(), _thorough_job()):
+    for job in (_QUICK.job(), _THOROUGH.job()):
         if job is not None and (answer := job.answer) is not None:
             _answers().put(("accuracy", job.request.key), answer)
 
@@ -164,47 +136,53 @@ def _watch(asked: Request) -> None:
     """The jobs that run or have failed; only live ones are polled, and the end of one redraws the page once."""
     if problem := state.queue_problem():
         st.warning(problem)
-    if _thorough_job() is None and state.job_key(_JOB):
+    if _THOROUGH.is_gone:
         st.info(jobs.GONE.format(what="measurement"))
-    for job, queue in ((_quick_job(), jobs.QUICK), (_thorough_job(), jobs.QUEUE)):
-        if job is not None and (job.is_active or job.request.key == asked.key or queue is jobs.QUEUE):
-            poll = st.fragment(_status, run_every=0.5 if job.is_active else None)
-            poll(job.key, job.is_active, is_quick=queue is jobs.QUICK)
+    quick = _QUICK.job()
+    if quick is not None and (quick.is_active or quick.request.key == asked.key):
+        _QUICK.watch()
+    _THOROUGH.watch()
 
 
-def _status(key: str, was_active: bool, *, is_quick: bool) -> None:
-    queue = jobs.QUICK if is_quick else jobs.QUEUE
-    job = queue.find(key)
-    if not isinstance(job, AccuracyJob):
-        return
-    if was_active and not job.is_active:
-        st.rerun()
-    total, words = len(job.request.points), "on some of the rows" if is_quick else "thoroughly"
-    if job.state == "queued":
-        st.info(f"Waiting: {queue.place(job)} before this one. You can leave this page and come back.")
-    elif job.state == "running" and job.done == 0:
+def _running(job: AccuracyJob, words: str) -> None:
+    total = len(job.request.points)
+    if job.done == 0:
         st.progress(0.0, text="Preparing; the first time on a machine the engine is compiled …")
-    elif job.state == "running":
+    else:
         st.progress(job.done / total, text=f"Measuring {words}: {job.done} of {total} points")
-    elif job.state == "failed":
-        st.warning(job.problem)
-    elif job.state == "cancelled":
+
+
+def _ended(job: AccuracyJob, words: str) -> None:
+    if job.state == "cancelled":
         st.info(f"The measurement {words} was cancelled. Change a setting, or measure thoroughly, to see errors.")
-    if job.is_active:
-        st.button("Cancel", key="cancel_quick" if is_quick else "cancel_accuracy", on_click=queue.cancel, args=(job,))
+
+
+def _panel(name: str, words: str, stop_key: str) -> JobPanel[AccuracyJob]:
+    return JobPanel(
+        kind=AccuracyJob,
+        name=name,
+        running=partial(_running, words=words),
+        failed=st.warning,
+        ended=partial(_ended, words=words),
+        stop_key=stop_key,
+        poll=0.5,
+    )
+
+
+_QUICK = _panel("accuracy_quick", "on some of the rows", "cancel_quick")
+_THOROUGH = _panel("accuracy_job", "thoroughly", "cancel_accuracy")
 
 
 def _thorough_control(thorough: Request, view: compute.View) -> None:
     if _known(thorough) is not None:
         return
-    job = _thorough_job()
     is_too_large = view.records.X.size > jobs.LARGEST_TABLE
     st.button(
         f"Measure thoroughly: all rows, {thorough.n_fits} draws",
         key="measure_accuracy",
         on_click=_start,
         args=(thorough, view),
-        disabled=is_too_large or (job is not None and job.is_active),
+        disabled=is_too_large or _THOROUGH.is_active,
     )
     if is_too_large:
         st.warning("This table is too large to be trained on again and again here: take fewer features.")

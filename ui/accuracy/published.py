@@ -26,6 +26,7 @@ from ui.accuracy.chart import BAND, percent, points
 from ui.accuracy.numbers import LOSS_WORDS, METHOD_WORDS, learner_style
 from ui.controls import hints
 from ui.kit import linked
+from ui.kit.bound import among
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import GRID, LossName
 from ui.views.show import show
@@ -38,7 +39,6 @@ _TITLES = {
     "figure2": "Figure 2: Adult, test error against ε",
     "figure3": "Figure 3: KDD Cup 99, test error against ε",
 }
-_SET_WORDS = {"adult": "Adult", "kdd99": "KDD Cup 99"}
 _LOSSES: dict[str, tuple[LossName, str]] = {
     "logistic": ("logistic", "logistic regression"),
     "huber_svm": ("huber_svm", "Huber SVM, h = 0.5"),
@@ -66,9 +66,7 @@ def section() -> None:
     """Draw the section."""
     st.header("The published error rates beside ours")
     titles = _TITLES | tuned.TITLES
-    part: str = st.selectbox(
-        "Table or figure", list(titles), format_func=titles.__getitem__, key=_PART.show(), on_change=_PART.take
-    )
+    part: str = st.selectbox("Table or figure", **among(titles), **_PART.bound())
     if part in tuned.TITLES:
         tuned.section(part)
     else:

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import streamlit as st
 
-from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down
 from ui.controls.paired import FINE, Number, log_grid, paired
+from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.settings import LIMITS, Currency, Settings
 
@@ -57,32 +58,26 @@ def _set_total(value: Number) -> None:
 
 def currency_control(settings: Settings) -> None:
     """In which definition the budget is typed, and delta where there is one."""
-    st.session_state["currency"] = settings.currency
     st.segmented_control(
         "Privacy definition of the budget",
-        list(CURRENCIES),
-        format_func=CURRENCIES.__getitem__,
-        key="currency",
-        on_change=_set_currency,
+        **among(CURRENCIES),
+        **bound("currency", settings.currency, _set_currency),
         help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more tightly and is read "
         "as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that promise.",
     )
     if settings.currency != "pure" or settings.is_compared:
-        st.session_state["delta"] = settings.delta
         choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))
         st.selectbox(
             "δ: the chance that the ε promise fails",
             choices,
-            key="delta",
-            on_change=_set_delta,
+            **bound("delta", settings.delta, _set_delta),
             help="Keep it far below 1 in the number of people in the table.",
         )
 
 
-def _set_currency() -> None:
-    chosen: Currency | None = st.session_state["currency"]
+def _set_currency(chosen: Currency) -> None:
     now = state.settings()
-    if chosen is None or chosen == now.currency:
+    if chosen == now.currency:
         return
     moved = convert_currency(now, chosen)
     state.put(replace(moved, definitions=(moved.own_definition,)))
@@ -90,7 +85,7 @@ def _set_currency() -> None:
 
 def convert_currency(now: Settings, chosen: Currency) -> Settings:
     """The same settings with the budget in another currency: about the same (epsilon, delta), the same shares."""
-    epsilon = float(f"{min(max(_epsilon(now), LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
+    epsilon = float(f"{min(max(now.own_epsilon, LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
     rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
     if now.currency == "approx":
         rho = now.split.total
@@ -100,11 +95,6 @@ def convert_currency(now: Settings, chosen: Currency) -> Settings:
     return moved.with_epsilon(epsilon) if chosen == "approx" else moved
 
 
-def _epsilon(settings: Settings) -> float:
-    total = to_float_down(settings.split.total)
-    return total if settings.currency == "pure" else zcdp_to_epsilon(total, float(settings.delta))
-
-
-def _set_delta() -> None:
-    now = replace(state.settings(), delta=st.session_state["delta"])
+def _set_delta(delta: str) -> None:
+    now = replace(state.settings(), delta=delta)
     state.put(now.with_epsilon(float(now.epsilon)) if now.currency == "approx" else now)

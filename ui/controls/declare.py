@@ -170,11 +170,8 @@ def _guess(row: dict[Any, Any], column: NumericColumn, place: int) -> NumberGues
 
 
 def _text(value: object) -> str:
-    return (
-        ""
-        if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-        else str(value).strip()
-    )
+    is_missing = value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+    return "" if is_missing else str(value).strip()
 
 
 def _is_given(value: object) -> bool:

@@ -9,7 +9,6 @@ from functools import lru_cache
 import streamlit as st
 
 from dpci_core.base.places import DATA
-from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
 from ui.session.settings import Settings
 from ui.session.text import number
 
@@ -49,15 +48,9 @@ def _read(row: dict[str, str]) -> Deployment:
     return Deployment(epsilon=float(row["epsilon"]), **rest)
 
 
-def own_epsilon(settings: Settings) -> float:
-    """The epsilon that stands for the settings' total on this list."""
-    total = to_float_down(settings.split.total)
-    return total if settings.currency == "pure" else zcdp_to_epsilon(total, float(settings.delta))
-
-
 def lines(settings: Settings) -> list[str]:
     """The list as Markdown, with the settings' own budget in its place."""
-    mine = own_epsilon(settings)
+    mine = settings.own_epsilon
     at = "" if settings.currency == "pure" else f", δ = {settings.delta}"
     own = f"- ▶ **ε = {number(mine)}{at}** · this page now. Protects one person's record in one release."
     entries = [(row.epsilon, _line(row)) for row in deployments()] + [(mine, own)]

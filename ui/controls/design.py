@@ -1,8 +1,4 @@
-"""The controls: each parameter has one value, shown by a slider and a typed number that follow each other.
-
-Widgets are driven from `state.settings()`: their value is written before they are drawn, and their callbacks write
-back. So a value can be set by slider, number, link, preset or another control, and all agree.
-"""
+"""The controls of the study and the model: records, features, loss, mechanism, penalty, level."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ import streamlit as st
 
 from ui.controls import hints
 from ui.controls.paired import Number, log_grid, paired
+from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.settings import Settings
 
@@ -39,12 +36,14 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         note=hints.words(text.d_sentence(settings, chosen + 1)),
         help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
     )
-    st.session_state["names"] = [n for n in settings.names if n in names]
     st.multiselect(
         "… or choose features by name",
         names,
-        key="names",
-        on_change=lambda: state.update(names=tuple(n for n in names if n in st.session_state["names"])),
+        **bound(
+            "names",
+            [n for n in settings.names if n in names],
+            lambda picked: state.update(names=tuple(n for n in names if n in picked)),
+        ),
         placeholder="the first d of the list",
     )
 
@@ -61,7 +60,7 @@ def model_controls(settings: Settings) -> None:
         help="c·|θ|² is added to the average loss; the constant is penalised like every coefficient.",
     )
     if "huber_svm" in settings.losses:
-        corner_control(settings)
+        corner_control()
         paired(
             "h",
             "Huber width h (SVM only)" if settings.corner == "huber_svm" else "Width h of the corner (SVM only)",
@@ -83,55 +82,28 @@ def model_controls(settings: Settings) -> None:
     )
 
 
-def corner_control(settings: Settings) -> None:
+def corner_control() -> None:
     """How the kink of the SVM is rounded."""
-    st.session_state["corner"] = settings.corner
-
-    def take() -> None:
-        if picked := st.session_state["corner"]:  # a click on the chosen one would leave none
-            state.update(corner=picked)
-
     st.segmented_control(
         "Corner of the SVM",
-        list(CORNERS),
-        format_func=CORNERS.__getitem__,
-        key="corner",
-        on_change=take,
+        **among(CORNERS),
+        **state.bound("corner"),
         help="Both round the kink of the hinge over the same band. The smoothed hinge is twice differentiable; its "
         "largest curvature is one and a half times the Huber's at the same h, and so is what hides it.",
     )
 
 
-def target_control(settings: Settings) -> None:
+def target_control() -> None:
     """What the intervals are for."""
-    st.session_state["target"] = settings.target
-    st.radio(
-        "What the intervals are for",
-        list(text.TARGETS),
-        format_func=text.TARGETS.__getitem__,
-        key="target",
-        on_change=lambda: state.update(target=st.session_state["target"]),
-        help=text.TARGET_HELP,
-    )
+    st.radio("What the intervals are for", **among(text.TARGETS), **state.bound("target"), help=text.TARGET_HELP)
 
 
-def _pills(key: str, label: str, options: dict[str, str], chosen: tuple[str, ...], field: str, help: str) -> None:
-    st.session_state[key] = list(chosen)
-
-    def take() -> None:
-        picked = tuple(o for o in options if o in st.session_state[key])
+def _pills(field: str, label: str, options: dict[str, str], chosen: tuple[str, ...], help: str) -> None:
+    def take(picked: list[str]) -> None:
         if picked:  # at least one stays: an empty choice would leave nothing to draw
-            state.update(**{field: picked})
+            state.update(**{field: tuple(o for o in options if o in picked)})
 
-    st.pills(
-        label,
-        list(options),
-        selection_mode="multi",
-        format_func=options.__getitem__,
-        key=key,
-        on_change=take,
-        help=help,
-    )
+    st.pills(label, selection_mode="multi", **among(options), **bound(field, list(chosen), take), help=help)
 
 
 CORNERS = {"huber_svm": "Huber", "smoothed_hinge": "Smoothed hinge"}
@@ -146,37 +118,31 @@ _MECHANISM_HELP = (
 
 def combination_controls(settings: Settings) -> None:
     """Loss, mechanism and definition; every combination of what is chosen is drawn."""
-    _pills("losses", "Model", LOSSES, settings.losses, "losses", _LOSS_HELP)
-    _pills("mechanisms", "Where the noise goes", MECHANISMS, settings.mechanisms, "mechanisms", _MECHANISM_HELP)
+    _pills("losses", "Model", LOSSES, settings.losses, _LOSS_HELP)
+    _pills("mechanisms", "Where the noise goes", MECHANISMS, settings.mechanisms, _MECHANISM_HELP)
     _pills(
         "definitions",
         "Compare definitions",
         DEFINITIONS,
         settings.definitions,
-        "definitions",
         "Choose both to draw pure and concentrated differential privacy side by side.",
     )
-    _pills("calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, "calibrations", text.CALIBRATION_HELP)
+    _pills("calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, text.CALIBRATION_HELP)
     if "sharp" in settings.calibrations and "objective" in settings.mechanisms and "zcdp" in settings.definitions:
         _reviewed_toggle(settings)
     if settings.is_compared:
-        st.session_state["pairing"] = settings.pairing
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
-        st.radio(
-            "The two definitions are paired by",
-            list(words),
-            format_func=words.__getitem__,
-            key="pairing",
-            on_change=lambda: state.update(pairing=st.session_state["pairing"]),
-        )
+        st.radio("The two definitions are paired by", **among(words), **state.bound("pairing"))
 
 
 def _reviewed_toggle(settings: Settings) -> None:
-    st.session_state["reviewed"] = settings.results == "reviewed"
     st.toggle(
         "Only peer-reviewed privacy results",
-        key="reviewed",
-        on_change=lambda: state.update(results="reviewed" if st.session_state["reviewed"] else "all"),
+        **bound(
+            "reviewed",
+            settings.results == "reviewed",
+            lambda is_on: state.update(results="reviewed" if is_on else "all"),
+        ),
         help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this project. Its proof "
         "stands in the documentation and on the page “Published or sharp”; no journal has reviewed it yet.",
     )
@@ -193,10 +159,5 @@ def design_controls(settings: Settings) -> None:
 
 
 def _one_of(key: str, label: str, options: dict[str, str], chosen: str, field: str, help: str) -> None:
-    st.session_state[key] = chosen
-
-    def take() -> None:
-        if picked := st.session_state[key]:  # a click on the chosen one would leave none
-            state.update(**{field: (picked,)})
-
-    st.segmented_control(label, list(options), format_func=options.__getitem__, key=key, on_change=take, help=help)
+    binding = bound(key, chosen, lambda picked: state.update(**{field: (picked,)}))
+    st.segmented_control(label, **among(options), **binding, help=help)

@@ -1,10 +1,11 @@
-"""Explanations that can be switched off; warnings, guarantees and units are never among them."""
+"""Explanations that can be switched off, never warnings, guarantees or units; and what was wrong with a link."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from ui.session import state
+from ui.kit.bound import bound
+from ui.session import state, text
 
 
 def words(explanation: str) -> str:
@@ -27,10 +28,15 @@ def expander(label: str, words: str) -> None:
 
 def switch() -> None:
     """The switch at the foot of every page."""
-    st.session_state["help_switch"] = state.is_help_on()
     st.toggle(
         "Explanations",
-        key="help_switch",
-        on_change=lambda: state.set_help(bool(st.session_state["help_switch"])),
+        **bound("help_switch", state.is_help_on(), state.set_help),
         help="Hides what explains controls and charts, on all pages. Warnings, guarantees and units stay.",
     )
+
+
+def link_problem() -> None:
+    """Say what the link held but could not be used."""
+    if bad := state.link_problem():
+        listed = text.plain(", ".join(bad))
+        st.warning(f"This link held values that cannot be used ({listed}); the defaults stand in for them.")

@@ -1,7 +1,4 @@
-"""One value, shown by a slider and a typed number that follow each other.
-
-Widgets are driven from the state: their value is written before they are drawn, and their callbacks write back.
-"""
+"""One value, shown by a slider and a typed number that follow each other."""
 
 from __future__ import annotations
 

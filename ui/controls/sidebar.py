@@ -9,22 +9,26 @@ from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import currency, declare, deployments, design, hints, upload
 from ui.controls.split import split_controls
 from ui.kit import live
+from ui.kit.bound import bound
 from ui.session import compute, state, text
 from ui.session.refusals import in_words
 from ui.session.settings import Settings
 
 
-def sidebar(*, one_design: bool = False) -> bool:
-    """All controls; False while an upload that should be explored is still missing.
+def is_ready(*, one_design: bool = False) -> bool:
+    """Draw the panel; False, and words on it, while an upload that should be explored is still missing.
 
     one_design: a choice instead of a comparison of models, and the `schema` encoding only.
     """
-    _data_controls(has_encodings=not one_design)
-    settings = state.settings()
-    if settings.dataset == "upload" and state.upload() is None:
-        return False
-    _other_controls(settings, feature_names(), one_design=one_design)
-    return True
+    hints.link_problem()
+    with st.sidebar:
+        _data_controls(has_encodings=not one_design)
+        settings = state.settings()
+        if is_whole := settings.dataset != "upload" or state.upload() is not None:
+            _other_controls(settings, feature_names(), one_design=one_design)
+    if not is_whole:
+        st.info(text.BRING_YOUR_FILE)
+    return is_whole
 
 
 def current_view() -> compute.View | None:
@@ -53,13 +57,11 @@ def _data_controls(*, has_encodings: bool) -> None:
     left.button("The paper's settings", on_click=state.paper_preset, key="preset_paper", width="stretch")
     right.button("Reset", on_click=state.reset, key="reset", width="stretch")
     infos = {info.key: info for info in datasets.list_datasets()}
-    st.session_state["dataset"] = settings.dataset
     st.selectbox(
         "Data",
         [*infos, compute.DECLARED, "upload"],
         format_func=lambda key: _dataset_label(infos, key),
-        key="dataset",
-        on_change=_take_dataset,
+        **bound("dataset", settings.dataset, _take_dataset),
     )
     if settings.dataset == "upload":
         upload.panel()
@@ -74,14 +76,12 @@ def _data_controls(*, has_encodings: bool) -> None:
     if missing := st.session_state.pop("missing_dataset", None):
         st.warning(missing)
     if has_encodings and len(info.encodings) > 1:
-        st.session_state["encoding"] = settings.encoding
         words = {"schema": "by declared bounds (usable on private data)", "paper": "as in the paper (public data only)"}
         st.radio(
             "Encoding",
             list(info.encodings),
             format_func=words.__getitem__,
-            key="encoding",
-            on_change=lambda: state.update(encoding=st.session_state["encoding"]),
+            **state.bound("encoding"),
             help="The paper scales columns by their largest value and rows by their length, which reads the data; "
             "a release may only use bounds that were declared beforehand. The difference in length is its cost.",
         )
@@ -96,8 +96,7 @@ def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
     return f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
 
 
-def _take_dataset() -> None:
-    key = st.session_state["dataset"]
+def _take_dataset(key: str) -> None:
     if key == "upload":
         state.update(dataset="upload", names=(), encoding="schema")
         return
@@ -135,7 +134,7 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     else:
         design.combination_controls(settings)
     design.model_controls(settings)
-    design.target_control(settings)
+    design.target_control()
     st.header("Pictures")
     st.segmented_control(
         "A chart's camera button saves",

@@ -9,6 +9,7 @@ import streamlit as st
 
 from ui.controls import hints
 from ui.controls.paired import footnote, step_for, take
+from ui.kit.bound import bound
 from ui.session import state, text
 from ui.session.budget import PARTS, Split
 from ui.session.settings import Settings
@@ -26,7 +27,6 @@ def _part_control(split: Split, index: int, name: str) -> None:
     share = min(98.0, max(1.0, float(round(split.share(index)))))
     st.session_state[f"{name}_slider"] = share
     st.session_state[f"{name}_number"] = amount
-    st.session_state[f"{name}_lock"] = split.locked[index]
     st.markdown(f"**{text.PART_NAMES[name]}**", help="Its share of the budget, the amount, and a lock for the amount.")
     left, middle, right = st.columns([4, 3, 3], vertical_alignment="center")
     left.slider(
@@ -53,8 +53,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
     )
     right.checkbox(
         "Lock",
-        key=f"{name}_lock",
-        on_change=lambda: _move(index, lambda s: s.toggled(index)),
+        **bound(f"{name}_lock", split.locked[index], lambda _: _move(index, lambda s: s.toggled(index))),
         help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
     )
     footnote(name, hints.words(text.PART_SENTENCES[name]))

@@ -98,9 +98,8 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Source) -> None:
     now = state.upload()
     if now is None or now.schema != schema or now.frame is not frame or now.source != kind:
         title = "Your file"
-        encode(
-            frame.head(50), schema, features=None, title=title, source=kind
-        )  # refuses a bad schema before it is kept
+        # refuses a bad schema before it is kept
+        encode(frame.head(50), schema, features=None, title=title, source=kind)
         state.set_upload(Upload(frame, schema, title, kind))
         count = len(schema.feature_names)
         d = min(10, count, most_features(len(frame)))

@@ -7,17 +7,13 @@ import time
 import streamlit as st
 
 from dpci_core import remedies
-from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from dpci_core.design import NOT_REVIEWED
 from ui.controls import hints
-from ui.controls.link import link_problem
-from ui.controls.sidebar import feature_names, sidebar
+from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.explore import pins, wasted
 from ui.kit import live
 from ui.session import compute, state, text
-from ui.session.refusals import in_words
 from ui.session.results import SweepCurve
-from ui.session.settings import SWEEPS
 from ui.views import intervals, live_intervals, sweep
 from ui.views.show import show
 from ui.views.sweep import SWEEP_NAMES, current_value, sweep_control, sweep_curves
@@ -31,25 +27,18 @@ UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"
 
 def page() -> None:
     """Draw the page."""
-    settings = state.settings()
     st.title("Explore")
     st.markdown(
         "Publishing a model about people with a privacy guarantee means adding noise. **Move the budget and see how "
         "long the confidence intervals of the coefficients become**, next to the shortest they could be. Everything "
         f"that can be moved is in {text.SETTINGS_PANEL}."
     )
-    link_problem()
-    with st.sidebar:
-        ready = sidebar()
-    if not ready:
-        st.info(text.BRING_YOUR_FILE)
+    if not is_ready():
         return
     started = time.perf_counter()
-    try:
-        with st.spinner("Fitting …", show_time=True, width="content"):
-            view = compute.compute(settings, state.source())
-    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        st.error(in_words(str(problem)))
+    with st.spinner("Fitting …", show_time=True, width="content"):
+        view = current_view()
+    if view is None:
         return
     with live.waits("headline"):
         _warnings(view)
@@ -169,13 +158,11 @@ def _units_control(view: compute.View) -> str:
         return "scaled"
     options = [u for u in UNITS if u != "odds" or view.settings.losses == ("logistic",)]
     chosen = view.settings.units if view.settings.units in options else "scaled"
-    st.session_state["units"] = chosen
     st.segmented_control(
         "Units of the coefficients",
         options,
         format_func=UNITS.__getitem__,
-        key="units",
-        on_change=lambda: state.update(units=st.session_state["units"] or "scaled"),
+        **state.bound("units", chosen, empty="scaled"),
     )
     return chosen
 
@@ -183,8 +170,7 @@ def _units_control(view: compute.View) -> str:
 def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_features: int) -> None:
     st.header("What one control does over its whole range")
     settings = view.settings
-    options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
-    name = sweep_control(options)
+    name = sweep_control()
     curves = sweep_curves(view, name, max_features)
     note = ""
     if name in ("c", "h", "d"):

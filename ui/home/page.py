@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpci_core.base.places import HOME
 from ui.controls import currency, deployments, hints
-from ui.controls.link import link_problem
+from ui.controls.hints import link_problem
 from ui.kit import live
 from ui.kit.figure import Meta
 from ui.session import compute, state, text

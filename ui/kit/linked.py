@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
+
+from ui.kit.bound import bound
 
 _KEPT = "linked"
 _known: dict[str, Choice] = {}
@@ -29,15 +32,12 @@ class Choice:
         """What is chosen in this session."""
         return _kept().get(self.name, self.default)
 
-    def show(self) -> str:
-        """Set the widget, which is drawn next, to what is chosen; returns its key."""
-        st.session_state[self.widget] = self.value
-        return self.widget
+    def bound(self, value: object = None) -> dict[str, Any]:
+        """Key and callback of its widget; value: what that shows, if not what is chosen."""
+        return bound(self.widget, self.value if value is None else value, self._take)
 
-    def take(self) -> None:
-        """Take over what the widget was moved to; the callback of the widget. An emptied one changes nothing."""
-        moved = st.session_state[self.widget]
-        if moved is not None and self.accepts(str(moved)):
+    def _take(self, moved: object) -> None:
+        if self.accepts(str(moved)):
             _kept()[self.name] = str(moved)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui.controls.link import link_problem
+from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
 from ui.kit import live
+from ui.kit.bound import among, bound
 from ui.kit.figure import finish
 from ui.learn import teach
 from ui.learn.model import Screen
@@ -127,31 +129,26 @@ def _go(key: str) -> None:
 def _tools(place: Place) -> None:
     """Path or teachers, and how to show it."""
     part = TEACHERS if place.is_teaching else "path"
-    st.session_state["learn_part"] = part
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.segmented_control(
             "Part of this page",
-            list(_PARTS),
-            format_func=_PARTS.__getitem__,
-            key="learn_part",
-            on_change=_take_part,
+            **among(_PARTS),
+            **bound("learn_part", part, _take_part, empty="path"),
             label_visibility="collapsed",
         )
-        st.session_state["learn_open_toggle"] = st.session_state.get(_OPEN, False)
-        st.toggle("Pictures before questions", key="learn_open_toggle", on_change=_keep, args=(_OPEN,))
-        st.session_state["learn_large_toggle"] = st.session_state.get(_LARGE, False)
-        st.toggle("Large type, for a projector", key="learn_large_toggle", on_change=_keep, args=(_LARGE,))
+        for name, label in ((_OPEN, "Pictures before questions"), (_LARGE, "Large type, for a projector")):
+            st.toggle(label, **bound(f"{name}_toggle", st.session_state.get(name, False), partial(_keep, name)))
     if st.session_state.get(_LARGE):
         st.html(_LARGE_CSS)
 
 
-def _keep(name: str) -> None:
-    st.session_state[name] = st.session_state[f"{name}_toggle"]
+def _keep(name: str, is_on: bool) -> None:
+    st.session_state[name] = is_on
 
 
-def _take_part() -> None:
+def _take_part(part: str) -> None:
     st.session_state[_PROBLEM] = ""
-    st.session_state[_PLACE] = Place(_place().screen, is_teaching=st.session_state["learn_part"] == TEACHERS)
+    st.session_state[_PLACE] = Place(_place().screen, is_teaching=part == TEACHERS)
 
 
 def _unbroken(words: str) -> str:
@@ -182,19 +179,17 @@ def _screen(screen: Screen) -> None:
 def _question(screen: Screen) -> bool:
     """The question with its reply; whether the picture may be seen."""
     question, given = screen.question, _answers().get(screen.key)
-    key = f"learn_{screen.key}_answer"
-    st.session_state[key] = given if given is not None and given >= 0 else None
+    shown = given if given is not None and given >= 0 else None
     with st.container(border=True):
         st.radio(
             f"**{question.ask}**",
             list(range(len(question.choices))),
             format_func=lambda index: question.choices[index].text,
             index=None,
-            key=key,
-            on_change=lambda: _answer(screen, st.session_state[key]),
+            **bound(f"learn_{screen.key}_answer", shown, lambda index: _answer(screen, index)),
         )
-        if given is not None and given >= 0:
-            choice = question.choices[given]
+        if shown is not None:
+            choice = question.choices[shown]
             if choice.is_right:
                 st.success(choice.reply)
             else:
@@ -202,9 +197,8 @@ def _question(screen: Screen) -> bool:
     return given is not None or bool(st.session_state.get(_OPEN))
 
 
-def _answer(screen: Screen, index: int | None) -> None:
-    if index is not None:
-        _answers()[screen.key] = index
+def _answer(screen: Screen, index: int) -> None:
+    _answers()[screen.key] = index
 
 
 def slider_key(screen: Screen) -> str:
@@ -270,13 +264,11 @@ def _steps(screen: Screen) -> None:
     if number > 0:
         before = SCREENS[number - 1].key
         left.button("← Previous", key="learn_previous", on_click=_go, args=(before,), width="stretch")
-    st.session_state["learn_contents"] = screen.key
+    titles = {s.key: f"{number}. {s.title}" for number, s in enumerate(SCREENS, 1)}
     middle.selectbox(
         "All screens",
-        [s.key for s in SCREENS],
-        format_func=lambda key: f"{_number(key)}. {_title(key)}",
-        key="learn_contents",
-        on_change=lambda: _go(st.session_state["learn_contents"]),
+        **among(titles),
+        **bound("learn_contents", screen.key, _go),
         label_visibility="collapsed",
     )
     if number + 1 < len(SCREENS):
@@ -284,12 +276,3 @@ def _steps(screen: Screen) -> None:
         right.button("Next →", key="learn_next", on_click=_go, args=(after,), type="primary", width="stretch")
     else:
         right.page_link("../pages/explore.py", label="**Now with your own settings: Explore →**")
-
-
-def _number(key: str) -> int:
-    return 1 + next(i for i, screen in enumerate(SCREENS) if screen.key == key)
-
-
-def _title(key: str) -> str:
-    screen = find(key)
-    return screen.title if screen else key

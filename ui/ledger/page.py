@@ -17,8 +17,8 @@ from dpci_core.ledger import (
     charge_row,
     entry_row,
 )
-from ui.controls.link import link_problem
-from ui.session import access, state
+from ui.controls.hints import link_problem
+from ui.session import access
 from ui.session.text import plain
 from ui.views import ledger_text
 
@@ -34,7 +34,6 @@ def page() -> None:
     )
     if access.off_on_public_demo("The ledger"):
         return
-    state.settings()  # reads the link
     link_problem()
     try:
         ledger = Ledger()

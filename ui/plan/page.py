@@ -10,14 +10,14 @@ import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import declare, plan_file
-from ui.controls.link import link_problem
-from ui.controls.sidebar import sidebar
+from ui.controls.sidebar import is_ready
+from ui.kit.bound import among, bound
 from ui.plan import answers, bounds, numbers, pictures, words
 from ui.session import state, text
 from ui.session.case import Case, WishError, make_case, make_target, place_of
 from ui.session.compute import DECLARED
 from ui.session.refusals import in_words
-from ui.session.settings import Settings
+from ui.session.settings import WISH, Settings
 
 MEAN = ""
 """The wish about the mean over all coefficients."""
@@ -31,11 +31,7 @@ def page() -> None:
         "Before anyone opens the real table: **say what your intervals should be able to do, and see what it takes** "
         "in privacy budget or in records. Everything here is computed on a stand-in, never on private records."
     )
-    link_problem()
-    with st.sidebar:
-        ready = sidebar(one_design=True)
-    if not ready:
-        st.info(text.BRING_YOUR_FILE)
+    if not is_ready(one_design=True):
         return
     if settings.dataset == DECLARED:
         declare.panel()
@@ -46,7 +42,8 @@ def page() -> None:
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
         st.error(in_words(str(problem)))
         if isinstance(problem, WishError):
-            st.button("Take the usual wish", key="usual_wish", on_click=_use_usual_wish)
+            usual = settings.usual(*WISH)
+            st.button("Take the usual wish", key="usual_wish", on_click=state.put, args=(usual,))
         return
     if settings.dataset == DECLARED:
         bounds.panel(case)
@@ -56,17 +53,6 @@ def page() -> None:
         pictures.panel(case, work)
     plan_file.panel(case)
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
-
-
-def _use_usual_wish() -> None:
-    usual = Settings()
-    state.update(
-        goal=usual.goal,
-        goal_on=usual.goal_on,
-        goal_length=usual.goal_length,
-        goal_value=usual.goal_value,
-        goal_chance=usual.goal_chance,
-    )
 
 
 # --- the wish ----------------------------------------------------------------------------------------------------
@@ -79,13 +65,10 @@ def _wish(case: Case) -> None:
         st.header("What should the intervals be able to do?")
         left, right = st.columns(2, gap="medium")
         with left:
-            st.session_state["goal"] = settings.goal
             st.radio(
                 "The wish",
-                list(words.GOALS),
-                format_func=words.GOALS.__getitem__,
-                key="goal",
-                on_change=_take_goal,
+                **among(words.GOALS),
+                **bound("goal", settings.goal, _take_goal),
                 label_visibility="collapsed",
             )
             _which(case)
@@ -94,8 +77,7 @@ def _wish(case: Case) -> None:
             _chance(settings)
 
 
-def _take_goal() -> None:
-    goal = st.session_state["goal"]
+def _take_goal(goal: str) -> None:
     state.update(goal=goal, goal_chance=words.USUAL_CHANCE[goal])
 
 
@@ -103,16 +85,14 @@ def _which(case: Case) -> None:
     names = list(case.records.feature_names)
     options = names if case.settings.goal == "zero" else [MEAN, *names]
     place = place_of(case.settings, case.records)
-    st.session_state["goal_on"] = MEAN if place is None else names[place]
+    shown = MEAN if place is None else names[place]
     st.selectbox(
         "Which coefficient",
         options,
         format_func=lambda name: name or "the mean over all coefficients",
-        key="goal_on",
-        on_change=_take_which,
-        args=(case,),
+        **bound("goal_on", shown, lambda name: state.update(**numbers.moved_wish(case, name))),
     )
-    _say_if_gone(case, MEAN if place is None else names[place])
+    _say_if_gone(case, shown)
 
 
 def _say_if_gone(case: Case, shown: str) -> None:
@@ -128,15 +108,9 @@ def _say_if_gone(case: Case, shown: str) -> None:
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
 
 
-def _take_which(case: Case) -> None:
-    """Another coefficient: the same wish in its units."""
-    state.update(**numbers.moved_wish(case, st.session_state["goal_on"]))
-
-
 def _amount(case: Case) -> None:
     settings, unit = case.settings, words.goal_unit(case.settings, case.records)
     name = "goal_length" if settings.goal == "length" else "goal_value"
-    st.session_state[name] = getattr(settings, name)
     st.number_input(
         f"At most so long ({text.plain(unit)})"
         if settings.goal == "length"
@@ -144,19 +118,14 @@ def _amount(case: Case) -> None:
         value=None,
         step=None,
         format="%.6g",
-        key=name,
-        on_change=_take_amount,
-        args=(case, name),
+        **bound(name, getattr(settings, name), lambda value: _take_amount(case, name, value)),
         help=words.GOAL_HELP[settings.goal],
     )
     if refused := st.session_state.pop("goal_refused", None):
         st.warning(refused)
 
 
-def _take_amount(case: Case, name: str) -> None:
-    value = st.session_state[name]
-    if value is None:
-        return
+def _take_amount(case: Case, name: str, value: float) -> None:
     if not numbers.in_limits(name, value) or value == 0:
         rule = "longer than 0" if name == "goal_length" else "another number than 0"
         st.session_state["goal_refused"] = f"Give {rule}, up to a thousand million."
@@ -173,13 +142,11 @@ def _take_amount(case: Case, name: str) -> None:
 
 def _chance(settings: Settings) -> None:
     choices = sorted({*words.CHANCES, settings.goal_chance})
-    st.session_state["goal_chance"] = settings.goal_chance
     st.select_slider(
         "How surely",
         choices,
         format_func=lambda chance: words.chance_words(settings.goal, chance),
-        key="goal_chance",
-        on_change=lambda: state.update(goal_chance=float(st.session_state["goal_chance"])),
+        **state.bound("goal_chance"),
         help="The noise differs from release to release, and with it the length: ask for more than an even chance if "
         "you have only one release.",
     )

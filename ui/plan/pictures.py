@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core import NeededBudget, NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
+from ui.kit.bound import among
 from ui.plan import charts, numbers, words
 from ui.plan.numbers import IsoMap, SplitMap
 from ui.plan.work import Work
@@ -29,15 +30,7 @@ LOOKS = {
 def panel(case: Case, work: Work) -> None:
     """The look that is chosen."""
     st.header("Look closer")
-    st.session_state["look"] = case.settings.look
-    st.segmented_control(
-        "Look closer",
-        list(LOOKS),
-        format_func=LOOKS.__getitem__,
-        key="look",
-        on_change=lambda: state.update(look=st.session_state["look"] or case.settings.look),
-        label_visibility="collapsed",
-    )
+    st.segmented_control("Look closer", **among(LOOKS), **state.bound("look"), label_visibility="collapsed")
     look = case.settings.look
     if look in work.missing:
         work.stand_in(look)

@@ -8,6 +8,7 @@ from typing import cast
 
 import streamlit as st
 
+from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
 from ui.plan.job import Answer, Part, PlanJob, parts_of
 from ui.session import jobs, state
@@ -20,7 +21,6 @@ _LENIENT = 1.6
 """So many times too far away may the end seem: a thread takes time to begin, and a step counts when it is done."""
 _QUICK = 21
 """With more coefficients no answer comes in time."""
-_POLL = 0.3
 _TALL = {False: 330, True: 420}
 """Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when the answer comes."""
 _LOOKS = ("map", "split", "mechanisms", "c")
@@ -46,7 +46,7 @@ class Work:
             if name != self.missing[-1]:  # the look, where it is among them
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:
-                st.fragment(_watch, run_every=_POLL)(self.job.key)
+                _PANEL.watch()
             else:
                 self._at_rest()
 
@@ -62,11 +62,11 @@ class Work:
 
 def work_on(case: Case) -> Work:
     """Look up what is known and have the rest found; of a session only the newest settings are worked on."""
-    memo, parts, job = state.memo(), parts_of(case, state.source()), _job()
+    memo, parts, job = state.memo(), parts_of(case, state.source()), _PANEL.job()
     left = None if job is None else job.left(memo)  # before what is missing: an answer that comes in between is known
     missing = _missing(parts)
     if job is not None and job.is_active and left != {part.key for part in missing.values()}:
-        _queue(job).cancel(job)
+        jobs.queue_of(job).cancel(job)
         job = None
     if missing and not _is_kept(job, case):
         job = _start(case, missing)
@@ -106,30 +106,8 @@ def _may_come(job: PlanJob, passed: float) -> bool:
     return passed < PATIENCE / 5 or (passed < PATIENCE and passed <= _LENIENT * PATIENCE * job.share)
 
 
-def _job() -> PlanJob | None:
-    return _find(st.session_state.get(_JOB, ""))
-
-
-def _find(key: str) -> PlanJob | None:
-    job = jobs.QUICK.find(key) or jobs.QUEUE.find(key)
-    return job if isinstance(job, PlanJob) else None
-
-
-def _queue(job: PlanJob) -> jobs.JobQueue:
-    return jobs.QUICK if jobs.QUICK.find(job.key) is job else jobs.QUEUE
-
-
-def _watch(key: str) -> None:
-    """How the job stands; the page is drawn anew once, when it has ended."""
-    job = _find(key)
-    if job is None or not job.is_active:
-        st.rerun()
-    queue = _queue(job)
-    if job.state == "queued" and (ahead := queue.place(job)):
-        st.info(f"Waiting: {ahead} before this one. You can leave this page and come back.")
-    else:
-        st.progress(job.share, text=_progress_words(job))
-    st.button("Stop", key="plan_stop", on_click=queue.cancel, args=(job,))
+def _running(job: PlanJob) -> None:
+    st.progress(job.share, text=_progress_words(job))
 
 
 def _progress_words(job: PlanJob) -> str:
@@ -139,3 +117,6 @@ def _progress_words(job: PlanJob) -> str:
     if left is None:
         return f"{doing} …"
     return f"{doing}, about {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'} left …"
+
+
+_PANEL = JobPanel(kind=PlanJob, name=_JOB, running=_running, stop_key="plan_stop", least_ahead=1, stop="Stop", poll=0.3)

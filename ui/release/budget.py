@@ -11,6 +11,7 @@ from dpci_core import Plan
 from dpci_core.base.errors import LedgerError
 from dpci_core.ledger import Account, Cap, Ledger
 from dpci_core.release import Price
+from ui.controls.currency import CURRENCIES
 from ui.release import words
 from ui.session import access
 from ui.session.refusals import in_words
@@ -21,7 +22,6 @@ from ui.views import ledger_text
 _NEW = 0
 """Stands for an account that is yet to be made."""
 _SAID, _CHOSEN = "budget_said", "release_account"
-KINDS = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
 OTHERS = "They are other people than in every data set here"
 
 
@@ -69,8 +69,8 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
         person_field(right)
         kind = left.segmented_control(
             "Currency of the budget",
-            list(KINDS),
-            format_func=KINDS.__getitem__,
+            list(CURRENCIES),
+            format_func=CURRENCIES.__getitem__,
             default=priced.cost.definition,
             key="budget_kind",
         )

@@ -27,7 +27,7 @@ from dpci_core.release import (
 from dpci_core.release.table import Header
 from dpci_core.schema import RecordMapper
 from ui.controls import declare, plan_file
-from ui.controls.link import link_problem
+from ui.controls.hints import link_problem
 from ui.release import budget, result, words
 from ui.session import access, state, text
 from ui.session.case import make_case
@@ -80,7 +80,6 @@ def page() -> None:
     st.markdown(words.INTRODUCTION)
     if access.off_on_public_demo("Release"):
         return
-    state.settings()  # reads the link
     link_problem()
     try:
         _steps(Ledger())

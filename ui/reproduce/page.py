@@ -17,7 +17,8 @@ from dpci_core.studies.reproduce import (
     difference_in_errors,
     read_run,
 )
-from ui.controls.link import link_problem
+from ui.controls.hints import link_problem
+from ui.controls.job_panel import JobPanel
 from ui.kit import linked
 from ui.kit.palette import Combination
 from ui.reproduce.chart import DATASET_WORDS, coverage_chart
@@ -31,7 +32,7 @@ COMMAND = (
     "python -m dpci_core reproduce table3 table4 table2 -k 1000 -m 1000 --seed 20261121 --out data/reproduction.csv"
 )
 NOTE = HOME / "docs" / "reproduction.md"
-_JOB = "cells_job"
+WAITING = "Waiting: {ahead} before this one."
 _TITLES = {
     "table2": "Table 2: KDD Cup 99, n from 50,000 to 450,000",
     "table3": "Table 3: Adult, d from 1 to 10",
@@ -53,9 +54,8 @@ def page() -> None:
         "95 %) and how long they are (Figures 1-4). Here are their numbers **beside ours**, and a button that computes "
         "any of them again."
     )
-    state.settings()  # reads the link
     link_problem()
-    name = st.selectbox("Table or figure", _NAMES, format_func=_title, key=_SHOWN.show(), on_change=_SHOWN.take)
+    name = st.selectbox("Table or figure", _NAMES, format_func=_title, **_SHOWN.bound())
     cells = cells_of(name)
     if name.startswith("table"):
         _table(name, cells)
@@ -166,22 +166,13 @@ def _provenance(found: list[Reproduced]) -> None:
 
 
 def _recent() -> dict[str, Reproduced]:
-    job = _job()
+    job = _PANEL.job()
     return dict(job.found) if job is not None else {}
-
-
-def _job() -> CellsJob | None:
-    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
-    if not isinstance(job, CellsJob):
-        return None
-    st.session_state[_JOB] = job.key
-    return job
 
 
 def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
     st.header("Compute again")
-    job = _job()
-    active = job is not None and job.is_active
+    active = _PANEL.is_active
     if not _has_data(cells[0].dataset):
         key = SETS[cells[0].dataset]
         st.info(
@@ -214,9 +205,8 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
     )
     if problem := state.queue_problem():
         st.warning(problem)
-    if job is not None:
-        st.fragment(_status, run_every=1.0 if active else None)(job.key, active)
-    elif state.job_key(_JOB):
+    _PANEL.watch()
+    if _PANEL.is_gone:
         st.info(jobs.GONE.format(what="computation"))
 
 
@@ -227,33 +217,26 @@ def _has_data(dataset: str) -> bool:
 
 
 def _start(name: str, cells: tuple[Cell, ...], k: int, m: int) -> None:
-    job = _job()
-    if job is not None and job.is_active:
-        return  # a double click
-    state.submit(_JOB, CellsJob(name=name, cells=cells, k=k, m=max(m, k), seed=1))
+    if not _PANEL.is_active:  # no double click
+        state.submit(_PANEL.name, CellsJob(name=name, cells=cells, k=k, m=max(m, k), seed=1))
 
 
-def _status(key: str, was_active: bool) -> None:
-    job = jobs.QUEUE.find(key)
-    if not isinstance(job, CellsJob):
-        return
-    if was_active and not job.is_active:
-        st.rerun()
-    if job.state == "queued":
-        st.info(f"Waiting: {jobs.QUEUE.place(job)} before this one.")
-    elif job.state == "running":
-        now, done = job.progress, len(job.found)
-        share = (now.done / now.total) if now is not None else 0.0
-        st.progress(share, text=f"{done} of {len(job.cells)} cells done; the present table is at {100 * share:.0f} %")
-    elif job.state == "failed":
-        st.error(job.problem)
-    else:
-        words = "Cancelled" if job.state == "cancelled" else "Done"
-        st.success(
-            f"{words}: {len(job.found)} of {len(job.cells)} cells, k = {job.k:,}; they stand in for the run on file."
-        )
-    if job.is_active:
-        st.button("Cancel", key="cancel_cells", on_click=jobs.QUEUE.cancel, args=(job,))
+def _running(job: CellsJob) -> None:
+    now, done = job.progress, len(job.found)
+    share = (now.done / now.total) if now is not None else 0.0
+    st.progress(share, text=f"{done} of {len(job.cells)} cells done; the present table is at {100 * share:.0f} %")
+
+
+def _ended(job: CellsJob) -> None:
+    words = "Cancelled" if job.state == "cancelled" else "Done"
+    st.success(
+        f"{words}: {len(job.found)} of {len(job.cells)} cells, k = {job.k:,}; they stand in for the run on file."
+    )
+
+
+_PANEL = JobPanel(
+    kind=CellsJob, name="cells_job", running=_running, ended=_ended, stop_key="cancel_cells", waiting=WAITING
+)
 
 
 def _figure(name: str, cells: tuple[Cell, ...]) -> None:

@@ -30,7 +30,7 @@ from dpci_core.schema import Source as RecordSource
 from ui.kit.palette import Combination
 from ui.session.refusals import in_words
 from ui.session.results import IntervalRows, SweepCurve
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import LIMITS, WISH, Settings
 
 Array = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -255,23 +255,12 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
 
 def free_of(settings: Settings, name: str) -> Settings:
     """What curves over the range of one control depend on: not where it stands, nor how the page shows them."""
-    usual = Settings()
-    kept = replace(
-        settings,
-        sweep=name,
-        units=usual.units,
-        goal=usual.goal,
-        goal_on=usual.goal_on,
-        goal_length=usual.goal_length,
-        goal_value=usual.goal_value,
-        goal_chance=usual.goal_chance,
-        look=usual.look,
-    )
+    kept = replace(settings.usual("units", "look", *WISH), sweep=name)
     if name == "total":
         largest = Decimal(repr(LIMITS[settings.currency][1]))
-        return replace(kept, epsilon=usual.epsilon, split=settings.split.with_locks().with_total(largest))
+        return replace(kept, epsilon=Settings().epsilon, split=settings.split.with_locks().with_total(largest))
     if name in ("n", "c", "h"):
-        return replace(kept, **{name: getattr(usual, name)})
+        return kept.usual(name)
     return kept
 
 

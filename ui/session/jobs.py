@@ -15,12 +15,16 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from dpci_core.base.errors import ConvergenceError
 from ui.session.refusals import in_words
 
 if TYPE_CHECKING:
     from dpci_core.simulation.result import Progress
 
+Array = npt.NDArray[np.float64]
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 ABANDONED_SECONDS = 900.0
@@ -88,6 +92,23 @@ class Task:
 
     def _take(self, progress: Progress) -> None:
         self.progress = progress
+
+
+@dataclass(eq=False, kw_only=True)
+class TableTask(Task):
+    """A task on a table, which it forgets at the end."""
+
+    X: Array | None
+    y: Array | None
+
+    @property
+    def n_bytes(self) -> int:
+        """The table."""
+        return 0 if self.X is None else int(self.X.nbytes)
+
+    def release(self) -> None:
+        """Forget the table."""
+        self.X = self.y = None
 
 
 def n_workers() -> int:
@@ -165,3 +186,13 @@ class JobQueue:
 QUEUE = JobQueue()
 QUICK = JobQueue(most_waiting=60)
 """For answers of a second or a few, which need not wait behind a simulation of minutes; more people fit in."""
+
+
+def find(key: str) -> Task | None:
+    """The job under a key in either queue, marked as looked at."""
+    return QUICK.find(key) or QUEUE.find(key)
+
+
+def queue_of(job: Task) -> JobQueue:
+    """The queue that a job waits in."""
+    return QUICK if QUICK.find(job.key) is job else QUEUE

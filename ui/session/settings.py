@@ -12,7 +12,7 @@ from typing import Any, Literal
 from dpci_core import ZCDP, Calibration, Loss, PureDP
 from dpci_core.design import Design, Target
 from dpci_core.losses import make_loss
-from dpci_core.privacy.budget import Budget, Pairing, epsilon_to_zcdp, pair_budget
+from dpci_core.privacy.budget import Budget, Pairing, epsilon_to_zcdp, pair_budget, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import Encoding
 from ui.kit.palette import Combination
 from ui.session.budget import Parts, Split, from_shares
@@ -21,6 +21,8 @@ Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
 
+WISH = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
+"""The settings that are the wish on the page Plan."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
 SWEEPS = ("total", "model", "hessian", "covariance", "n", "d", "c", "h")
@@ -100,6 +102,12 @@ class Settings:
         """The definition in which the budget is typed: (epsilon, delta) is spent as zCDP."""
         return "pure" if self.currency == "pure" else "zcdp"
 
+    @property
+    def own_epsilon(self) -> float:
+        """The epsilon of the total budget, at delta where it is spent as zCDP."""
+        total = to_float_down(self.split.total)
+        return total if self.currency == "pure" else zcdp_to_epsilon(total, float(self.delta))
+
     def budget(self, definition: str) -> Budget:
         """The budget of a combination: the typed one, or its pair under `pairing`."""
         model, hessian, covariance = self.split.parts
@@ -149,17 +157,14 @@ class Settings:
     def _with_pot(self, total: Decimal) -> Settings:
         return replace(self, split=self.split.with_locks().with_total(total).with_locks(self.split.locked))
 
+    def usual(self, *names: str) -> Settings:
+        """These settings with the defaults of some of them."""
+        defaults = Settings()
+        return replace(self, **{name: getattr(defaults, name) for name in names})
+
     def without_table(self) -> Settings:
         """These settings without anything that names or measures a column of the table."""
-        usual = Settings()
-        return replace(
-            self,
-            dataset=usual.dataset,
-            names=(),
-            goal_on=usual.goal_on,
-            goal_length=usual.goal_length,
-            goal_value=usual.goal_value,
-        )
+        return self.usual("dataset", "names", "goal_on", "goal_length", "goal_value")
 
     def to_query(self) -> dict[str, str]:
         """The settings that differ from the defaults, as the parameters of a link."""

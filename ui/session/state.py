@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -13,21 +13,10 @@ import streamlit as st
 
 from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
+from ui.kit import bound as widgets
 from ui.kit import linked
-from ui.session import jobs
+from ui.session import compute, jobs
 from ui.session.budget import from_shares
-from ui.session.compute import (
-    CURVES,
-    DECLARED,
-    FILMS,
-    LRU,
-    PUBLIC,
-    SESSION_LIMIT,
-    Source,
-    Store,
-    Upload,
-    declared_table,
-)
 from ui.session.plan_settings import settings_of
 from ui.session.settings import Settings, from_query
 
@@ -69,42 +58,36 @@ def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan |
 def job_key(name: str) -> str | None:
     """The key of this session's job of one kind; after a reload the link still knows it."""
     settings()
-    return st.session_state.get(name) or st.session_state[_LINK_JOBS][name]  # type: ignore[no-any-return]
+    return st.session_state.get(name) or st.session_state[_LINK_JOBS].get(name)  # type: ignore[no-any-return]
 
 
 def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
     """Settings that fit the tables on this machine, and the names of those that had to give way."""
-    if wanted.dataset == DECLARED:
-        return _admissible_declared(wanted)
+    if wanted.dataset == compute.DECLARED:
+        try:
+            known = compute.declared_table(wanted.declared).schema.feature_names
+        except ValueError:
+            return admissible(replace(wanted, dataset="census", declared="", names=()))[0], ("declared",)
+        return _with_features(replace(wanted, encoding="schema"), known, len(known), ())
     infos = {info.key: info for info in datasets.list_datasets() if info.available}
     if wanted.dataset not in infos:
-        fitting, _ = admissible(replace(wanted, dataset="census", names=()))
-        return fitting, ("dataset",)
+        return admissible(replace(wanted, dataset="census", names=()))[0], ("dataset",)
     info = infos[wanted.dataset]
-    bad: list[str] = []
+    bad: tuple[str, ...] = ()
     if wanted.encoding not in info.encodings:
-        wanted, bad = replace(wanted, encoding=info.encodings[0]), [*bad, "encoding"]
-    known = set(datasets.feature_names(wanted.dataset))
-    if len(set(wanted.names)) < len(wanted.names) or not known.issuperset(wanted.names):
-        wanted, bad = replace(wanted, names=()), [*bad, "names"]
-    if wanted.d > info.max_features:
-        wanted, bad = replace(wanted, d=info.max_features), [*bad, "d"]
-    return wanted, tuple(bad)
+        wanted, bad = replace(wanted, encoding=info.encodings[0]), ("encoding",)
+    return _with_features(wanted, datasets.feature_names(wanted.dataset), info.max_features, bad)
 
 
-def _admissible_declared(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
-    try:
-        known = declared_table(wanted.declared).schema.feature_names
-    except ValueError:
-        fitting, _ = admissible(replace(wanted, dataset="census", declared="", names=()))
-        return fitting, ("declared",)
-    bad: list[str] = []
-    wanted = replace(wanted, encoding="schema")
+def _with_features(
+    wanted: Settings, known: Collection[str], most: int, bad: tuple[str, ...]
+) -> tuple[Settings, tuple[str, ...]]:
+    """Settings that ask for features of a table only, and the names of what gave way, after those that did before."""
     if len(set(wanted.names)) < len(wanted.names) or not set(known).issuperset(wanted.names):
-        wanted, bad = replace(wanted, names=()), [*bad, "names"]
-    if wanted.d > len(known):
-        wanted, bad = replace(wanted, d=len(known)), [*bad, "d"]
-    return wanted, tuple(bad)
+        wanted, bad = replace(wanted, names=()), (*bad, "names")
+    if wanted.d > most:
+        wanted, bad = replace(wanted, d=most), (*bad, "d")
+    return wanted, bad
 
 
 def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> bool:
@@ -129,8 +112,15 @@ def put(new: Settings) -> None:
     st.session_state.pop(_LINK_PROBLEM, None)
 
 
+def bound(field: str, value: object = None, *, empty: object = None) -> dict[str, Any]:
+    """Key and callback of the widget of one setting; value: what it shows, if not that."""
+    shown = getattr(settings(), field) if value is None else value
+    return widgets.bound(field, shown, lambda given: update(**{field: given}), empty=empty)
+
+
 def link_problem() -> tuple[str, ...]:
     """Names of what the link held but could not be used, until a setting is changed."""
+    settings()
     return st.session_state.get(_LINK_PROBLEM, ())  # type: ignore[no-any-return]
 
 
@@ -193,34 +183,34 @@ def paper_preset() -> None:
     )
 
 
-def source() -> Source:
+def source() -> compute.Source:
     """Where the present settings take their table from."""
     if settings().dataset == "upload" and upload() is not None:
-        store = st.session_state.setdefault(_STORE, Store(SESSION_LIMIT))
-        return Source(store, upload())
-    return Source(PUBLIC)
+        store = st.session_state.setdefault(_STORE, compute.Store(compute.SESSION_LIMIT))
+        return compute.Source(store, upload())
+    return compute.Source(compute.PUBLIC)
 
 
-def upload() -> Upload | None:
+def upload() -> compute.Upload | None:
     """The table this session uploaded, if any."""
     return st.session_state.get(_UPLOAD)
 
 
-def set_upload(new: Upload | None) -> None:
+def set_upload(new: compute.Upload | None) -> None:
     """Keep an uploaded table in this session, with a fresh store for what is computed from it."""
     st.session_state[_UPLOAD] = new
-    st.session_state[_STORE] = Store(SESSION_LIMIT)
-    st.session_state[_MEMO] = LRU(64)
+    st.session_state[_STORE] = compute.Store(compute.SESSION_LIMIT)
+    st.session_state[_MEMO] = compute.LRU(64)
 
 
-def memo() -> LRU:
+def memo() -> compute.LRU:
     """What this session computed lately: small results only, never records."""
-    return st.session_state.setdefault(_MEMO, LRU(64))  # type: ignore[no-any-return]
+    return st.session_state.setdefault(_MEMO, compute.LRU(64))  # type: ignore[no-any-return]
 
 
-def curves() -> LRU:
+def curves() -> compute.LRU:
     """Where curves over the range of a control are kept: with the session if their table is, else for all sessions."""
-    return memo() if source().upload is not None else CURVES
+    return memo() if source().upload is not None else compute.CURVES
 
 
 def is_public_demo() -> bool:
@@ -228,9 +218,9 @@ def is_public_demo() -> bool:
     return os.environ.get("DPCI_PUBLIC_DEMO") == "1"
 
 
-def films() -> LRU:
+def films() -> compute.LRU:
     """Where pictures for all positions of a slider are kept, likewise."""
-    return memo() if source().upload is not None else FILMS
+    return memo() if source().upload is not None else compute.FILMS
 
 
 @dataclass(frozen=True)

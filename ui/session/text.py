@@ -50,12 +50,14 @@ def risk_approx(epsilon: float, delta: float) -> str:
 
 def budget_sentence(settings: Settings) -> str:
     """Risk sentence of the total budget, with epsilon(delta) beside rho and a flag on a large budget."""
-    total = to_float_down(settings.split.total)
+    epsilon = settings.own_epsilon
     if settings.currency == "pure":
-        sentence, epsilon = risk_pure(total), total
+        sentence = risk_pure(epsilon)
     else:
-        epsilon = zcdp_to_epsilon(total, float(settings.delta))
-        sentence = f"{epsilon_of(settings)} {risk_approx(epsilon, float(settings.delta))}"
+        sentence = (
+            f"ρ = {number(to_float_down(settings.split.total))} means (ε = {number(epsilon)}, δ = {settings.delta}). "
+            f"{risk_approx(epsilon, float(settings.delta))}"
+        )
     if epsilon > LARGE_EPSILON:
         sentence += f" {LARGE_BUDGET}"
     return sentence
@@ -64,13 +66,6 @@ def budget_sentence(settings: Settings) -> str:
 def symbol(settings: Settings) -> str:
     """Of the total, as it is typed."""
     return "ρ" if settings.currency == "zcdp" else "ε"
-
-
-def epsilon_of(settings: Settings) -> str:
-    """rho and its epsilon(delta), one sentence."""
-    total = to_float_down(settings.split.total)
-    epsilon = zcdp_to_epsilon(total, float(settings.delta))
-    return f"ρ = {number(total)} means (ε = {number(epsilon)}, δ = {settings.delta})."
 
 
 def conversion_details(settings: Settings) -> str:
@@ -197,10 +192,7 @@ HOW_TO_READ = """
 The number at the right is private length ÷ variability length: 1.00× is as short as it can be.
 """
 
-CALIBRATIONS = {
-    "sharp": "Sharp",
-    "published": "Published",
-}
+CALIBRATIONS = {"sharp": "Sharp", "published": "Published"}
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; sharp is this "
     "project's own and shorter; only where the noise dominates, and published intervals miss too often, it is longer. "

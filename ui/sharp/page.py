@@ -16,16 +16,14 @@ from dpci_core.losses import HuberSVM
 from dpci_core.studies import compare
 from dpci_core.studies.compare import ALONE, LADDER_SET, SETS, Compared, Comparison, DataTable
 from ui.controls import hints
-from ui.controls.link import link_problem
+from ui.controls.hints import link_problem
 from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
-from ui.session import state
 from ui.session.compute import LRU, PUBLIC
 from ui.session.refusals import in_words
-from ui.sharp import chart, targets
+from ui.sharp import chart, targets, words
 from ui.sharp import rows as sharp_rows
-from ui.sharp import words as sharp_text
 from ui.sharp.rows import Change, Groups
 from ui.views.show import show
 
@@ -44,8 +42,7 @@ _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
 def page() -> None:
     """Draw the page."""
     st.title("Published or sharp")
-    st.markdown(sharp_text.INTRODUCTION)
-    state.settings()  # reads the link
+    st.markdown(words.INTRODUCTION)
     link_problem()
     rows = _rows()
     tables = sharp_rows.tables_on_file(rows)
@@ -82,13 +79,11 @@ def _nothing_on_file() -> None:
 
 def _choice(tables: dict[str, DataTable]) -> str:
     names = list(tables)
-    st.session_state[_TABLE.widget] = _TABLE.value if _TABLE.value in names else names[0]
     name: str = st.selectbox(
         "Table of data",
         names,
         format_func=lambda key: sharp_rows.table_words(tables[key]),
-        key=_TABLE.widget,
-        on_change=_TABLE.take,
+        **_TABLE.bound(_TABLE.value if _TABLE.value in names else names[0]),
     )
     if left := [key for key in SETS if key not in tables]:
         st.caption(
@@ -104,7 +99,7 @@ def _choice(tables: dict[str, DataTable]) -> str:
 
 def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
     st.header("How long, and how long they would have to be")
-    hints.expander("How to read this chart", sharp_text.HOW_TO_READ)
+    hints.expander("How to read this chart", words.HOW_TO_READ)
     here = [row for found in groups.values() for row in found.values()]
     figure = chart.lengths_chart(
         groups,
@@ -178,7 +173,7 @@ def _targets(groups: Groups, table: DataTable) -> None:
     )
     missed = targets.missed_words(there[label])
     if missed:
-        st.markdown(f"Not reached {_SPLITS[label]}:\n" + "\n".join(f"- {words}" for words in missed))
+        st.markdown(f"Not reached {_SPLITS[label]}:\n" + "\n".join(f"- {said}" for said in missed))
     else:
         st.markdown(f"Every target is reached {_SPLITS[label]}.")
     every = pd.concat([targets.checks_table(found) for found in there.values()])
@@ -211,20 +206,20 @@ def _improvements(rows: Iterable[Compared]) -> None:
             "explanations stand without them."
         )
     span = chart.span_of(list(found.values()))
-    parts = sharp_text.IMPROVEMENTS
+    parts = words.IMPROVEMENTS
     for start in range(0, len(parts), 2):
         for part, column in zip(parts[start : start + 2], st.columns(2, gap="large"), strict=False):
             with column:
                 _improvement(part, found[part.label], span)
     left, right = st.columns(2, gap="large")
     with left:
-        _words(sharp_text.CORNER)
-        _mechanism(sharp_text.CORNER)
+        _words(words.CORNER)
+        _mechanism(words.CORNER)
     with right:
         _corner()
 
 
-def _improvement(part: sharp_text.Improvement, found: list[Change], span: tuple[float, float]) -> None:
+def _improvement(part: words.Improvement, found: list[Change], span: tuple[float, float]) -> None:
     _words(part)
     if found:
         figure = chart.change_chart(
@@ -239,12 +234,12 @@ def _improvement(part: sharp_text.Improvement, found: list[Change], span: tuple[
     _mechanism(part)
 
 
-def _words(part: sharp_text.Improvement) -> None:
+def _words(part: words.Improvement) -> None:
     st.markdown(f"### {part.name}")
     st.markdown(part.consequence)
 
 
-def _mechanism(part: sharp_text.Improvement) -> None:
+def _mechanism(part: words.Improvement) -> None:
     with st.expander("How it works"):
         st.markdown(part.mechanism)
 
@@ -318,11 +313,11 @@ def corner_sentence(curves: Corner) -> str:
 
 def _unpenalised() -> None:
     st.header("The coefficient people mean")
-    st.markdown(sharp_text.UNPENALISED)
+    st.markdown(words.UNPENALISED)
     with st.expander("How it works, and when the step falls short"):
-        st.markdown(sharp_text.UNPENALISED_MECHANISM)
+        st.markdown(words.UNPENALISED_MECHANISM)
     st.markdown(
-        f"`{sharp_text.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the truth is known: "
+        f"`{words.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the truth is known: "
         "how often the penalised interval misses the unpenalised coefficient, how often the step is marked, and how "
         "often the unmarked intervals hold."
     )
@@ -330,10 +325,10 @@ def _unpenalised() -> None:
 
 def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
     st.header("New result, not peer-reviewed")
-    st.markdown(sharp_text.NEW_RESULT)
-    if table is not None and (words := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))):
-        st.markdown(f"{sharp_rows.table_words(table)}. {words}")
+    st.markdown(words.NEW_RESULT)
+    if table is not None and (said := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))):
+        st.markdown(f"{sharp_rows.table_words(table)}. {said}")
     # Its formulas are most of the page's weight, so they are only made for who asks.
     proof = st.expander("The proof", key="sharp_proof", on_change="rerun")
     if proof.open:
-        proof.markdown(sharp_text.for_streamlit(PROOF.read_text(encoding="utf-8")))
+        proof.markdown(words.for_streamlit(PROOF.read_text(encoding="utf-8")))

@@ -29,7 +29,6 @@ class Comparison:
     forecast_ci: Array
     ci: Array
     ci_sd: Array
-    ci_se: Array
     forecast_vi: Array
     vi: Array
     vi_se: Array

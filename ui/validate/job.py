@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from dpci_core import Design
 from ui.kit.palette import Combination
-from ui.session.jobs import Task, n_workers
+from ui.session.jobs import TableTask, n_workers
 from ui.session.settings import Settings
 
 if TYPE_CHECKING:
     from dpci_core.simulation.result import ExperimentResult
 
-Array = npt.NDArray[np.float64]
-
 
 @dataclass(eq=False, kw_only=True)
-class Job(Task):
+class Job(TableTask):
     """One simulation as pages see it; `settings`, `assumptions` and the table's `digest` say what it is about."""
 
     settings: Settings
@@ -32,8 +29,6 @@ class Job(Task):
     m: int
     k: int
     seed: int
-    X: Array | None
-    y: Array | None
     result: ExperimentResult | None = None
 
     def _execute(self) -> bool:
@@ -54,12 +49,3 @@ class Job(Task):
             should_stop=self._should_stop,
         )
         return self.result.n_done == self.m and self.result.n_covered == self.k
-
-    @property
-    def n_bytes(self) -> int:
-        """The table."""
-        return 0 if self.X is None else int(self.X.nbytes)
-
-    def release(self) -> None:
-        """Forget the table."""
-        self.X = self.y = None

@@ -11,13 +11,13 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Design, ExperimentResult
-from ui.controls.link import link_problem
-from ui.controls.sidebar import current_view, feature_names, sidebar
+from ui.controls.job_panel import JobPanel
+from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.kit import linked
 from ui.kit.figure import Meta
 from ui.kit.palette import Combination
 from ui.session import compute, jobs, state, text
-from ui.session.settings import SWEEPS, Settings, from_query
+from ui.session.settings import Settings, from_query
 from ui.validate import charts
 from ui.validate.charts import Comparison
 from ui.validate.job import Job
@@ -25,7 +25,6 @@ from ui.views import sweep
 from ui.views.show import show
 from ui.views.sweep import SWEEP_NAMES, current_value, sweep_control, sweep_curves
 
-_JOB = "job"
 _OPENED = "opened_result"
 _EFFORT = {"Quick": (1_000, 200), "Usual": (4_000, 500), "As in the paper": (10_000, 1_000)}
 _THOROUGH = linked.one_of("effort", _EFFORT, default="Quick", widget="effort")
@@ -54,46 +53,29 @@ def page() -> None:
         "is resampled again and again, every time the whole private procedure runs, and we count how often its "
         "intervals contain the coefficient."
     )
-    state.settings()  # reads the link
-    link_problem()
-    with st.sidebar:
-        ready = sidebar()
-    if not ready:
-        st.info(text.BRING_YOUR_FILE)
+    if not is_ready():
         return
     view = current_view()
     if view is None:
         return
     st.caption(f"On screen: {text.assumptions(view.settings, view.records)}")
     _start_controls(view)
-    _watch()
+    _PANEL.watch()
     _results(view)
     _open_again()
 
 
-def current_job() -> Job | None:
-    """The job of this session; after a reload the link still knows its key."""
-    job = jobs.QUEUE.find(state.job_key(_JOB) or "")
-    if isinstance(job, Job) and (not job.is_private_to_session or _JOB in st.session_state):
-        st.session_state[_JOB] = job.key
-        return job
-    return None
-
-
 def _start_controls(view: compute.View) -> None:
-    job = current_job()
-    active = job is not None and job.is_active
+    active = _PANEL.is_active
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     left.segmented_control(
         "How thorough",
         list(_EFFORT),
-        key=_THOROUGH.show(),
-        on_change=_THOROUGH.take,
+        **_THOROUGH.bound(),
         help="Quick: 1,000 fits and 200 whole intervals. Usual: 4,000 and 500. The paper used 10,000 and 1,000.",
         disabled=active,
     )
-    st.session_state[_SEED.widget] = int(_SEED.value)
-    middle.number_input("Seed", 0, _LARGEST_SEED, key=_SEED.widget, on_change=_SEED.take, disabled=active)
+    middle.number_input("Seed", 0, _LARGEST_SEED, **_SEED.bound(int(_SEED.value)), disabled=active)
     too_large = view.records.X.size > jobs.LARGEST_TABLE
     right.button(
         "Start the simulation",
@@ -117,8 +99,7 @@ def _designs(view: compute.View) -> dict[Combination, Design]:
 
 
 def _start(view: compute.View) -> None:
-    job = current_job()
-    if job is not None and job.is_active:
+    if _PANEL.is_active:
         return  # a double click
     m, k = _EFFORT[_THOROUGH.value]
     if view.settings.target == "unpenalised":
@@ -138,35 +119,8 @@ def _start(view: compute.View) -> None:
         X=view.records.X,
         y=view.records.y,
     )
-    if state.submit(_JOB, new):
+    if state.submit(_PANEL.name, new):
         st.session_state.pop(_OPENED, None)
-
-
-def _watch() -> None:
-    job = current_job()
-    if job is None:
-        return
-    # Only a live job is polled; the end of it redraws the page once.
-    st.fragment(_status, run_every=1.0 if job.is_active else None)(job.key, job.is_active)
-
-
-def _status(key: str, was_active: bool) -> None:
-    job = jobs.QUEUE.find(key)
-    if not isinstance(job, Job):
-        return
-    if was_active and not job.is_active:
-        st.rerun()
-    if job.state == "queued":
-        st.info(f"Waiting: {jobs.QUEUE.place(job)} before this one. You can leave this page and come back.")
-    elif job.state == "running":
-        _live(job)
-    elif job.state == "failed":
-        st.error(job.problem)
-    elif job.state == "cancelled":
-        done = job.result.n_done if job.result is not None else 0
-        st.info(f"Cancelled after {done:,} of {max(job.m, job.k):,} replicates; what is done is shown below.")
-    if job.is_active:
-        st.button("Cancel", key="cancel", on_click=jobs.QUEUE.cancel, args=(job,))
 
 
 def _live(job: Job) -> None:
@@ -181,11 +135,20 @@ def _live(job: Job) -> None:
         st.markdown(f"{combination.label}: coverage so far **{100 * coverage:.1f}{error} %**")
 
 
+def _ended(job: Job) -> None:
+    if job.state == "cancelled":
+        done = job.result.n_done if job.result is not None else 0
+        st.info(f"Cancelled after {done:,} of {max(job.m, job.k):,} replicates; what is done is shown below.")
+
+
+_PANEL = JobPanel(kind=Job, name="job", running=_live, ended=_ended, stop_key="cancel")
+
+
 def _finished() -> _Finished | None:
     opened = st.session_state.get(_OPENED)
     if opened is not None:
         return opened  # type: ignore[no-any-return]
-    job = current_job()
+    job = _PANEL.job()
     if job is None or job.is_active or job.result is None or not job.result.n_covered:
         return None
     return _Finished(job.settings, job.assumptions, job.digest, job.combinations, job.seed, job.result)
@@ -194,7 +157,7 @@ def _finished() -> _Finished | None:
 def _results(view: compute.View) -> None:
     found = _finished()
     if found is None:
-        if state.job_key(_JOB) and current_job() is None:
+        if _PANEL.is_gone:
             st.info(jobs.GONE.format(what="simulation"))
         else:
             st.caption("No simulation yet for this session: choose how thorough and start.")
@@ -240,7 +203,6 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
                 forecast_ci=made.ci_length,
                 ci=one.ci_length,
                 ci_sd=one.ci_length_sd,
-                ci_se=one.ci_length_sd / np.sqrt(max(1, found.result.n_covered)),
                 forecast_vi=made.vi_length,
                 vi=one.vi_length,
                 vi_se=one.vi_length * share,
@@ -254,8 +216,7 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
 def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: Meta) -> None:
     st.header("The simulation on the forecast's curves")
     settings = view.settings
-    options = [s for s in SWEEPS if s != "h" or "huber_svm" in settings.losses]
-    name = sweep_control(options)
+    name = sweep_control()
     features = len(feature_names())
     curves = sweep_curves(view, name, features)
     figure = sweep.sweep_chart(

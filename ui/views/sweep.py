@@ -1,4 +1,4 @@
-"""The chart of lengths along one control: numbers in, figure, sentence and table out. No Streamlit."""
+"""Lengths along one control: which one, its curves, and their figure, sentence and table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.kit.palette import GRID, QUIET
 from ui.session import compute, state
 from ui.session.results import SweepCurve
-from ui.session.settings import Settings
+from ui.session.settings import SWEEPS, Settings
 
 Array = npt.NDArray[np.float64]
 
@@ -178,17 +178,11 @@ SWEEP_NAMES = {
 }
 
 
-def sweep_control(options: list[str]) -> str:
+def sweep_control() -> str:
     """Which control is swept."""
+    options = [s for s in SWEEPS if s != "h" or "huber_svm" in state.settings().losses]
     name = state.settings().sweep if state.settings().sweep in options else "total"
-    st.session_state["sweep"] = name
-    st.selectbox(
-        "Sweep",
-        options,
-        format_func=SWEEP_NAMES.__getitem__,
-        key="sweep",
-        on_change=lambda: state.update(sweep=st.session_state["sweep"]),
-    )
+    st.selectbox("Sweep", options, format_func=SWEEP_NAMES.__getitem__, **state.bound("sweep", name))
     return name
 
 

@@ -209,13 +209,13 @@ def test_a_way_is_adopted_with_its_guarantee(currency):
     case = make_case(base, Source(PUBLIC))
     for row in planning.ranking(case):
         taken = planning.adopted(base, row)
-        assert planning.combination(taken).definition == row.definition
+        assert single(taken).combinations[0].definition == row.definition
         epsilon, _ = planning.guarantee(base)
         assert planning.guarantee(taken)[0] <= epsilon * (1 + 1e-8)
         again, bad = from_query(taken.to_query())
         assert bad == ()
         assert again == taken
-        design = taken.design(planning.combination(taken))
+        design = taken.design(single(taken).combinations[0])
         assert design.budget == row.design.budget
 
 

@@ -36,8 +36,8 @@ def plan_jobs(queue: jobs.JobQueue) -> list[PlanJob]:
 
 
 def job_of(app) -> PlanJob:
-    job = plan_work._find(app.session_state["plan_job"])
-    assert job is not None
+    job = jobs.find(app.session_state["plan_job"])
+    assert isinstance(job, PlanJob)
     return job
 
 
