@@ -52,10 +52,14 @@ class JobPanel(Generic[J]):
         """Whether there was one that is no longer kept."""
         return self.job() is None and bool(state.job_key(self.name))
 
-    def watch(self) -> None:
-        """How the job stands. Only a live one is polled; the end of it redraws the page once."""
+    def watch(self, *, was_active: bool = False) -> None:
+        """How the job stands. Only a live one is polled; the end of it redraws the page once.
+
+        was_active: it was live when the rest of the page was drawn, and may have ended since.
+        """
         if (job := self.job()) is not None:
-            st.fragment(self._status, run_every=self.poll if job.is_active else None)(job.key, job.is_active)
+            is_live = was_active or job.is_active
+            st.fragment(self._status, run_every=self.poll if is_live else None)(job.key, is_live)
 
     def _status(self, key: str, was_active: bool) -> None:
         job = jobs.find(key)

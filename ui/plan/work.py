@@ -46,7 +46,7 @@ class Work:
             if name != self.missing[-1]:  # the look, where it is among them
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:
-                _PANEL.watch()
+                _PANEL.watch(was_active=True)
             else:
                 self._at_rest()
 

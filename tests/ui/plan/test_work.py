@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from tests.base.test_watch import same
 from tests.ui.plan.test_page import SMALL, case_of, look, metrics, words
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.plan import numbers as planning
+from ui.plan import pictures
 from ui.plan import work as plan_work
 from ui.plan.job import PlanJob, parts_of
 from ui.session import jobs
@@ -314,3 +316,20 @@ def test_the_words_of_the_page_hold_no_placeholder_when_all_is_known():
     app = start("plan", **SMALL)
     assert "Being computed" not in words(app)
     assert now(app).look == "map"
+
+
+def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(monkeypatch):
+    waiting, draw, search = threading.Event(), pictures.panel, planning.best_c
+
+    def draw_late(case: Case, work: plan_work.Work) -> None:
+        waiting.set()
+        wait_for(lambda: work.job is None or not work.job.is_active)
+        draw(case, work)
+
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    monkeypatch.setattr(planning, "best_c", lambda *a: waiting.wait(60.0) and search(*a))
+    monkeypatch.setattr(pictures, "panel", draw_late)
+    app = start("plan", **SMALL, look="c")
+    check(app)
+    assert waiting.is_set()
+    assert len(charts_of(app)) == 1
