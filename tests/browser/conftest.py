@@ -1,4 +1,4 @@
-"""One server for all browser tests; a fresh page, watched for noise, for each."""
+"""One server and one browser for all browser tests of a process; a fresh page, watched for noise, for each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser.driver import BROWSER_ARGS, Noise, find_browser, running_server
+from tests.browser.driver import BROWSER_ARGS, Noise, find_browser
+from tests.browser.screenshots import desk_server
 
 
 @pytest.fixture(scope="session")
@@ -25,29 +26,47 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    with running_server() as address:
+def server(tmp_path_factory) -> Iterator[str]:
+    """A dashboard with a ledger of its own that has one data set."""
+    with desk_server(tmp_path_factory.mktemp("desk")) as address:
         yield address
+
+
+SIZE = {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="session")
+def regular(browser: Browser) -> Iterator[BrowserContext]:
+    """A visitor who comes again and again: reading Streamlit's scripts anew takes a third of the time of a visit."""
+    context = browser.new_context(viewport=SIZE)
+    yield context
+    context.close()
 
 
 OpenPage = Callable[..., Page]
 
 
 @pytest.fixture
-def open_page(browser: Browser, server: str) -> Iterator[OpenPage]:
-    """Open a path in a browser context of its own: `open_page("/explore", width=390, theme="dark")`."""
-    opened = []
+def open_page(browser: Browser, regular: BrowserContext, server: str) -> Iterator[OpenPage]:
+    """Open a path, `open_page("/explore", width=390, theme="dark")`, for the regular visitor.
+
+    Every further page of a test is for a visitor of its own: of one visitor's pages only the one in front is drawn.
+    """
+    opened: list[tuple[Page, Noise]] = []
 
     def open_(path: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light", at: str = server) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=theme, accept_downloads=True
-        )
+        context = browser.new_context(viewport=SIZE) if opened else regular
         page = context.new_page()
-        opened.append((context, Noise(page, at)))
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        opened.append((page, Noise(page, at)))
         page.goto(at + path)
         return page
 
     yield open_
-    for context, noise in opened:
-        context.close()
+    for page, _ in opened[1:]:
+        page.context.close()
+    for page in regular.pages:  # also those that a page has opened
+        page.close()
+    for _, noise in opened:
         noise.check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -13,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.driver import ROOT, Noise, press, wait_chart, wait_idle, wait_meta
-from tests.browser.screenshots import PAGES, arrive, desk_server
+from tests.browser.screenshots import PAGES, arrive
 from tests.browser.tours import TOURS
 
 pytestmark = pytest.mark.browser
@@ -53,31 +54,17 @@ KNOWN = (
 )
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory) -> Iterator[str]:
-    with desk_server(tmp_path_factory.mktemp("desk")) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def reader(browser) -> Iterator[BrowserContext]:
-    """A browser that keeps Streamlit's scripts between pages, and shows no transitions: pages are judged at rest."""
-    context = browser.new_context(viewport={"width": WIDE, "height": HEIGHT}, reduced_motion="reduce")
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module", params=PLACES)
-def place(request, reader, desk) -> Iterator[tuple[str, Page]]:
-    """A place of the dashboard with everything open on it that can be opened."""
-    page = reader.new_page()
-    noise = Noise(page, desk)
-    arrive(page, desk, request.param, PLACES[request.param])
-    page.locator("h1").first.wait_for()
-    wait_idle(page)
-    open_everything(page)
-    yield request.param, page
-    page.close()
+@contextmanager
+def visit(regular: BrowserContext, server: str) -> Iterator[Page]:
+    """A wide page without transitions, judged at rest, and watched for noise."""
+    page = regular.new_page()
+    page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+    page.emulate_media(reduced_motion="reduce")
+    noise = Noise(page, server)
+    try:
+        yield page
+    finally:
+        page.close()
     noise.check()
 
 
@@ -158,53 +145,59 @@ def check_charts(page: Page) -> None:
         assert kind == "stPlotlyChart" or len(words + inner.removeprefix("Show/hide columns")) > 20
 
 
-def test_every_page_of_the_navigation_is_visited(place):
-    _, page = place
+def check_navigation(page: Page) -> None:
+    """Every page that the navigation leads to is among ours."""
     paths = {urlsplit(link.get_attribute("href")).path for link in page.get_by_test_id("stTopNavLink").all()}
     assert paths == FILES
 
 
-@pytest.mark.parametrize("width", [ENLARGED, NARROW])
-def test_nothing_scrolls_sideways(place, width):
-    _, page = place
-    check_width(page, width)
-
-
-def test_axe_finds_nothing_that_is_ours(place):
-    name, page = place
-    page.set_viewport_size({"width": WIDE, "height": HEIGHT})
-    wait_idle(page)
-    # Left out by axe all the same, but a page of many formulas takes it ten times as long to leave them out.
-    page.evaluate("() => document.querySelectorAll('.katex').forEach(e => e.remove())")
-    check_faults(name, page)
-
-
-def test_axe_finds_no_weak_contrast_in_the_dark(place):
-    _, page = place
+def check_contrast_in_the_dark(page: Page) -> None:
+    """Axe finds no weak contrast in the dark."""
     set_theme(page, "dark")
     assert faults(page, "color-contrast", "link-in-text-block") == []
     set_theme(page, "light")
 
 
-def test_every_chart_has_a_sentence_and_a_table(place):
-    _, page = place
-    check_charts(page)
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_is_for_every_reader(regular, server, subtests, name):
+    """A place of the dashboard with everything open on it that can be opened: one visit, several looks."""
+    with visit(regular, server) as page:
+        arrive(page, server, name, PLACES[name])
+        page.locator("h1").first.wait_for()
+        wait_idle(page)
+        open_everything(page)
+        with subtests.test("the navigation is known"):
+            check_navigation(page)
+        with subtests.test("every chart has a sentence and a table"):
+            check_charts(page)
+        for width in (ENLARGED, NARROW):
+            with subtests.test("nothing scrolls sideways", width=width):
+                check_width(page, width)
+        page.set_viewport_size({"width": WIDE, "height": HEIGHT})
+        wait_idle(page)
+        # Left out by axe all the same, but a page of many formulas takes it ten times as long to leave them out.
+        page.evaluate("() => document.querySelectorAll('.katex').forEach(e => e.remove())")
+        with subtests.test("axe finds nothing that is ours"):
+            check_faults(name, page)
+        with subtests.test("axe finds no weak contrast in the dark"):
+            check_contrast_in_the_dark(page)
 
 
 @pytest.mark.parametrize("tour", TOURS)
-def test_what_no_link_opens(reader, desk, tour):
+def test_what_no_link_opens(regular, server, subtests, tour):
     """All of the above, in one visit, at every stop of a tour; light and dark take turns."""
-    page = reader.new_page()
-    noise = Noise(page, desk)
-    for stop, theme in zip(TOURS[tour](page, desk), cycle(("light", "dark")), strict=False):
-        open_everything(page)
-        set_theme(page, theme)
-        check_faults(f"{tour} {stop}", page)
-        check_charts(page)
-        check_width(page, NARROW)
-        page.set_viewport_size({"width": WIDE, "height": HEIGHT})
-    page.close()
-    noise.check()
+    with visit(regular, server) as page:
+        for stop, theme in zip(TOURS[tour](page, server), cycle(("light", "dark")), strict=False):
+            open_everything(page)
+            with subtests.test("words of charts in the ink of the page", stop=stop, theme=theme):
+                set_theme(page, theme)
+            with subtests.test("axe finds nothing that is ours", stop=stop, theme=theme):
+                check_faults(f"{tour} {stop}", page)
+            with subtests.test("every chart has a sentence and a table", stop=stop):
+                check_charts(page)
+            with subtests.test("nothing scrolls sideways", stop=stop, width=NARROW):
+                check_width(page, NARROW)
+            page.set_viewport_size({"width": WIDE, "height": HEIGHT})
 
 
 # --- by keys alone -----------------------------------------------------------------------------------------------
@@ -239,8 +232,8 @@ def go_to(page: Page, name: str) -> None:
     page.locator("h1", has_text=name).wait_for()
 
 
-def test_the_main_tasks_by_keys_alone(desk, open_page):
-    page = open_page("/?d=2&n=5000&mechanisms=objective", at=desk)
+def test_the_main_tasks_by_keys_alone(open_page):
+    page = open_page("/?d=2&n=5000&mechanisms=objective")
     wait_chart(page, "chart_home_intervals")
     go_to(page, "Explore")
     wait_chart(page, "chart_coverage")
@@ -296,8 +289,8 @@ OPENED = """async () => { const box = document.querySelector('details:not([open]
 """Number of heights that an expander has while it opens."""
 
 
-def test_no_picture_moves_by_itself(desk, open_page):
-    page = open_page("/learn?screen=noise", at=desk)
+def test_no_picture_moves_by_itself(open_page):
+    page = open_page("/learn?screen=noise")
     page.get_by_role("button", name="Show it without answering").click()
     wait_chart(page, "chart_learn_noise")
     page.wait_for_timeout(500)
@@ -307,8 +300,8 @@ def test_no_picture_moves_by_itself(desk, open_page):
     assert page.evaluate("() => document.querySelector('.js-plotly-plot').layout.transition") is None
 
 
-def test_with_reduced_motion_nothing_glides(desk, open_page):
-    page = open_page("/explore", at=desk)
+def test_with_reduced_motion_nothing_glides(open_page):
+    page = open_page("/explore")
     page.emulate_media(reduced_motion="reduce")
     wait_chart(page, "chart_coverage")
     assert page.evaluate(OPENED) == 1

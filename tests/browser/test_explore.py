@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 import urllib.request
-from pathlib import Path
 
 import pytest
 
@@ -19,13 +18,7 @@ SLIDERS = [
     ("n_slider", "n", lambda before, after: after > before),
     ("c_slider", "c", lambda before, after: after > before),
 ]
-
-
-def test_start_shows_a_demo_without_a_decision(open_page):
-    page = open_page("/")
-    wait_chart(page, "chart_home_intervals")
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert "times" in page.locator("[data-testid=stMain]").inner_text()
+OTHER_SLIDERS = [("model_slider", "51 %"), ("d_slider", "11"), ("level_slider", "0.975")]
 
 
 @pytest.mark.parametrize("path", ["/", "/explore", "/_stcore/health"])
@@ -34,19 +27,52 @@ def test_the_real_server_sends_the_headers(server, path):
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(browser, open_page):
+def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(open_page):
     with running_server() as fresh:
         page = open_page("/explore?n=5000", at=fresh)
         wait_chart(page)
         assert chart(page, "chart_intervals")["meta"]["n"] == 5000
         assert page.get_by_role("link", name="Start").count() == 1
-        page.context.close()
+        page.close()
 
 
-@pytest.mark.parametrize(("slider", "name", "moved"), SLIDERS)
-def test_a_slider_moves_by_keyboard_and_the_chart_follows(open_page, slider, name, moved):
+def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(open_page, subtests, tmp_path):
     page = open_page("/explore")
     wait_chart(page)
+    with subtests.test("the numbers download as CSV"):
+        check_download(page, tmp_path / "numbers.csv")
+    for slider, name, moved in SLIDERS:
+        with subtests.test("a slider moves by keyboard and the chart follows", slider=slider):
+            check_slider(page, slider, name, moved)
+    for slider, text in OTHER_SLIDERS:
+        with subtests.test("a slider moves by keyboard", slider=slider):
+            link = page.url
+            press(page, slider)
+            page.wait_for_function("link => location.href !== link", arg=link, timeout=30_000)
+            wait_idle(page)
+            page.wait_for_function(
+                "([k, t]) => document.querySelector(`.st-key-${k}`).innerText.includes(t)",
+                arg=[slider, text],
+                timeout=15_000,
+            )
+    with subtests.test("the private way is explained and offers no uploader"):
+        choose(page, "dataset", "Your own file")
+        page.get_by_text("Private records of people").click()
+        page.get_by_text("is not opened here").wait_for()
+        assert page.locator("[data-testid=stFileUploader]").count() == 0
+
+
+def check_download(page, file):
+    page.get_by_text("The numbers as a table").first.click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download CSV").first.click()
+    waiting.value.save_as(file)
+    lines = file.read_text().splitlines()
+    assert lines[0].startswith("combination,coefficient,estimate")
+    assert len(lines) == 1 + 2 * 11
+
+
+def check_slider(page, slider, name, moved):
     before = chart(page, "chart_intervals")
     press(page, slider)
     page.wait_for_function(
@@ -57,17 +83,7 @@ def test_a_slider_moves_by_keyboard_and_the_chart_follows(open_page, slider, nam
     assert moved(before["meta"][name], after["meta"][name])
     lengths = [[t["x"][1] - t["x"][0] for t in c["data"] if "private" in t["name"]] for c in (before, after)]
     assert lengths[1][0] < lengths[0][0]  # more budget, more records and a larger penalty all shorten the interval
-
-
-@pytest.mark.parametrize(("slider", "text"), [("model_slider", "51 %"), ("d_slider", "11"), ("level_slider", "0.975")])
-def test_the_other_sliders_move_by_keyboard(open_page, slider, text):
-    page = open_page("/explore")
-    wait_chart(page)
-    press(page, slider)
     wait_idle(page)
-    page.wait_for_function(
-        "([k, t]) => document.querySelector(`.st-key-${k}`).innerText.includes(t)", arg=[slider, text], timeout=15_000
-    )
 
 
 def test_a_typed_budget_reaches_chart_slider_and_link(open_page):
@@ -97,17 +113,11 @@ def test_all_eight_combinations_by_clicking(open_page):
     )
 
 
-def test_the_private_way_is_explained_and_offers_no_uploader(open_page):
-    page = open_page("/explore")
-    wait_chart(page)
-    choose(page, "dataset", "Your own file")
-    page.get_by_text("Private records of people").click()
-    page.get_by_text("is not opened here").wait_for()
-    assert page.locator("[data-testid=stFileUploader]").count() == 0
-
-
 def choose(page, key, text):
-    page.locator(f".st-key-{key} [data-testid=stSelectbox] input").click()
+    field = page.locator(f".st-key-{key} [data-testid=stSelectbox] input")
+    field.scroll_into_view_if_needed()
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    field.click()  # scrolling that has not ended would close the list
     page.get_by_role("option", name=text).first.click()
     wait_idle(page)
 
@@ -146,25 +156,14 @@ def test_an_upload_stays_in_the_session_that_made_it(open_page):
     assert "wingspan_cm" not in second_tab.locator("[data-testid=stApp]").inner_html()
 
 
-def test_numbers_download_as_csv(open_page, tmp_path):
-    page = open_page("/explore")
-    wait_chart(page)
-    page.get_by_text("The numbers as a table").first.click()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download CSV").first.click()
-    file = Path(tmp_path) / "numbers.csv"
-    waiting.value.save_as(file)
-    lines = file.read_text().splitlines()
-    assert lines[0].startswith("combination,coefficient,estimate")
-    assert len(lines) == 1 + 2 * 11
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("path", ["/", "/explore"])
 def test_pages_fit_and_draw_in_both_themes(open_page, path, width, theme, tmp_path):
     page = open_page(path, width=width, theme=theme)
     wait_chart(page, "chart_home_intervals" if path == "/" else "chart_coverage")
+    if path == "/":  # a demonstration without a decision
+        assert "times" in page.locator("[data-testid=stMain]").inner_text()
     overflow = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
     assert overflow <= 0
     page.screenshot(path=tmp_path / "page.png")

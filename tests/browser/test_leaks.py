@@ -77,7 +77,7 @@ def test_an_upload_reaches_neither_the_disk_nor_a_log_nor_another_browser(open_p
         shown = other.locator("[data-testid=stApp]").inner_html()
         assert not [mark for mark in MARKS if mark in shown or mark in page.url]
         for each in (page, other):
-            each.context.close()
+            each.close()
     assert files == []
     assert list(tmp_path.rglob("*")) == []
     assert not [mark for mark in MARKS if mark in server.output]
@@ -93,7 +93,7 @@ def test_the_image_works_on_read_only_files_under_a_base_path(open_page):
         page.get_by_role("link", name="Validate").click()
         page.get_by_role("button", name="Start the simulation").wait_for(timeout=60_000)
         assert f"/{BASE}/validate" in page.url
-        page.context.close()
+        page.close()
         assert "Traceback" not in container.stop()
         assert container.listing() == container.files
     finally:
