@@ -33,7 +33,9 @@ def write(folder: Path) -> list[str]:
     pdoc.render.configure(docformat="markdown", template_directory=ROOT / "docs" / "theme", show_source=False)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        pdoc.pdoc("dpci_core", *(f"dpci_core.{room}" for room in rooms()), output_directory=folder)
+        # A room that is named in __all__ comes with the front door.
+        named = [f"dpci_core.{room}" for room in rooms() if room not in dpci_core.__all__]
+        pdoc.pdoc("dpci_core", *named, output_directory=folder)
     # Constructors made by dataclasses do not know their module; their annotations are shown as written.
     return [str(one.message) for one in heard if not str(one.message).startswith("Error parsing type annotation")]
 
