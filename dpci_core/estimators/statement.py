@@ -26,6 +26,11 @@ UNBOOKED = (
     "paid. `fit` raises for records that break a rule, which a release never does."
 )
 """Stands with a fit with random_state=None."""
+RARELY_REFUSED = (
+    "A noise vector too long for a certified fit ends the fit with an error, with a probability of at most 2^-200: the "
+    "one delta, not counted above."
+)
+"""Stands with objective perturbation whose noise is the operating system's (docs/release.md, section 2)."""
 LABELS_READ = (
     "The set of class labels was read from y, which the guarantee does not cover: a label that only one person has "
     "would show. Declare classes= to keep it out of the result."
@@ -109,7 +114,8 @@ class PrivacyStatement:
         )
         labels = "" if self.classes_declared else LABELS_READ
         protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
-        found = (self.caution, f"Guarantee: {self.guarantee}.", protected, several, labels, self.status)
+        rare = RARELY_REFUSED if self.mechanism == "objective" and not self.is_simulation else ""
+        found = (self.caution, f"Guarantee: {self.guarantee}.", protected, several, labels, rare, self.status)
         return tuple(sentence for sentence in found if sentence)
 
     def __str__(self) -> str:

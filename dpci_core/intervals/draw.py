@@ -43,9 +43,11 @@ GRID = 2.0**GRID_EXPONENT
 REFUSED_TILT = 2.0**-200
 """Probability with which the noise vector of an objective is longer than the one that feasibility was checked for.
 
-Such a release may be refused after it was booked, which is the one way in which the law of a pure release is cut: a
-delta of at most this.
+Such a release may be refused after it was booked, which is the one way in which the law of a release is cut: a delta
+of at most this.
 """
+_NEIGHBOURS_APART = 2.0
+"""How far the noise vectors that give one minimiser on two neighbouring tables are apart at most: two slopes."""
 
 
 class UnfitRecordsError(ValueError):
@@ -94,11 +96,11 @@ def _solver_error(shares: Shares) -> float:
 
 
 def _longest_tilt(noise: ModelNoise, dim: int) -> float:
-    """A length that the tilt exceeds with probability `REFUSED_TILT`."""
+    """A length that the tilt exceeds with probability `REFUSED_TILT`, and the step to a neighbour's."""
     if noise.rate is not None:
-        return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate
+        return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate + _NEIGHBOURS_APART
     assert noise.sd is not None
-    return noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT)))
+    return noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT))) + _NEIGHBOURS_APART
 
 
 def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:

@@ -11,5 +11,9 @@ MATRICES_LEAK = (
 
 
 def caution_of(version: object, definition: object) -> str:
-    """What whoever holds a record of this version and definition must know; empty for nothing."""
-    return MATRICES_LEAK if version == 1 and definition != "zcdp" else ""
+    """What whoever holds a record of this version and definition must know; empty for nothing.
+
+    A version that cannot be read is taken for the first.
+    """
+    is_exact = isinstance(version, int) and not isinstance(version, bool) and version >= 2
+    return MATRICES_LEAK if not is_exact and definition != "zcdp" else ""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Literal
@@ -28,6 +29,8 @@ _FIRST_BITS = 128
 _MORE_BITS = 64
 _GUARD_BITS = 64
 """Working precision beyond the bits drawn, so that the bits and not the arithmetic are the limit."""
+_PRECISION = threading.RLock()
+"""Arb's working precision is one for the process: whoever sets it holds this until it is what it was."""
 _DOUBLE_BITS = 60
 """Relative accuracy from which a double taken from an interval is within 2^-51 of the real number."""
 
@@ -81,7 +84,7 @@ class RealNoise:
         """
         found: list[int | None] = [None] * self._dim
         while True:
-            with ctx.workprec(self._uniforms.bits + _GUARD_BITS):
+            with _PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
                 to_grid, half = arb((1, -exponent)), arb((1, -1))
                 for i, noise in enumerate(self._balls()):
                     if found[i] is None:
@@ -95,7 +98,7 @@ class RealNoise:
     def doubles(self) -> Array:
         """Return doubles (dim,) within 2^-51 of the noise, relative to each of its coordinates."""
         while True:
-            with ctx.workprec(self._uniforms.bits + _GUARD_BITS):
+            with _PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
                 balls = self._balls()
                 if all(ball.is_finite() and ball.rel_accuracy_bits() >= _DOUBLE_BITS for ball in balls):
                     return np.array([float(ball.mid()) for ball in balls])
@@ -130,7 +133,7 @@ def choose(log_weights: Iterable[Fraction]) -> int:
     largest = max(given)
     uniform = Uniforms(1)
     while True:
-        with ctx.workprec(uniform.bits + _GUARD_BITS):
+        with _PRECISION, ctx.workprec(uniform.bits + _GUARD_BITS):
             weights = [arb(_exact(weight - largest)).exp() for weight in given]
             place, below = uniform.balls()[0] * sum(weights, arb(0)), arb(0)
             for i, weight in enumerate(weights):

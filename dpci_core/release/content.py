@@ -120,7 +120,9 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
         "multiples of a public grid; the program, the OpenDP and Arb libraries do what they say."
     )
     if design.mechanism == "objective":
-        found.append("A noise vector too long for a certified fit ends a release without a result: at most 1 in 2^200.")
+        found.append(
+            "A noise vector too long for a certified fit ends a release without a result: a delta of at most 2^-200."
+        )
     found.append("The fit reaches its fixed tolerance on every table: proved in exact arithmetic, tested beyond it.")
     found.append("Nobody who should not know the records could watch the machine, or how long it took.")
     return (*found, design.status) if design.status else tuple(found)

@@ -31,12 +31,16 @@ LONGEST_HEADER = 4 * 1024**2
 """Bytes of a CSV header that are read at most."""
 BLOCK_ROWS = 8192
 """Rows mapped at a time: memory holds the matrix of records and little else."""
-LONGEST_LINE = 2**20
-"""Characters of a CSV line that are read; the rest of the line is skipped."""
+LONGEST_RECORD = 2**20
+"""Characters of a record in a CSV file; a longer one is a record of missing cells, and is never held."""
 LONGEST_CELL = 131_072
-"""A longer text counts as missing, so that no cell costs much: bytes in Parquet, characters in CSV (default there)."""
+"""So that no cell costs much: a longer text is missing in Parquet (bytes), and its record has missing cells in CSV."""
 _PARQUET_MAGIC = b"PAR1"
 _MARKS = "".join(DELIMITERS).encode()
+_PART = 65_536
+"""Characters that are read of a line at once."""
+_START, _WITHIN, _QUOTED, _MARK = range(4)
+"""Before a cell, in one without quotation marks, in one with them, right after a mark within it."""
 
 
 _CHANGED = "The file has changed since its header was read."
@@ -260,7 +264,7 @@ def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, l
         if raw.read(len(header.first_line)) != header.first_line:
             raise TableError(_CHANGED)
         text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
-        rows = _rows(csv.reader(_lines(text), delimiter=header.delimiter))
+        rows = _rows(_records(text, header.delimiter), header.delimiter)
         while block := list(islice(rows, BLOCK_ROWS)):
             yield {
                 name: [row[place] if place < len(row) else "" for row in block]
@@ -268,26 +272,68 @@ def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, l
             }
 
 
-def _lines(text: io.TextIOWrapper) -> Iterator[str]:
-    """Lines with their ends, each cut at `LONGEST_LINE`: what is beyond that is never held."""
-    while line := text.readline(LONGEST_LINE):
-        rest = line
-        while rest and rest[-1] not in "\r\n" and len(rest) == LONGEST_LINE:
-            rest = text.readline(LONGEST_LINE)
-        yield line if rest is line else f"{line}\n"
+def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[str | None]:
+    """The text of one record after the other, with its line ends; None for one that is too long to hold.
+
+    A record ends at the first line end outside quotation marks. That is decided here and not by the reader of its
+    cells, which starts afresh after a cell that it gives up on: the lines left of it would become records.
+    """
+    parts: list[str] = []
+    size, state = 0, _START
+    while part := text.readline(_PART):
+        size, state = size + len(part), _after(part, state, delimiter)
+        if size <= LONGEST_RECORD:
+            parts.append(part)
+        else:
+            parts.clear()
+        if part[-1] in "\r\n" and state != _QUOTED:
+            yield "".join(parts) or None
+            size, state = 0, _START
+            parts.clear()
+    if size:
+        yield "".join(parts) or None
 
 
-def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Rows that are not blank; one that cannot be split is a row of missing cells."""
-    while True:
+def _after(part: str, state: int, delimiter: str) -> int:
+    """Where the reader stands after this part of a record: a mark opens at the start of a cell only, as in `csv`."""
+    at = 0
+    while at < len(part):
+        if state == _QUOTED:
+            end = part.find('"', at)
+            if end < 0:
+                return _QUOTED
+            at, state = end + 1, _MARK
+        elif state in (_START, _MARK) and part[at] == '"':
+            at, state = at + 1, _QUOTED
+        else:
+            opening = part.find(f'{delimiter}"', at)
+            if opening < 0:
+                return _START if part[-1] == delimiter else _WITHIN
+            at, state = opening + 2, _QUOTED
+    return state
+
+
+def _rows(records: Iterator[str | None], delimiter: str) -> Iterator[list[str]]:
+    """The cells of records that are not blank; one that cannot be split is a record of missing cells."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # of the process: never below what is promised
+    for record in records:
+        if record is None:
+            yield [""]
+            continue
         try:
-            row = next(reader)
-        except StopIteration:
-            return
+            row = next(csv.reader([record], delimiter=delimiter), []) if '"' in record else _split(record, delimiter)
         except csv.Error:
+            row = [""]
+        if len(record) > LONGEST_CELL and any(len(cell) > LONGEST_CELL for cell in row):
             row = [""]
         if row:
             yield row
+
+
+def _split(record: str, delimiter: str) -> list[str]:
+    """The cells of a record without quotation marks; none of a blank line."""
+    line = record.rstrip("\r\n")
+    return line.split(delimiter) if line else []
 
 
 def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:

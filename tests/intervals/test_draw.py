@@ -25,6 +25,7 @@ from dpci_core.solvers.newton import (
     descent_passes,
     gradient_and_hessian,
     gradient_rounding,
+    moments_at,
     rounding_of_sums,
     solve,
     solve_surely,
@@ -185,8 +186,8 @@ def test_rounding_bounds_hold_against_exact_sums() -> None:
     exact = np.array([math.fsum(slopes * A[:, j]) / len(A) + 0.002 * theta[j] for j in range(3)])
     error = np.linalg.norm(ours - exact)
     assert 0.0 < error <= rounding_of_sums(len(A))
-    assert rounding_of_sums(1_000_000) == pytest.approx((8192 + 1e6 / 8192 + 16) * 2.0**-52)
-    assert rounding_of_sums(10) == pytest.approx(26 * 2.0**-52, rel=1e-3)
+    assert rounding_of_sums(1_000_000) == pytest.approx((8192 + 1e6 / 8192 + 16) * 2.0**-52, abs=0)
+    assert rounding_of_sums(10) == pytest.approx(26 * 2.0**-52, rel=1e-3, abs=0)
 
 
 def test_what_cannot_be_certified_is_refused_from_public_numbers() -> None:
@@ -299,7 +300,7 @@ def test_rounding_of_sums_widens_the_sensitivity() -> None:
     design = make(c=0.01)
     allowance = rounding_allowance(design, np.array([3.0, 4.0]), 1000)
     by_hand = 2 * rounding_of_sums(1000) * (1.0 + 0.02 * math.sqrt(2) + 0.02**2 * 25)
-    assert allowance == pytest.approx(by_hand, rel=1e-12)
+    assert allowance == pytest.approx(by_hand, rel=1e-12, abs=0)
 
 
 def test_gaussian_noise_of_a_release_is_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +362,7 @@ def test_the_law_of_the_noise_is_that_of_what_is_left(budget, mechanism) -> None
         epsilon = 0.4995 if budget is PURE else math.sqrt(2 * 0.124875)
         claimed, ours = (epsilon - math.log1p(0.25 / 10)) / 2, noise.rate
         sd = 1e-8 / math.sqrt(2 * 0.000125) if budget is RHO else 1e-8 / 0.0005 * math.sqrt(4)
-        assert noise.added_var == pytest.approx(sd**2, rel=1e-9)
+        assert noise.added_var == pytest.approx(sd**2, rel=1e-9, abs=0)
     assert claimed * (1 - 1e-12) <= ours <= claimed
 
 
@@ -409,9 +410,9 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
 
 def test_the_length_that_no_tilt_exceeds_has_the_stated_probability() -> None:
     log_tail = -200 * math.log(2.0)
-    x = drawing._longest_tilt(ModelNoise(rate=0.5), 3) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
+    x = (drawing._longest_tilt(ModelNoise(rate=0.5), 3) - 2.0) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
     assert -x + math.log(1 + x + x * x / 2) == pytest.approx(log_tail, rel=1e-6)
-    z = drawing._longest_tilt(ModelNoise(sd=2.0), 2) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
+    z = (drawing._longest_tilt(ModelNoise(sd=2.0), 2) - 2.0) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
     assert -z * z / 2 == pytest.approx(log_tail, rel=1e-6)
 
 
@@ -430,3 +431,37 @@ def test_what_is_drawn_for_the_matrices_is_on_their_grids(budget, calibration) -
         above = matrix[np.triu_indices(3, 1)] * (math.sqrt(2.0) if calibration == "sharp" else 2.0) / grid
         np.testing.assert_allclose(above, np.round(above), rtol=1e-12, atol=1e-9)
         assert not np.array_equal(above, np.zeros(3))
+
+
+def test_the_rounding_of_a_gradient_by_hand() -> None:
+    found = gradient_rounding(n_records=1000, dim=3, condition=51.0, tilt_norm=500.0)
+    by_hand = (2.0 + 0.5) * (2 * rounding_of_sums(1000) + 51.0 * 5.0 * 2.0**-53 + 2.0**-51)
+    assert found == pytest.approx(by_hand, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize("error", [0.4 * TAU, 0.6 * TAU])
+def test_the_certificate_is_asked_for_half_of_tau(error: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "gradient_rounding", lambda **_: error)
+    if error < TAU / 2:
+        check_feasible(make(c=0.1), n_records=1000, dim=2)
+    else:
+        with pytest.raises(InfeasibleDesignError, match="certified"):
+            check_feasible(make(c=0.1), n_records=1000, dim=2)
+
+
+def test_a_noise_vector_beyond_the_checked_length_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(100, 2)
+    monkeypatch.setattr(SystemSource, "spherical_laplace", lambda self, dim, *, rate: np.full(dim, 1e9))
+    with pytest.raises(InfeasibleDesignError, match="certified"):
+        draw_coefficients(y[:, None] * X, shares=share_out(make(PURE, c=0.1)), source=SystemSource())
+
+
+def test_without_noise_the_matrices_are_the_true_ones() -> None:
+    X, y = table(500, 3)
+    theta, loose = np.array([0.5, 0.0, 0.25]), PureDP(model="1e20", hessian="1e20", covariance="1e20")
+    for calibration in CALIBRATIONS:
+        design = make(loose, "output", calibration, c=0.01)
+        found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
+        H, S = moments_at(y[:, None] * X, theta, loss=design.loss, regularization=design.regularization)
+        np.testing.assert_allclose(found.hessian.noisy, H, atol=1e-15)
+        np.testing.assert_allclose(found.covariance.noisy, S, atol=1e-15)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -163,3 +164,37 @@ def test_no_precision_changes_a_choice(monkeypatch) -> None:
         found.append([choose(weights) for _ in range(200)])
     assert found[0] == found[1] == found[2]
     assert len(set(found[0])) > 10
+
+
+def test_numbers_have_digits_of_their_own_and_more_are_added_at_the_end(monkeypatch) -> None:
+    stream = iter(range(1, 256))
+    monkeypatch.setattr(exact.secrets, "token_bytes", lambda n: bytes(next(stream) for _ in range(n)))
+    uniforms = Uniforms(2)
+    first = [bytes(range(1, 17)), bytes(range(17, 33))]
+    assert [word.to_bytes(16) for word in uniforms._words] == first
+    uniforms.draw()
+    assert uniforms.bits == 192
+    assert [word.to_bytes(24) for word in uniforms._words] == [
+        first[0] + bytes(range(33, 41)),
+        first[1] + bytes(range(41, 49)),
+    ]
+    with exact.ctx.workprec(256):
+        for word, ball in zip(uniforms._words, uniforms.balls(), strict=True):
+            for end in (word, word + 1):
+                assert ball.contains(exact.arb((end, -192)))
+            assert not ball.contains(exact.arb((word - 4, -192)))
+
+
+def test_threads_leave_the_working_precision_as_it_was() -> None:
+    before = exact.ctx.prec
+
+    def work() -> None:
+        for _ in range(50):
+            RealNoise(5, law="laplace", rate=Fraction(1)).rounded(np.zeros(5), exponent=-20)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert exact.ctx.prec == before

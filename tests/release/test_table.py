@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import tracemalloc
@@ -393,8 +394,20 @@ def peak_megabytes(content: bytes, folder: Path, name: str) -> tuple[np.ndarray,
     return X, peak
 
 
-@pytest.mark.parametrize("tail", [b"x" * 40_000_000, b",ab" * 10_000_000, b'"' + b"x" * 40_000_000 + b'"'])
-def test_a_line_costs_no_more_than_its_cap(tail: bytes, tmp_path: Path) -> None:
+LONG_TAILS = {
+    "a cell": b"x" * 20_000_000,
+    "cells": b",ab" * 5_000_000,
+    "a cell in marks": b'"' + b"x" * 20_000_000 + b'"',
+    "lines in marks": b'"' + b"0,a,1,1,yes\n" * 1_000_000 + b'"',
+    "cells in marks": b'"' + b'","'.join([b"x\n"] * 1_000_000) + b'"',
+    "texts in marks": b",".join([b'"' + b"x" * 120_000 + b'"'] * 40),
+    "a long cell, then lines": b'"' + b"x" * 131_073 + b"\n" + b"0,a,1,1,yes\n" * 5_000 + b'"',
+    "marks in marks": b'"' + b'""' * 2_000_000 + b'\n0,a,1,1,yes\n"',
+}
+
+
+@pytest.mark.parametrize("tail", LONG_TAILS.values(), ids=LONG_TAILS)
+def test_a_record_costs_no_more_than_its_cap_and_touches_no_other(tail: bytes, tmp_path: Path) -> None:
     rows = [b"10,a,1,1,yes,", b"20,a,2,2,no,", b"30,b,3,1,yes,"]
     plain, _ = peak_megabytes(HEADER + b"\n".join(rows) + b"\n", tmp_path, "plain.csv")
     for end in (b"\n", b"\r\n", b"\r"):
@@ -404,11 +417,32 @@ def test_a_line_costs_no_more_than_its_cap(tail: bytes, tmp_path: Path) -> None:
         assert peak < 40
 
 
-def test_what_is_beyond_the_cap_of_a_line_is_as_if_it_were_not_there(tmp_path: Path) -> None:
-    row = b"20,a,2,2,no"
-    X, y, _ = mapped(HEADER + row + b"," * tables.LONGEST_LINE + b"yes\n" + row + b"\n", tmp_path)
-    assert np.array_equal(X[0], X[1])
-    assert y.tolist() == [-1.0, -1.0]
+def test_a_record_longer_than_its_cap_has_missing_cells(tmp_path: Path) -> None:
+    row = b"20,a,2,2,yes"
+    room = tables.LONGEST_RECORD - len(row) - 1
+    rows = [row + b"," * room, row + b"," * (room + 1), b",", row]
+    X, y, _ = mapped(HEADER + b"\n".join(rows) + b"\n", tmp_path)
+    assert np.array_equal(X[0], X[3])
+    assert np.array_equal(X[1], X[2])
+    assert y.tolist() == [1.0, -1.0, -1.0, 1.0]
+
+
+CELL = st.text(st.sampled_from("ab\"',;\r\n "), max_size=6)
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(st.lists(st.lists(CELL, min_size=1, max_size=4), max_size=6), st.sampled_from(",;"), st.integers(1, 9))
+def test_records_are_cut_where_the_reader_of_cells_would(rows, delimiter: str, part: int) -> None:
+    """Whatever stands in a file, written well or not, gives the rows that `csv` reads where nothing is too long."""
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    ragged = "\n".join(delimiter.join(row) for row in rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_PART", part)
+        for text in (out.getvalue(), ragged):
+            wanted = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+            found = tables._records(io.TextIOWrapper(io.BytesIO(text.encode()), newline=""), delimiter)
+            assert list(tables._rows(found, delimiter)) == wanted
 
 
 def parquet(columns: dict[str, object], path: Path, **options: object) -> None:
