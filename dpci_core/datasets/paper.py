@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from dpci_core.base.array import Array
 from dpci_core.schema import NORM_MARGIN, Records, Schema, Source, design_matrix, make_records, target_signs
-
-Array = npt.NDArray[np.float64]
 
 
 def encode_paper(

@@ -12,6 +12,7 @@ from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
@@ -25,7 +26,6 @@ from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
 from dpci_core.privacy.randomness import Source, SystemSource
 
-Array = npt.NDArray[np.float64]
 Units = Literal["original", "scaled"]
 
 _WEIGHTS = (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range
 from dpci_core.base.rows import Rows
@@ -18,8 +18,6 @@ from dpci_core.mechanisms.model import ModelNoise, perturb_objective, perturb_ou
 from dpci_core.privacy.budget import Budget
 from dpci_core.privacy.randomness import Source, SystemSource
 from dpci_core.solvers.quasi_newton import solve_quickly
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.linalg import floor_eigenvalues, symmetrise
 from dpci_core.base.rows import Rows
@@ -18,8 +18,6 @@ from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy.randomness import Source, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
 from dpci_core.solvers.newton import moments_at, rounding_of_sums
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

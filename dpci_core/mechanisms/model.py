@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.rows import Rows
@@ -30,7 +30,6 @@ from dpci_core.privacy.sensitivity import (
 )
 from dpci_core.solvers.newton import Fit, solve
 
-Array = npt.NDArray[np.float64]
 Solver = Callable[..., Fit]
 """`erm.solve`, or another function of its arguments that returns a minimiser."""
 GRID_EXPONENT = -30

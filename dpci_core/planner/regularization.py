@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import InfeasibleDesignError, check_positive
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
@@ -19,7 +20,6 @@ from dpci_core.planner.split import quick_split
 from dpci_core.report.words import number
 from dpci_core.solvers.newton import Moments, fit_moments
 
-Array = npt.NDArray[np.float64]
 Source = Callable[[float], Moments]
 
 GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-6.0, 0.26, 0.5))
@@ -51,7 +51,7 @@ class RegularizationCurve:
     shift_in_half_widths: Array
     shift_norm: Array
     mean_shift: Array
-    is_feasible: npt.NDArray[np.bool_]
+    is_feasible: Flags
     grade: tuple[str, ...]
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.schema.declare import CONSTANT
 
-Array = npt.NDArray[np.float64]
 Encoding = Literal["paper", "schema"]
 Source = Literal["simulated", "public", "declared public", "declared synthetic"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
 from dpci_core import (
     InfeasibleDesignError,
@@ -19,6 +18,7 @@ from dpci_core import (
     forecast,
     rank_mechanisms,
 )
+from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
@@ -28,8 +28,6 @@ from ui.session.budget import PARTS, Split
 from ui.session.case import Case, place_of, unit_of
 from ui.session.compute import Source
 from ui.session.settings import LIMITS, Settings
-
-Array = npt.NDArray[np.float64]
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY` coefficients (the key);
@@ -120,7 +118,7 @@ class SplitMap:
 
     shares: Array
     lengths: Array
-    triangles: npt.NDArray[np.intp]
+    triangles: Positions
     best_length: float
 
     @property

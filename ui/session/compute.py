@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
+from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
 from dpci_core.losses import Loss
@@ -32,7 +32,6 @@ from ui.session.refusals import in_words
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, WISH, Settings
 
-Array = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 DECLARED = "declared"

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.kit.palette import GRID, QUIET
 from ui.session import compute, state
 from ui.session.results import SweepCurve
 from ui.session.settings import SWEEPS, Settings
-
-Array = npt.NDArray[np.float64]
 
 
 def sweep_chart(
@@ -101,7 +99,7 @@ def _sweep_traces(curve: SweepCurve) -> list[Part]:
     return [*traces, common | spread]
 
 
-def _with_neighbours(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _with_neighbours(keep: Flags) -> Flags:
     """A point and the one after it, so that pieces of a line meet."""
     return np.asarray(keep | np.r_[False, keep[:-1]])
 
