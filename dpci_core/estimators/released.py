@@ -16,7 +16,7 @@ from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.model import ModelNoise, perturb_objective, perturb_output
 from dpci_core.privacy.budget import Budget
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.solvers.quasi_newton import solve_quickly
 
 
@@ -52,7 +52,7 @@ class ReleasedModel:
         )
 
 
-def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> ReleasedModel:
+def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
     Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals. From the operating

@@ -25,11 +25,10 @@ from dpci_core.plan.fields import (
 )
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable, Source
 from dpci_core.planner import Target
-from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.privacy.budget import PARTS, ZCDP, ApproxDP, Budget, PureDP
 from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema
 
 Plain = dict[str, Any]
-_PARTS = ("model", "hessian", "covariance")
 _LARGEST_WHOLE = 1e15
 """Whole numbers below it are written without a point."""
 
@@ -168,7 +167,7 @@ def plain_design(design: Design) -> Plain:
     return {
         "loss": {"name": design.loss.name} | ({"h": design.loss.h} if isinstance(design.loss, RoundedHinge) else {}),
         "mechanism": design.mechanism,
-        "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in _PARTS}},
+        "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in PARTS}},
         "regularization": design.regularization,
         "confidence_level": design.confidence_level,
         "calibration": names.get(switches, asdict(switches)),
@@ -217,10 +216,10 @@ def _budget_from(record: object, path: str) -> Budget:
         raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be 'pure', 'zcdp' or 'approx'.")
     kind = PureDP if definition == "pure" else ZCDP
     parts = {}
-    for part in _PARTS:
+    for part in PARTS:
         parts[part] = given.get(part, an_amount)
         with at(given.where(part)):
-            kind(**(dict.fromkeys(_PARTS, "1") | {part: parts[part]}))
+            kind(**(dict.fromkeys(PARTS, "1") | {part: parts[part]}))
     given.done()
     return kind(**parts)
 

@@ -20,7 +20,7 @@ from dpci_core.planner.split import quick_split
 from dpci_core.report.words import number
 from dpci_core.solvers.newton import Moments, fit_moments
 
-Source = Callable[[float], Moments]
+MomentsSource = Callable[[float], Moments]
 
 GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-6.0, 0.26, 0.5))
 """Values of c that are tried first, two to a decade."""
@@ -139,7 +139,7 @@ class _Tried:
 
 
 def best_regularization(
-    X: npt.ArrayLike | Source,
+    X: npt.ArrayLike | MomentsSource,
     y: npt.ArrayLike | None = None,
     *,
     design: Design,
@@ -186,7 +186,7 @@ def best_regularization(
     )
 
 
-def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
+def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
     """Moments by c; a fit starts a Newton step away from the one at the nearest c."""
     if callable(X):
         if y is not None:
@@ -210,7 +210,9 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
 class _Search:
     """The values of c tried so far."""
 
-    def __init__(self, source: Source, design: Design, n: int | None, split_each: bool, n_draws: int = N_DRAWS) -> None:
+    def __init__(
+        self, source: MomentsSource, design: Design, n: int | None, split_each: bool, n_draws: int = N_DRAWS
+    ) -> None:
         self.source, self.design, self.n, self.split_each, self.n_draws = source, design, n, split_each, n_draws
         self.tried: dict[float, _Tried] = {}
         self.fits: dict[float, Moments] = {}

@@ -136,7 +136,7 @@ def _gaussian_of(size: int, *, sd: float, sensitivity: float, rho: float) -> Cal
     raise NoiseError("The standard deviation is too small for what was booked.")
 
 
-Source = np.random.Generator | SystemSource
+NoiseSource = np.random.Generator | SystemSource
 """Where a mechanism draws from."""
 
 

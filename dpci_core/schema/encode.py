@@ -17,7 +17,7 @@ import pandas as pd
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
-from dpci_core.schema.records import NORM_MARGIN, Records, Source, make_records
+from dpci_core.schema.records import NORM_MARGIN, Provenance, Records, make_records
 
 _MISSING, _OUTSIDE = "missing", "outside"
 """Why a value was mapped."""
@@ -31,7 +31,7 @@ def encode(
     schema: Schema,
     *,
     features: int | tuple[str, ...] | None = None,
-    source: Source,
+    source: Provenance,
     title: str,
 ) -> Records:
     """Return the records of a table under the `schema` encoding.

@@ -12,7 +12,7 @@ from dpci_core.base.array import Array
 from dpci_core.schema.declare import CONSTANT
 
 Encoding = Literal["paper", "schema"]
-Source = Literal["simulated", "public", "declared public", "declared synthetic"]
+Provenance = Literal["simulated", "public", "declared public", "declared synthetic"]
 
 NORM_MARGIN = 1.0 - 1e-12
 """Factor on every row, so that rounding cannot lift a norm above 1."""
@@ -30,7 +30,7 @@ class Records:
     y: Array
     feature_names: tuple[str, ...]
     encoding: Encoding
-    source: Source
+    source: Provenance
     title: str
     digest: str
     to_original: Array | None
@@ -43,7 +43,7 @@ def make_records(
     *,
     names: tuple[str, ...],
     encoding: Encoding,
-    source: Source,
+    source: Provenance,
     title: str,
     to_original: Array | None,
     notes: tuple[str, ...] = (),

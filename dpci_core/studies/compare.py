@@ -23,13 +23,11 @@ from dpci_core.design import Calibration, Definition, Design, Mechanism
 from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.planner import best_split, shares_of
-from dpci_core.privacy.budget import ZCDP, PureDP
+from dpci_core.privacy.budget import ZCDP, Parts, PureDP
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.solvers.newton import Moments, fit_moments
 from dpci_core.studies.runs import append_rows, read_rows
-
-Parts = tuple[Decimal, Decimal, Decimal]
 
 COMPARISON_FILE = DATA / "published_or_sharp.csv"
 """The run of this project."""

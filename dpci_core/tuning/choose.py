@@ -15,7 +15,7 @@ from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_generator, check_positive, check_probability
 from dpci_core.base.validation import check_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.tuning.features import CosineFeatures
 from dpci_core.tuning.learners import Learner, train
 
@@ -160,7 +160,7 @@ def tune_by(
     *,
     candidates: tuple[Candidate, ...],
     epsilon: Decimal,
-    source: Source,
+    source: NoiseSource,
     trainer: Trainer,
 ) -> TuningResult:
     """`tune_privately` with a trainer that is epsilon-DP and noise from a source; arguments are checked already."""

@@ -22,11 +22,11 @@ from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
-from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import PARTS, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui.kit.palette import Combination
-from ui.session.budget import PARTS, Split
+from ui.session.budget import Split
 from ui.session.case import Case, place_of, unit_of
-from ui.session.compute import Source
+from ui.session.compute import TableSource
 from ui.session.settings import LIMITS, Settings
 
 MAP_POINTS = {False: 13, True: 7}
@@ -224,7 +224,7 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
     )
 
 
-def best_c(case: Case, source: Source) -> RegularizationAnswer:
+def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
     """The c of the shortest intervals and of those with a faithful target, each fit remembered in the store."""
     return best_regularization(
         lambda c: source.store.moments(case.records, case.design.loss, c), design=case.design, n_records=case.n

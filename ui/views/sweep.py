@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.privacy.budget import PARTS
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.kit.palette import GRID, QUIET
@@ -197,8 +198,8 @@ def current_value(settings: Settings, name: str) -> float:
     """Where a swept control stands now."""
     if name == "total":
         return float(settings.epsilon) if settings.currency == "approx" else float(settings.split.total)
-    if name in ("model", "hessian", "covariance"):
-        return settings.split.share(("model", "hessian", "covariance").index(name))
+    if name in PARTS:
+        return settings.split.share(PARTS.index(name))
     if name == "d":
         return float(len(settings.names) or settings.d)
     return float(getattr(settings, name))

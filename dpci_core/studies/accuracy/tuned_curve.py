@@ -51,7 +51,7 @@ class TuningProtocol:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Division:
     """Numbers of the rows that test, of those a choice is made with, and of those that train each candidate."""
 
     test: Positions
@@ -59,7 +59,7 @@ class Parts:
     train: tuple[Positions, ...]
 
 
-def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: np.random.Generator) -> Parts:
+def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: np.random.Generator) -> Division:
     """Return disjoint parts of a table, in random order: two of n_held_out rows and one of `size` for each candidate.
 
     Raises:  ValueError if the table has too few rows.
@@ -68,7 +68,7 @@ def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: n
     if size > most:
         raise ValueError(f"Expected size={size} <= {most}: {n_rows} rows, {n_candidates} candidates.")
     test, validation, rest = np.split(rng.permutation(n_rows), [n_held_out, 2 * n_held_out])
-    return Parts(test, validation, tuple(rest[i * size : (i + 1) * size] for i in range(n_candidates)))
+    return Division(test, validation, tuple(rest[i * size : (i + 1) * size] for i in range(n_candidates)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
