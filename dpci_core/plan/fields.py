@@ -133,7 +133,12 @@ def a_list(value: object, path: str) -> list[Any]:
 
 def list_of(read: Read) -> Callable[[Any, str], tuple[Any, ...]]:
     """A list of values of one kind."""
-    return lambda value, path: tuple(read(item, f"{path}[{i}]") for i, item in enumerate(a_list(value, path)))
+
+    def read_all(value: object, path: str) -> tuple[Any, ...]:
+        items = a_list(value, path)
+        return tuple(read(item, f"{path}[{i}]") for i, item in enumerate(items))
+
+    return read_all
 
 
 texts = list_of(a_text)

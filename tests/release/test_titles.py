@@ -1,4 +1,4 @@
-"""Whatever a plan takes as its title or its unit, the ledger takes too, so that it can be released."""
+"""What a plan takes as its title or unit, the ledger takes too, so that it can be released."""
 
 from __future__ import annotations
 
