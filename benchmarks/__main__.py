@@ -94,7 +94,7 @@ MOVES = {"total": "total budget", "n": "n", "c": "c", "h": "h", "d": "d"}
 
 def page(d: int, dataset: str) -> None:
     """Server time of one move on Explore: forecast, interval rows and the sweep of the moved control."""
-    source = compute.Source(compute.PUBLIC)
+    source = compute.TableSource(compute.PUBLIC)
     now = replace(Settings(), dataset=dataset, d=d, n=30_000, encoding="schema" if dataset == "census" else "paper")
     eight = replace(now, definitions=("pure", "zcdp"), losses=("logistic", "huber_svm"))
     for settings in (now, eight):

@@ -22,10 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, Moments, PureDP, datasets, fit_moments
+from dpci_core.base.array import Array
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.intervals.forecast import typical_norm
 from dpci_core.intervals.half_widths import private_half_widths
@@ -34,8 +34,6 @@ from dpci_core.intervals.spectra import Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.model import ModelNoise, model_noise
 from dpci_core.privacy.noise import coverage_probability
-
-Array = npt.NDArray[np.float64]
 
 BUDGETS = (
     PureDP(model="0.5", hessian="0.25", covariance="0.25"),

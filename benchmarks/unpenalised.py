@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 from dpci_core import Design, Logistic, PureDP, datasets, private_intervals
-from dpci_core.design import Target
+from dpci_core.design import Estimand
 from dpci_core.solvers.newton import unpenalised_minimiser
 
 TRUTH = np.array([3.0, -2.0, 0.5])
@@ -30,7 +30,7 @@ def draw(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def design_of(epsilon: str, c: float, target: Target) -> Design:
+def design_of(epsilon: str, c: float, target: Estimand) -> Design:
     """Sharp objective perturbation, half of the budget for the coefficients."""
     total = float(epsilon)
     budget = PureDP(model=total / 2, hessian=total / 4, covariance=total / 4)
@@ -89,7 +89,7 @@ def census(runs: int, head: str) -> None:
         for epsilon in ("1", "10"):
             for c in (1e-4, 3e-4, 1e-3):
                 try:
-                    targets: tuple[Target, Target] = ("penalised", "unpenalised")
+                    targets: tuple[Estimand, Estimand] = ("penalised", "unpenalised")
                     parts = [row(design_of(epsilon, c, target), samples, truth) for target in targets]
                 except ValueError:
                     continue

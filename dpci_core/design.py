@@ -10,6 +10,7 @@ from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
 from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy.budget import (
+    PARTS,
     ZCDP,
     ApproxDP,
     Budget,
@@ -23,7 +24,7 @@ from dpci_core.privacy.budget import (
 Mechanism = Literal["objective", "output"]
 Definition = Literal["pure", "zcdp"]
 CalibrationName = Literal["published", "sharp"]
-Target = Literal["penalised", "unpenalised"]
+Estimand = Literal["penalised", "unpenalised"]
 CovarianceFloor = Literal["2c", "zero"]
 
 NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
@@ -108,7 +109,7 @@ class Design:
     regularization: float
     confidence_level: float = 0.95
     calibration: Calibration | CalibrationName = "published"
-    target: Target = "penalised"
+    target: Estimand = "penalised"
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
@@ -124,7 +125,7 @@ class Design:
             object.__setattr__(self, "budget", given.to_zcdp())
         elif not isinstance(given, PureDP | ZCDP):
             raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}.")
-        for name in ("model", "hessian", "covariance"):
+        for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
 
     @property

@@ -9,13 +9,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import width_in_range
-
-Array = npt.NDArray[np.float64]
 
 
 class Loss(ABC):

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from dpci_core.base.array import Array, Integers
 
 
 class Floored(NamedTuple):
     """A matrix after `floor_eigenvalues`, and how much the repair changed."""
 
     matrix: Array
-    n_lifted: npt.NDArray[np.int64]
+    n_lifted: Integers
     smallest_before: Array
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from dpci_core.base.array import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST
-
-Array = npt.NDArray[np.float64]
 
 
 def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
@@ -80,7 +79,7 @@ def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
     raise DataRejectedError(f"Expected {name} to hold real numbers only.") from None
 
 
-def _reject_first(is_bad: npt.NDArray[np.bool_], rule: str) -> None:
+def _reject_first(is_bad: Flags, rule: str) -> None:
     if is_bad.any():
         row = int(is_bad.argmax())
         raise DataRejectedError(f"{rule}; row {row} is the first of {int(is_bad.sum())} that break it.", row=row)

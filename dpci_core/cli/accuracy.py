@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpci_core.studies.accuracy.study import Accuracy
     from dpci_core.studies.accuracy.tuned_curve import TunedPoint, TuningProtocol
 
-Rows = list[dict[str, Any]]
+TidyRows = list[dict[str, Any]]
 EPSILONS = ("0.01", "0.05", "0.1", "0.2", "0.5", "1", "2")
 FOLDS = 10
 """Of a cross-validation, as in the paper."""
@@ -41,7 +41,7 @@ def add_accuracy(rooms: Any) -> None:
     for name, (answer, words) in _ACTIONS.items():
         parser = actions.add_parser(name, help=words)
         if name == "published":
-            parts = (*published.PARTS, *published_tuning.PARTS)
+            parts = (*published.EXHIBITS, *published_tuning.EXHIBITS)
             parser.add_argument("part", choices=parts, help="table1 and figure2 are Adult, the others KDD")
             parser.add_argument(
                 "--rows", type=int, help="of the set (default: all; 70,000 of KDD in table2 and figure3)"
@@ -84,7 +84,7 @@ def add_accuracy(rooms: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Answer one question; exit code 1 after a sentence on the error output."""
     try:
-        rows: Rows = options.answer(options, np.random.default_rng(options.seed))
+        rows: TidyRows = options.answer(options, np.random.default_rng(options.seed))
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _against_epsilon(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+def _against_epsilon(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
     from dpci_core.studies.accuracy.protocol import (
         cross_validated,  # wakes the compiler, which the other commands do without
     )
@@ -111,7 +111,7 @@ def _against_epsilon(options: argparse.Namespace, rng: np.random.Generator) -> R
     return [row.to_record() for row in found]
 
 
-def _against_records(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+def _against_records(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
     from dpci_core.studies.accuracy.study import accuracy_experiment
 
     found = accuracy_experiment(
@@ -125,20 +125,20 @@ def _against_records(options: argparse.Namespace, rng: np.random.Generator) -> R
     return [row.to_record() for row in found]
 
 
-def _published(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+def _published(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
     """A published table or figure measured again; what differs is in the encodings (docs/estimators.md)."""
-    is_tuned = options.part in published_tuning.PARTS
+    is_tuned = options.part in published_tuning.EXHIBITS
     for name in ("folds",) if is_tuned else ("permutations", "sizes", "held_out"):
         if getattr(options, name) is not None:
             raise ValueError(f"Expected no --{name.replace('_', '-')} with {options.part}.")
     return _tuned_figure(options, rng) if is_tuned else _beside_the_printed(options, rng)
 
 
-def _beside_the_printed(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+def _beside_the_printed(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
     from dpci_core.studies.accuracy.protocol import measure_cells
 
     options.folds = FOLDS if options.folds is None else options.folds
-    key, cells = published.PARTS[options.part], published.cells_of(options.part)
+    key, cells = published.EXHIBITS[options.part], published.cells_of(options.part)
     records = _records(options, key, MOST_ROWS if key == "kdd99" and options.rows is None else options.rows)
     found = measure_cells(
         records.X,
@@ -151,7 +151,7 @@ def _beside_the_printed(options: argparse.Namespace, rng: np.random.Generator) -
     )
     if options.out is not None:
         published.append_rates(map(partial(_on_file, options), cells, found), options.out)
-    beside: Rows = []
+    beside: TidyRows = []
     for cell, row in zip(cells, found, strict=True):
         printed = published.published_error(cell)
         made = {"loss": cell.loss, "method": cell.method, "Lambda": cell.penalty, "epsilon": cell.epsilon or None}
@@ -187,7 +187,7 @@ def _how_made(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _tuned_figure(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+def _tuned_figure(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
     """Private tuning against n; nothing of it was printed, so ours stands alone."""
     from dpci_core.studies.accuracy.tuned_curve import TuningProtocol, tuned_curve
 
@@ -232,7 +232,7 @@ def _tuned_on_file(
     )
 
 
-def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
+def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
     """Algorithm 4 over penalties, beside each of them trained on all rows, of which a public table tells the best."""
     from dpci_core.studies.accuracy.protocol import tuned_accuracy
     from dpci_core.studies.accuracy.study import accuracy_experiment
@@ -240,7 +240,7 @@ def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
     loss = _loss(options)
     learners = [Learner(loss=loss, method=options.method, regularization=c) for c in options.regularizations]
     X, y, X_test, y_test = _split(options, rng)
-    rows: Rows = []
+    rows: TidyRows = []
     for size in options.sizes:
         if not len(learners) < size <= len(y):
             raise ValueError(f"Expected {len(learners)} < size={size} <= {len(y)}.")
@@ -271,7 +271,7 @@ def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> Rows:
     return rows
 
 
-_Answer = Callable[[argparse.Namespace, np.random.Generator], Rows]
+_Answer = Callable[[argparse.Namespace, np.random.Generator], TidyRows]
 _ACTIONS: dict[str, tuple[_Answer, str]] = {
     "epsilon": (_against_epsilon, "test error against epsilon, by cross-validation"),
     "records": (_against_records, "test error against the number of training records"),
@@ -306,7 +306,7 @@ def _say(what: str, done: int, total: int) -> None:
     print(f"{what} {done} of {total}", file=sys.stderr, flush=True)
 
 
-def _table(rows: Rows) -> str:
+def _table(rows: TidyRows) -> str:
     heads = list(rows[0])
     cells = [heads, *([_cell(row[head]) for head in heads] for row in rows)]
     widths = [max(len(line[k]) for line in cells) for k in range(len(heads))]

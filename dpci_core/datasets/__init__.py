@@ -16,7 +16,7 @@ from dpci_core.datasets.paper import encode_paper
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
 from dpci_core.datasets.upload import read_upload
 from dpci_core.datasets.upload_rules import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS
-from dpci_core.schema import Encoding, Records, Schema, Source, encode
+from dpci_core.schema import Encoding, Provenance, Records, Schema, encode
 
 __all__ = [
     "COEFFICIENTS",
@@ -42,7 +42,7 @@ class DatasetInfo:
 
     key: str
     title: str
-    source: Source
+    source: Provenance
     n_rows: int
     max_rows: int
     max_features: int
@@ -56,7 +56,7 @@ class DatasetInfo:
 @dataclass(frozen=True, slots=True)
 class _Entry:
     title: str
-    source: Source
+    source: Provenance
     n_rows: int
     schema: Schema
     sentence: str

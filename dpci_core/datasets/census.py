@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit, ndtr
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count
 from dpci_core.datasets.census_tables import (
     COEFFICIENTS,
@@ -29,9 +30,8 @@ from dpci_core.datasets.census_tables import (
 from dpci_core.datasets.declared import ADULT
 from dpci_core.schema import CategoricalColumn, NumericColumn
 
-Array = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int32]
-Block = dict[str, Integers]
+_Draws = npt.NDArray[np.int32]
+Block = dict[str, _Draws]
 
 MAX_ROWS = 1_000_000
 DEFAULT_ROWS = 30_000
@@ -92,15 +92,15 @@ def _copula_factor() -> Array:
     return np.asarray(np.linalg.cholesky(correlation))
 
 
-def _integers(rank: Array, table: Table) -> Integers:
+def _integers(rank: Array, table: Table) -> _Draws:
     """Inverse of a cumulative table at the ranks, rounded up: uniform integers between neighbouring entries."""
     values, shares = np.array(table, dtype=np.float64).T
-    drawn: Integers = np.ceil(np.interp(rank, shares, values)).clip(values[0] + 1.0).astype(np.int32)
+    drawn: _Draws = np.ceil(np.interp(rank, shares, values)).clip(values[0] + 1.0).astype(np.int32)
     return drawn
 
 
-def _codes(name: str, rank: Array, sex: Integers) -> Integers:
-    """Integers of a column's levels (in the schema's order) at the ranks, by the table of the person's sex."""
+def _codes(name: str, rank: Array, sex: _Draws) -> _Draws:
+    """Codes of a column's levels (in the schema's order) at the ranks, by the table of the person's sex."""
     order = _level_order(name)
     to_schema = np.array([order.index(level) for level in LEVELS[name]], dtype=np.int32)
     women, men = (to_schema[np.searchsorted(np.cumsum(shares)[:-1], rank, side="right")] for shares in SHARES[name])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dpci_core.schema import NORM_MARGIN, Records, Schema, Source, design_matrix, make_records, target_signs
-
-Array = npt.NDArray[np.float64]
+from dpci_core.base.array import Array
+from dpci_core.schema import NORM_MARGIN, Provenance, Records, Schema, design_matrix, make_records, target_signs
 
 
 def encode_paper(
@@ -16,7 +14,7 @@ def encode_paper(
     schema: Schema,
     *,
     features: int | tuple[str, ...] | None = None,
-    source: Source,
+    source: Provenance,
     title: str,
 ) -> Records:
     """Return records as the paper prepares them: column maximum, row norm, constant column, row norm again.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.text import line_problem
 
 MAX_UPLOAD_BYTES = 200 * 1024**2
 """Largest file that is read."""
@@ -22,8 +23,6 @@ MAX_NAME_LENGTH = 500
 """Most characters of a column name; whole questions of a survey are shorter."""
 MAX_TEXT_LENGTH = 131_072
 """Most characters of a cell: where Python's CSV reader stops."""
-_JOINERS = "\u200c\u200d"
-"""Invisible, but letters of Persian and of Indian scripts need them."""
 
 
 def tidy_name(name: object) -> str:
@@ -49,7 +48,7 @@ def check_names(names: list[str]) -> None:
     for position, name in enumerate(names, start=1):
         if len(name) > MAX_NAME_LENGTH:
             raise DataRejectedError(f"The name of column {position} is longer than {MAX_NAME_LENGTH} characters.")
-        if not all(map(_is_visible, name)):
+        if line_problem(name, most=MAX_NAME_LENGTH):
             raise DataRejectedError(f"The name of column {position} holds an invisible control character.")
         looks = unicodedata.normalize("NFC", name)
         if looks in first:
@@ -84,11 +83,6 @@ def check_records(n_rows: int, n_features: int) -> None:
             f"Expected at most {most:,} features with {n_rows:,} rows, got {n_features:,}. Choose fewer features, or a "
             "file with fewer rows."
         )
-
-
-def _is_visible(character: str) -> bool:
-    """Whether it is no control character and no mark that turns the direction of the text or hides a difference."""
-    return character in _JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def _is_number(text: str) -> bool:

@@ -10,10 +10,8 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
+from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import DataRejectedError
-
-Array = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool = False) -> Array:
@@ -76,7 +74,7 @@ def _check_numbers(X: Any) -> None:
             raise kind(f"Every feature argument must be a string of digits or a number, in all of X{where}.") from None
 
 
-def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Codes]:
+def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Positions]:
     """Return the classes, sorted, and the place among them of every label.
 
     Args:    declared: the classes, or None to take those that occur.
@@ -136,7 +134,7 @@ def _is_plain(y: Any, n_records: int) -> bool:
     return type(y) is np.ndarray and y.shape == (n_records,) and y.dtype.kind in "biuf"
 
 
-def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
+def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Positions:
     """The place of every label among the sorted classes, -1 for one that is not there."""
     if labels.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
         if len(classes) == 2:
@@ -148,6 +146,6 @@ def _codes(labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
     return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
-def signs_of(codes: Codes, k: int, n_models: int) -> Array:
+def signs_of(codes: Positions, k: int, n_models: int) -> Array:
     """y (n,) of model k: +1 for its class, the second one where there are two, -1 elsewhere."""
     return np.where(codes == (1 if n_models == 1 else k), 1.0, -1.0)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count
 from dpci_core.estimators.input import check_features
 from dpci_core.tuning.features import FEATURE_SEED, CosineFeatures
-
-Array = npt.NDArray[np.float64]
 
 
 class RandomCosines(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -12,9 +12,10 @@ from scipy.special import expit, log_expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
-from dpci_core.design import Calibration, CalibrationName, Design, Mechanism, Target
+from dpci_core.design import Calibration, CalibrationName, Design, Estimand, Mechanism
 from dpci_core.estimators.defaults import certifiable, default_regularization
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
@@ -23,9 +24,8 @@ from dpci_core.estimators.statement import PrivacyStatement, noise_source
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
-Array = npt.NDArray[np.float64]
 Units = Literal["original", "scaled"]
 
 _WEIGHTS = (
@@ -53,7 +53,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         regularization: float | None = None,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
-        target: Target = "penalised",
+        target: Estimand = "penalised",
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:
@@ -137,7 +137,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
 
     def _designs(
-        self, budget: Budget, n_models: int, source: Source, *, n_records: int, n_coefficients: int
+        self, budget: Budget, n_models: int, source: NoiseSource, *, n_records: int, n_coefficients: int
     ) -> list[Design]:
         """One design for each model; the budget divided, the penalty shared."""
         designs = [
@@ -319,7 +319,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         h: float = 0.5,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
-        target: Target = "penalised",
+        target: Estimand = "penalised",
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:

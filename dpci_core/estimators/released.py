@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range
 from dpci_core.base.rows import Rows
@@ -16,10 +16,8 @@ from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.model import ModelNoise, perturb_objective, perturb_output
 from dpci_core.privacy.budget import Budget
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.solvers.quasi_newton import solve_quickly
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +52,7 @@ class ReleasedModel:
         )
 
 
-def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> ReleasedModel:
+def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
     Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals. From the operating

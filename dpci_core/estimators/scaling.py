@@ -7,15 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import assert_all_finite
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive
 from dpci_core.base.rows import EncodedRows
 from dpci_core.schema import NORM_MARGIN
 from dpci_core.schema.declare import SPAN
-
-Array = npt.NDArray[np.float64]
 
 _SMALLEST_NORM_BOUND = 1e-6
 """Squares of much smaller numbers are lost to underflow, and with them the bound."""

@@ -11,7 +11,7 @@ import numpy as np
 from dpci_core.base.errors import check_probability
 from dpci_core.design import Definition, Mechanism
 from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 Noise = Literal["system", "seeded"]
 
@@ -37,7 +37,7 @@ LABELS_READ = (
 )
 
 
-def noise_source(random_state: object) -> Source:
+def noise_source(random_state: object) -> NoiseSource:
     """Return what a `random_state` names: the operating system's entropy for None, otherwise a generator.
 
     A generator makes a fit a simulation, and never gets where a release's noise is drawn; the types are told apart

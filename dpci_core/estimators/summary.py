@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-Array = npt.NDArray[np.float64]
+from dpci_core.base.array import Array, Flags
 
 WIDTH = 88
 """Characters in a line of a summary."""
@@ -31,7 +30,7 @@ class CoefficientIntervals:
     high: Array
     sampling_se: Array
     privacy_se: Array
-    is_flat: npt.NDArray[np.bool_]
+    is_flat: Flags
     confidence_level: float
     units: str
     joint: bool

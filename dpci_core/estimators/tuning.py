@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design
 from dpci_core.estimators.released import for_coefficients_alone
@@ -15,8 +15,6 @@ from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning.choose import Candidate, TuningResult, checked_candidates, rows_each, tune_by
 from dpci_core.tuning.learners import Learner, learner_noise
-
-Array = npt.NDArray[np.float64]
 
 
 def tune_for_release(

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammainccinv
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
@@ -35,8 +35,6 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.newton import Fit, gradient_rounding, solve_surely
 from dpci_core.solvers.quasi_newton import approach
-
-Array = npt.NDArray[np.float64]
 
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
@@ -72,8 +70,8 @@ class Drawn:
     sampling_se: Array
     privacy_se: Array
     noise_factor: Array
-    is_noise_aware: npt.NDArray[np.bool_]
-    is_flat: npt.NDArray[np.bool_]
+    is_noise_aware: Flags
+    is_flat: Flags
     contrast_estimate: Array
     contrast_low: Array
     contrast_high: Array

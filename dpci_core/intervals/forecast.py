@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count
 from dpci_core.base.limits import records_in_range
 from dpci_core.base.validation import check_contrasts
@@ -31,7 +32,6 @@ from dpci_core.mechanisms.model import ModelNoise, model_noise
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.solvers.newton import Moments
 
-Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]
 
 N_DRAWS = 64
@@ -181,7 +181,7 @@ class DrawnIntervals:
     """
 
     half_width: Array
-    is_flat: npt.NDArray[np.bool_]
+    is_flat: Flags
     weight: Array
     goal: Goal
     truth: ErrorVariance

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.design import Design
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
@@ -32,9 +32,6 @@ from dpci_core.intervals.newton_step import Correction, correction, no_correctio
 from dpci_core.intervals.spectra import SharedSpectra, Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.model import ModelNoise
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 NOISE_DOMINATES = (6.0, 24.0)
 """Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths fade from the

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_generator
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.base.validation import check_records
@@ -16,8 +17,6 @@ from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.model import model_noise, train_private
 from dpci_core.solvers.newton import Moments
-
-Array = npt.NDArray[np.float64]
 
 RESULTS_VERSION = 1
 """Raised whenever a number changes for the same input and generator."""
@@ -38,7 +37,7 @@ class IntervalResult:
     low: Array
     high: Array
     theta_priv: Array
-    is_flat: npt.NDArray[np.bool_]
+    is_flat: Flags
     sampling_se: Array
     privacy_se: Array
     confidence_level: float
@@ -47,7 +46,7 @@ class IntervalResult:
     hessian: Array
     covariance: Array
     noise_factor: Array
-    is_noise_aware: npt.NDArray[np.bool_]
+    is_noise_aware: Flags
     n_lifted_hessian: int
     n_lifted_covariance: int
     smallest_hessian_eigenvalue: float

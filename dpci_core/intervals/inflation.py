@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.design import Mechanism
 from dpci_core.mechanisms.model import ModelNoise
 from dpci_core.privacy.noise import half_width
-
-Array = npt.NDArray[np.float64]
 
 
 class ErrorVariance(NamedTuple):

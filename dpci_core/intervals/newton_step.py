@@ -18,11 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.losses import Loss
-
-Array = npt.NDArray[np.float64]
 
 _MARKED = 0.05
 """A coefficient is marked when more than this share of its squared length lies in flat directions."""
@@ -43,10 +41,10 @@ class Correction:
 
     contrasts: Array
     extra: Array
-    in_flat: npt.NDArray[np.bool_]
+    in_flat: Flags
     remainder: Array
 
-    def marked(self, half_width: Array) -> npt.NDArray[np.bool_]:
+    def marked(self, half_width: Array) -> Flags:
         """Where the step removes the bias of the penalty only in part."""
         return self.in_flat | (self.remainder > _TOLERATED * half_width)
 

@@ -6,12 +6,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array, Positions
 from dpci_core.base.linalg import lift, symmetrise
 from dpci_core.mechanisms.matrices import MatrixNoise
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Spectrum:
         turned = contrasts @ self.vectors
         return np.asarray((turned / self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
 
-    def take(self, chosen: npt.NDArray[np.intp]) -> Spectrum:
+    def take(self, chosen: Positions) -> Spectrum:
         """Those of a stack."""
         return Spectrum(self.values[chosen], self.vectors[chosen])
 

@@ -9,6 +9,7 @@ from functools import reduce
 
 from dpci_core.base.decimals import STRICT
 from dpci_core.base.errors import LedgerError, check_choice
+from dpci_core.base.text import line_problem
 from dpci_core.design import Definition
 from dpci_core.privacy.budget import Amount, ApproxDP, epsilon_to_zcdp, to_decimal, to_float_down
 
@@ -131,7 +132,7 @@ class Cost:
         exact = exact_amount(amount, name=SYMBOLS[definition])
         kept = tuple((name, exact_amount(part, name=f"line {name!r}")) for name, part in lines)
         names = [name for name, _ in kept]
-        if not all(isinstance(name, str) and name.strip() == name and name.isprintable() and name for name in names):
+        if any(line_problem(name) or name.strip() != name for name in names):
             raise LedgerError("Expected the name of each line to be printable text without blanks around it.")
         if len(set(names)) < len(names):
             raise LedgerError(f"Expected the names of the lines to differ, got {', '.join(names)}.")

@@ -5,23 +5,17 @@ from __future__ import annotations
 import unicodedata
 
 from dpci_core.base.errors import LedgerError
+from dpci_core.base.text import line_problem, visible
 
 MOST_CHARACTERS = 500
-_REFUSED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Control, invisible, unassigned: two names could look the same, or a line could be two."""
 
 
 def one_line(value: object, *, name: str) -> str:
-    """Return text of one visible line without blanks around it, or raise LedgerError naming the field."""
-    if not isinstance(value, str):
-        raise LedgerError(f"Expected {name} to be text, got {type(value).__name__}.")
-    text = value.strip()
-    if not text:
-        raise LedgerError(f"Expected {name} to say something, got only blanks.")
-    if len(text) > MOST_CHARACTERS:
-        raise LedgerError(f"Expected {name} to have at most {MOST_CHARACTERS} characters, got {len(text)}.")
-    if any(unicodedata.category(character) in _REFUSED for character in text):
-        raise LedgerError(f"Expected {name} to be one line of visible characters, got {value!r}.")
+    """Return one line of text without blanks around it, or raise LedgerError naming the field."""
+    text = value.strip() if isinstance(value, str) else value
+    problem = line_problem(text, most=MOST_CHARACTERS)
+    if problem or not isinstance(text, str):
+        raise LedgerError(f"Expected {name} to {problem}.")
     return text
 
 
@@ -34,10 +28,12 @@ def dataset_name(value: object) -> str:
 
 
 def name_key(name: str) -> str:
-    """What two names share that differ only in case, blanks, punctuation or Unicode form; such names are one data set.
+    """What two names share that differ only in case, blanks, punctuation, Unicode form or unseen characters.
 
-    >>> name_key("Census-2020") == name_key(" ｃensus 2020")
+    Such names are one data set.
+
+    >>> name_key("Census-2020") == name_key(" ｃensus 2020\\ufe0f")
     True
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(character for character in folded if unicodedata.category(character)[0] in "LMN")
+    return "".join(character for character in visible(folded) if unicodedata.category(character)[0] in "LMN")

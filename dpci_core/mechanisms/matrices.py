@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.linalg import floor_eigenvalues, symmetrise
 from dpci_core.base.rows import Rows
 from dpci_core.design import Definition, Design
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
-from dpci_core.privacy.randomness import Source, SystemSource, grid_under
+from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
 from dpci_core.solvers.newton import moments_at, rounding_of_sums
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ def private_matrix(
     amount: float,
     kind: Definition,
     floor: float,
-    rng: Source,
+    rng: NoiseSource,
     symmetric: bool = False,
 ) -> PrivateMatrix:
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
@@ -218,7 +216,7 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
     return 2.0 * rounding_of_sums(n_records) * size
 
 
-def release_moments(A: Rows, theta_priv: Array, *, design: Design, rng: Source) -> PrivateMoments:
+def release_moments(A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource) -> PrivateMoments:
     """Release H and S at the already released theta_priv.
 
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of theta_priv, on which

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.rows import Rows
 from dpci_core.design import Definition, Design
 from dpci_core.privacy.budget import PureDP, to_float_down
 from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import (
     gaussian_objective_sd,
     objective_noise_rate,
@@ -30,7 +30,6 @@ from dpci_core.privacy.sensitivity import (
 )
 from dpci_core.solvers.newton import Fit, solve
 
-Array = npt.NDArray[np.float64]
 Solver = Callable[..., Fit]
 """`erm.solve`, or another function of its arguments that returns a minimiser."""
 GRID_EXPONENT = -30
@@ -70,7 +69,7 @@ class ModelNoise:
         assert self.sd is not None
         return self.sd
 
-    def sample(self, dim: int, rng: Source) -> Array:
+    def sample(self, dim: int, rng: NoiseSource) -> Array:
         """One draw, shape (dim,); of a release the doubles nearest to an exact one."""
         if isinstance(rng, SystemSource):
             if self.rate is not None:
@@ -80,7 +79,7 @@ class ModelNoise:
             return sample_spherical_laplace(dim, rate=self.rate, rng=rng)
         return sample_gaussian(dim, sd=self.scale, rng=rng)
 
-    def add_to(self, values: Array, rng: Source, *, sensitivity: float, amount: float, exponent: int) -> Array:
+    def add_to(self, values: Array, rng: NoiseSource, *, sensitivity: float, amount: float, exponent: int) -> Array:
         """values (dim,) plus one draw: amount-DP or amount-zCDP for this L2 sensitivity if the scale is right.
 
         Noise of a release is exact, its scale is checked against both numbers, and the sum is rounded to
@@ -161,7 +160,7 @@ def smallest_regularization_of(design: Design, n_records: int) -> float:
     return smallest_regularization(epsilon=design.objective_epsilon, n_records=n_records, loss=design.loss)
 
 
-def perturb_objective(A: Rows, *, design: Design, rng: Source, solver: Solver = solve) -> PerturbedModel:
+def perturb_objective(A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = solve) -> PerturbedModel:
     """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1] or Gaussian (own).
 
     Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP; rho-zCDP
@@ -174,7 +173,7 @@ def perturb_objective(A: Rows, *, design: Design, rng: Source, solver: Solver = 
 
 
 def perturb_output(
-    A: Rows, *, design: Design, rng: Source, solver: Solver = solve, solver_error: float = 0.0
+    A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = solve, solver_error: float = 0.0
 ) -> PerturbedModel:
     """Add noise to the minimiser, whose L2 sensitivity is 1/(nc) [WKL Algorithm 4; CMS Algorithm 1].
 

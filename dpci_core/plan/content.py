@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Any
 
 from dpci_core.design import Calibration, Design
@@ -11,25 +11,22 @@ from dpci_core.losses import LOSS_NAMES, Loss, RoundedHinge, make_loss
 from dpci_core.plan.fields import (
     Fields,
     PlanFieldError,
-    a_count,
     a_list,
     a_number,
-    a_switch,
+    a_record,
     a_text,
     an_amount,
     at,
     decimal_text,
-    mapping,
+    list_of,
     optional,
-    texts,
 )
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable, Source
 from dpci_core.planner import Target
-from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
-from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema
+from dpci_core.privacy.budget import PARTS, ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumericColumn, Schema
 
 Plain = dict[str, Any]
-_PARTS = ("model", "hessian", "covariance")
 _LARGEST_WHOLE = 1e15
 """Whole numbers below it are written without a point."""
 
@@ -56,35 +53,22 @@ def _plain_column(column: NumericColumn | CategoricalColumn) -> Plain:
     return record if column.has_reference else record | {"has_reference": False}
 
 
-def schema_from(record: object, path: str) -> Schema:
-    """Read a declaration."""
-    given = Fields(record, path)
-    features = given.get("features", a_list)
-    columns = tuple(_column_from(item, f"{path}.features[{i}]") for i, item in enumerate(features))
-    target, positive = given.get("target", a_text), given.get("positive", a_text)
-    notes = given.get("notes", texts, ())
-    given.done()
-    with at(path):
-        return Schema(features=columns, target=target, positive=positive, notes=notes)
-
-
 def _column_from(record: object, path: str) -> NumericColumn | CategoricalColumn:
     given = Fields(record, path)
-    kind, name = given.get("kind", a_text), given.get("name", a_text)
-    column: Callable[[], NumericColumn | CategoricalColumn]
-    if kind == "numeric":
-        low, high = given.get("low", a_number), given.get("high", a_number)
-        missing = given.get("missing", optional(a_number), None)
-        column = lambda: NumericColumn(name, low, high, missing)  # noqa: E731
-    elif kind == "categorical":
-        levels, other = given.get("levels", texts), given.get("other", optional(a_text), None)
-        has_reference = given.get("has_reference", a_switch, True)
-        column = lambda: CategoricalColumn(name, levels, other, has_reference)  # noqa: E731
-    else:
+    kind = given.get("kind", a_text)
+    if kind not in _COLUMNS:
         raise PlanFieldError(f"{path}.kind", f"Expected {kind!r} to be 'numeric' or 'categorical'.")
-    given.done()
-    with at(path):
-        return column()
+    return _COLUMNS[kind](given, path)
+
+
+_COLUMNS: dict[str, Callable[[Any, str], NumericColumn | CategoricalColumn]] = {
+    "numeric": a_record(NumericColumn),
+    "categorical": a_record(CategoricalColumn),
+}
+schema_from = a_record(Schema, features=list_of(_column_from))
+"""Reads a declaration."""
+guesses_from = a_record(Guesses)
+"""Reads guesses."""
 
 
 def plain_guesses(guesses: Guesses) -> Plain:
@@ -104,30 +88,6 @@ def plain_guesses(guesses: Guesses) -> Plain:
     return record
 
 
-def guesses_from(record: object, path: str) -> Guesses:
-    """Read guesses."""
-    given = Fields(record, path)
-    read: dict[str, Callable[[Any, str], Any]] = {
-        "base_rate": a_number,
-        "n_rows": a_count,
-        "correlation": a_number,
-        "numbers": mapping(_number_from),
-        "shares": mapping(lambda value, p: tuple(a_number(x, f"{p}[{i}]") for i, x in enumerate(a_list(value, p)))),
-        "effects": mapping(a_number),
-    }
-    found = {name: given.get(name, how) for name, how in read.items() if name in given.left}
-    given.done()
-    with at(path):
-        return Guesses(**found)
-
-
-def _number_from(record: object, path: str) -> NumberGuess:
-    given = Fields(record, path)
-    guess = NumberGuess(given.get("centre", a_number), given.get("spread", a_number))
-    given.done()
-    return guess
-
-
 def plain_source(source: Source) -> Plain:
     """Where a plan starts."""
     if isinstance(source, PublicTable):
@@ -145,10 +105,7 @@ def source_from(record: object, path: str) -> Source:
     given = Fields(record, path)
     kind = given.get("kind", a_text)
     if kind == "public":
-        key, n_rows = given.get("key", a_text), given.get("n_rows", optional(a_count), None)
-        given.done()
-        with at(path):
-            return PublicTable(key=key, n_rows=n_rows)
+        return a_record(PublicTable)(given, path)
     if kind != "declared":
         raise PlanFieldError(given.where("kind"), f"Expected {kind!r} to be 'public' or 'declared'.")
     schema = given.get("schema", schema_from)
@@ -168,7 +125,7 @@ def plain_design(design: Design) -> Plain:
     return {
         "loss": {"name": design.loss.name} | ({"h": design.loss.h} if isinstance(design.loss, RoundedHinge) else {}),
         "mechanism": design.mechanism,
-        "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in _PARTS}},
+        "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in PARTS}},
         "regularization": design.regularization,
         "confidence_level": design.confidence_level,
         "calibration": names.get(switches, asdict(switches)),
@@ -217,10 +174,10 @@ def _budget_from(record: object, path: str) -> Budget:
         raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be 'pure', 'zcdp' or 'approx'.")
     kind = PureDP if definition == "pure" else ZCDP
     parts = {}
-    for part in _PARTS:
+    for part in PARTS:
         parts[part] = given.get(part, an_amount)
         with at(given.where(part)):
-            kind(**(dict.fromkeys(_PARTS, "1") | {part: parts[part]}))
+            kind(**(dict.fromkeys(PARTS, "1") | {part: parts[part]}))
     given.done()
     return kind(**parts)
 
@@ -231,13 +188,7 @@ def _calibration_from(record: object, path: str) -> Calibration:
         if name not in ("published", "sharp"):
             raise PlanFieldError(path, f"Expected {name!r} to be 'published', 'sharp' or all switches.")
         return Calibration.published() if name == "published" else Calibration.sharp()
-    given = Fields(record, path)
-    switches = {
-        f.name: given.get(f.name, a_text if f.name == "covariance_floor" else a_switch) for f in fields(Calibration)
-    }
-    given.done()
-    with at(path):
-        return Calibration(**switches)
+    return a_record(Calibration, needed=Calibration.__slots__)(record, path)
 
 
 def plain_goal(goal: Target, names: tuple[str, ...]) -> Plain:

@@ -5,11 +5,17 @@ As in `design.budget.model: Expected model=0 > 0 and finite.` A missing or unkno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import MISSING, fields, is_dataclass
 from decimal import Context, Decimal
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+T = TypeVar("T")
+
+Read = Callable[[Any, str], Any]
+"""Reads a plain value, given its path."""
 _REQUIRED: Any = object()
 _MOST_MESSAGE = 600
 _PLAIN_EXPONENTS = (-12, 15)
@@ -52,7 +58,7 @@ class Fields:
         """The path of a field."""
         return f"{self.path}.{name}" if self.path else name
 
-    def get(self, name: str, read: Callable[[Any, str], Any], default: Any = _REQUIRED) -> Any:
+    def get(self, name: str, read: Read, default: Any = _REQUIRED) -> Any:
         """Read one field; an absent one has its default, if any."""
         path = self.where(name)
         if name not in self.left:
@@ -125,17 +131,26 @@ def a_list(value: object, path: str) -> list[Any]:
     return value
 
 
-def texts(value: object, path: str) -> tuple[str, ...]:
-    """A list of texts."""
-    return tuple(a_text(item, f"{path}[{i}]") for i, item in enumerate(a_list(value, path)))
+def list_of(read: Read) -> Callable[[Any, str], tuple[Any, ...]]:
+    """A list of values of one kind."""
+
+    def read_all(value: object, path: str) -> tuple[Any, ...]:
+        items = a_list(value, path)
+        return tuple(read(item, f"{path}[{i}]") for i, item in enumerate(items))
+
+    return read_all
 
 
-def optional(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+texts = list_of(a_text)
+"""A list of texts."""
+
+
+def optional(read: Read) -> Read:
     """The same, where nothing is allowed too."""
     return lambda value, path: None if value is None else read(value, path)
 
 
-def mapping(read: Callable[[Any, str], Any]) -> Callable[[Any, str], dict[str, Any]]:
+def mapping(read: Read) -> Callable[[Any, str], dict[str, Any]]:
     """Names with values of one kind."""
 
     def read_all(value: object, path: str) -> dict[str, Any]:
@@ -143,6 +158,47 @@ def mapping(read: Callable[[Any, str], Any]) -> Callable[[Any, str], dict[str, A
         return {str(name): read(item, record.where(str(name))) for name, item in record.left.items()}
 
     return read_all
+
+
+def a_record(kind: type[T], *, needed: Collection[str] = (), **readers: Read) -> Callable[[Any, str], T]:
+    """The fields of a dataclass, each by its declared type; those with a default may be absent.
+
+    Args:    needed: fields that must stand in the file although the class has a default for them.
+             readers: of fields whose type does not say how they are written.
+    """
+
+    def read_it(value: object, path: str) -> T:
+        given = value if isinstance(value, Fields) else Fields(value, path)
+        hints, found = get_type_hints(kind), {}
+        for field in fields(kind):  # type: ignore[arg-type]
+            has_default = not (field.default is MISSING and field.default_factory is MISSING)
+            if field.name in given.left or field.name in needed or not has_default:
+                read = readers.get(field.name) or reader_of(hints[field.name])
+                found[field.name] = given.get(field.name, read)
+        given.done()
+        with at(path):
+            return kind(**found)
+
+    return read_it
+
+
+def reader_of(hint: Any) -> Read:
+    """How a value of this type is read; a `Literal` is read as its text, which its class judges."""
+    plain: dict[Any, Read] = {str: a_text, float: a_number, int: a_count, bool: a_switch}
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint in plain:
+        return plain[hint]
+    if origin is Literal:
+        return a_text
+    if origin is UnionType and len(inner) == 2 and inner[1] is NoneType:
+        return optional(reader_of(inner[0]))
+    if origin is tuple and inner[1:] == (Ellipsis,):
+        return list_of(reader_of(inner[0]))
+    if origin in (dict, Mapping):
+        return mapping(reader_of(inner[1]))
+    if is_dataclass(hint) and isinstance(hint, type):
+        return a_record(hint)
+    raise TypeError(f"Expected a reader for {hint}.")
 
 
 def decimal_text(amount: Decimal) -> str:

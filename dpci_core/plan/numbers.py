@@ -8,15 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.design import Design, guarantee_at
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inflation import Usefulness
 from dpci_core.planner import Target, as_if_records, meeting_probability
 from dpci_core.solvers.newton import Moments
-
-Array = npt.NDArray[np.float64]
 
 _FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
 

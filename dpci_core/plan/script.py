@@ -17,10 +17,10 @@ from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
 from dpci_core.planner import Target
+from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import CategoricalColumn, Column, Guesses, Schema
 
 _WIDTH = 100
-_PARTS = ("model", "hessian", "covariance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _calibration(design: Design) -> Calibration | str:
 
 def _design(design: Design) -> str:
     calibration = _calibration(design)
-    parts = {part: decimal_text(getattr(design.budget, part)) for part in _PARTS}
+    parts = {part: decimal_text(getattr(design.budget, part)) for part in PARTS}
     loss = repr(design.loss)
     return _call(
         "Design",

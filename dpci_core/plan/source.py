@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dpci_core.base.errors import check_count
+from dpci_core.base.text import line_problem, text_problem
 from dpci_core.datasets import list_datasets, load, schema_of
 from dpci_core.schema import Guesses, Records, Schema, simulate_twin
 
@@ -78,31 +79,19 @@ class DeclaredTable:
 
 Source = PublicTable | DeclaredTable
 
-_UNREADABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-"""Unicode categories of what cannot stand on a line, or turns its order round unseen."""
-_JOINERS = "\u200c\u200d\u200e\u200f\xad"
-"""Marks inside readable words: of Persian, of emoji of several people, of direction, of hyphenation."""
-
 
 def check_text(**texts: object) -> None:
-    """Raise ValueError unless every value is a text that any file can hold, not longer than `MOST_TEXT`."""
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise ValueError(f"Expected {name} to be a text, got {type(text).__name__}.")
-        if len(text) > MOST_TEXT[name]:
-            raise ValueError(f"Expected {name} to have at most {MOST_TEXT[name]} characters, got {len(text)}.")
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"Expected {name} to be readable text: half a character is in it.") from None
+    """Raise ValueError unless any file can hold every text, and none is longer than `MOST_TEXT`."""
+    _check(text_problem, texts)
 
 
 def check_line(**texts: object) -> None:
     """The same, for texts that stand on one line and say something."""
-    check_text(**texts)
+    _check(line_problem, texts)
+
+
+def _check(problem_of: Callable[..., str], texts: dict[str, object]) -> None:
     for name, text in texts.items():
-        assert isinstance(text, str)
-        if not text.strip():
-            raise ValueError(f"Expected {name} to say something.")
-        if any(unicodedata.category(c) in _UNREADABLE and c not in _JOINERS for c in text):
-            raise ValueError(f"Expected {name} to be one line of readable characters.")
+        problem = problem_of(text, most=MOST_TEXT[name])
+        if problem:
+            raise ValueError(f"Expected {name} to {problem}.")

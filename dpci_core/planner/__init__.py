@@ -13,9 +13,10 @@ from dpci_core.planner.regularization import (
     best_regularization,
 )
 from dpci_core.planner.remedies import Remedies, moments_near, remedies
-from dpci_core.planner.search import PARTS, score
+from dpci_core.planner.search import score
 from dpci_core.planner.split import SplitAnswer, best_split, shares_of
 from dpci_core.planner.targets import Target, as_if_records, meeting_probability
+from dpci_core.privacy.budget import PARTS
 
 __all__ = [
     "PARTS",

@@ -10,8 +10,7 @@ from decimal import Decimal, localcontext
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
-from dpci_core.design import Calibration, CalibrationName, Definition, Design, Mechanism
-from dpci_core.design import Target as Estimand
+from dpci_core.design import Calibration, CalibrationName, Definition, Design, Estimand, Mechanism
 from dpci_core.intervals.forecast import Forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.amounts import delta_in_range

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import InfeasibleDesignError, check_positive
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
@@ -19,8 +20,7 @@ from dpci_core.planner.split import quick_split
 from dpci_core.report.words import number
 from dpci_core.solvers.newton import Moments, fit_moments
 
-Array = npt.NDArray[np.float64]
-Source = Callable[[float], Moments]
+MomentsSource = Callable[[float], Moments]
 
 GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-6.0, 0.26, 0.5))
 """Values of c that are tried first, two to a decade."""
@@ -51,7 +51,7 @@ class RegularizationCurve:
     shift_in_half_widths: Array
     shift_norm: Array
     mean_shift: Array
-    is_feasible: npt.NDArray[np.bool_]
+    is_feasible: Flags
     grade: tuple[str, ...]
 
 
@@ -139,7 +139,7 @@ class _Tried:
 
 
 def best_regularization(
-    X: npt.ArrayLike | Source,
+    X: npt.ArrayLike | MomentsSource,
     y: npt.ArrayLike | None = None,
     *,
     design: Design,
@@ -186,7 +186,7 @@ def best_regularization(
     )
 
 
-def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
+def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
     """Moments by c; a fit starts a Newton step away from the one at the nearest c."""
     if callable(X):
         if y is not None:
@@ -210,7 +210,9 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> Source:
 class _Search:
     """The values of c tried so far."""
 
-    def __init__(self, source: Source, design: Design, n: int | None, split_each: bool, n_draws: int = N_DRAWS) -> None:
+    def __init__(
+        self, source: MomentsSource, design: Design, n: int | None, split_each: bool, n_draws: int = N_DRAWS
+    ) -> None:
         self.source, self.design, self.n, self.split_each, self.n_draws = source, design, n, split_each, n_draws
         self.tried: dict[float, _Tried] = {}
         self.fits: dict[float, Moments] = {}

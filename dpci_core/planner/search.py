@@ -27,22 +27,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import Forecast, drawn_intervals, forecast_of
 from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.privacy.budget import PARTS, Parts
 from dpci_core.solvers.newton import Moments
 
-Array = npt.NDArray[np.float64]
-Parts = tuple[Decimal, Decimal, Decimal]
 Point = tuple[int, int]
 
-PARTS = ("model", "hessian", "covariance")
 COVERAGE_SLACK = 0.005
 """A split may cost any coefficient so much forecast coverage; below that it counts as worse."""
 _PRICE = 10.0

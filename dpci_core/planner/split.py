@@ -15,8 +15,8 @@ from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.model import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
-from dpci_core.planner.search import PARTS, Parts, SplitSearch
-from dpci_core.privacy.budget import Amount, Budget, to_decimal
+from dpci_core.planner.search import SplitSearch
+from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal
 from dpci_core.solvers.newton import Moments
 
 Shares = tuple[float, float, float]

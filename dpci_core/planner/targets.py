@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, DrawnIntervals, Forecast, drawn_intervals, forecast
 from dpci_core.solvers.newton import Moments
-
-Array = npt.NDArray[np.float64]
 
 _EVEN_ODDS = 0.5
 """From this probability on, the mean over the noise must meet a length as well as the share of draws."""

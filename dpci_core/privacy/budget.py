@@ -32,7 +32,10 @@ Amount = str | int | float | Decimal
 Pairing = Literal["paper", "guarantee"]
 
 _SMALLEST = math.ulp(0.0)
-_PARTS = ("model", "hessian", "covariance")
+PARTS = ("model", "hessian", "covariance")
+"""Names of the parts of a budget, in their order."""
+Parts = tuple[Decimal, Decimal, Decimal]
+"""Amounts or shares of the parts, in that order."""
 _RHO_DIGITS = 12
 """Significant digits kept of a rho that was solved for, rounded down."""
 _SAFETY = 1e-12
@@ -93,11 +96,11 @@ class _ThreeParts:
     covariance: Decimal
 
     def __init__(self, *, model: Amount, hessian: Amount, covariance: Amount) -> None:
-        for name, value in (("model", model), ("hessian", hessian), ("covariance", covariance)):
+        for name, value in zip(PARTS, (model, hessian, covariance), strict=True):
             object.__setattr__(self, name, to_decimal(value, name=name))
 
     @property
-    def parts(self) -> tuple[Decimal, Decimal, Decimal]:
+    def parts(self) -> Parts:
         """(model, hessian, covariance)."""
         return self.model, self.hessian, self.covariance
 
@@ -129,7 +132,7 @@ class ApproxDP:
 
     epsilon: Decimal
     delta: Decimal
-    shares: tuple[Decimal, Decimal, Decimal]
+    shares: Parts
 
     def __init__(self, epsilon: Amount, delta: Amount, shares: tuple[Amount, Amount, Amount]) -> None:
         object.__setattr__(self, "epsilon", to_decimal(epsilon, name="epsilon"))
@@ -143,8 +146,7 @@ class ApproxDP:
             raise ValueError(f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}.")
         if len(given) != 3:
             raise ValueError(f"Expected shares to have 3 entries, got {len(given)}.")
-        names = ("model", "hessian", "covariance")
-        exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, names, strict=True))
+        exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, PARTS, strict=True))
         total = reduce(EXACT.add, exact)  # the caller's decimal context could round a sum above 1 to 1
         if total != 1:
             raise ValueError(f"Expected shares to add up to exactly 1, got {total}.")
@@ -342,9 +344,9 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """
     check_choice(rule, ("paper", "guarantee"), name="rule")
     if rule == "paper" and isinstance(budget, PureDP):
-        return ZCDP(**dict(zip(_PARTS, map(pure_to_zcdp, budget.parts), strict=True)))
+        return ZCDP(**dict(zip(PARTS, map(pure_to_zcdp, budget.parts), strict=True)))
     if rule == "paper":
-        return PureDP(**dict(zip(_PARTS, map(_root_down, budget.parts), strict=True)))
+        return PureDP(**dict(zip(PARTS, map(_root_down, budget.parts), strict=True)))
     at = to_float_down(to_decimal(delta, name="delta"))
     if isinstance(budget, PureDP):
         return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
@@ -386,5 +388,5 @@ def _root_down(rho: Decimal) -> Decimal:
 def _split(total: Decimal, like: Budget) -> dict[str, Decimal]:
     """Divide a total in the proportions of another budget, each part rounded down."""
     return {
-        name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in zip(_PARTS, like.parts, strict=True)
+        name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in zip(PARTS, like.parts, strict=True)
     }

@@ -19,10 +19,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb, ctx, fmpq
 
-Array = npt.NDArray[np.float64]
+from dpci_core.base.array import Array
+
 Law = Literal["laplace", "gaussian"]
 
 _FIRST_BITS = 128

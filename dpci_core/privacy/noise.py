@@ -11,12 +11,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count, check_positive, check_probability
-
-Array = npt.NDArray[np.float64]
 
 _TAIL = 1e-17
 """Probability of W left out on each side by the quadrature."""

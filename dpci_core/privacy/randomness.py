@@ -14,13 +14,10 @@ from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_positive
 from dpci_core.privacy.exact import RealNoise, choose
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 _STEPS_UP = 23
 """Attempts to raise a standard deviation until its cost is what was booked; the last adds 1e-9 of it."""
@@ -48,7 +45,7 @@ class SystemSource:
 
     __slots__ = ()
 
-    def permutation(self, size: int) -> Counts:
+    def permutation(self, size: int) -> Integers:
         """Return an order of 0, ..., size - 1, drawn without a look at data."""
         bits = np.frombuffer(secrets.token_bytes(8 * size), dtype=np.uint64)
         return np.argsort(bits, kind="stable")
@@ -140,7 +137,7 @@ def _gaussian_of(size: int, *, sd: float, sensitivity: float, rho: float) -> Cal
     raise NoiseError("The standard deviation is too small for what was booked.")
 
 
-Source = np.random.Generator | SystemSource
+NoiseSource = np.random.Generator | SystemSource
 """Where a mechanism draws from."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ from dpci_core.plan.fields import (
     Fields,
     PlanFieldError,
     a_count,
-    a_list,
     a_number,
-    a_switch,
+    a_record,
     a_text,
     at,
+    list_of,
     mapping,
     texts,
 )
@@ -28,7 +27,6 @@ from dpci_core.release.record import (
     RECORD_NAME,
     Coefficient,
     Guarantee,
-    Interval,
     RecordError,
     Release,
     plain_fields,
@@ -92,7 +90,7 @@ def _release_from(content: object) -> Release:
     matrices = Fields(given.get("matrices", _as_is), "matrices")
     hessian, covariance = matrices.get("hessian", _a_matrix), matrices.get("covariance", _a_matrix)
     matrices.done()
-    items = given.get("coefficients", a_list)
+    coefficients = given.get("coefficients", list_of(_coefficient_from))
     schema = given.get("schema", schema_from)
     features = given.get("features", texts)
     with at("features"):
@@ -115,7 +113,7 @@ def _release_from(content: object) -> Release:
         features=features,
         n_planned=n_planned,
         n_records=n_records,
-        coefficients=tuple(_coefficient_from(item, f"coefficients[{i}]") for i, item in enumerate(items)),
+        coefficients=coefficients,
         hessian=hessian,
         covariance=covariance,
     )
@@ -125,51 +123,18 @@ def _as_is(value: Any, _: str) -> Any:
     return value
 
 
-def _a_matrix(value: object, path: str) -> tuple[tuple[float, ...], ...]:
-    rows = a_list(value, path)
-    return tuple(
-        tuple(a_number(cell, f"{path}[{i}][{j}]") for j, cell in enumerate(a_list(row, f"{path}[{i}]")))
-        for i, row in enumerate(rows)
-    )
+_a_matrix = list_of(list_of(a_number))
 
 
 def _guarantee_from(record: object, path: str) -> Guarantee:
-    given = Fields(record, path)
-    kinds: dict[str, Callable[[Any, str], Any]] = {
-        "definition": a_text,
-        "amount": a_text,
-        "lines": mapping(a_text),
-        "epsilon": a_number,
-        "delta": a_number,
-        "rho": a_text,
-        "neighbours": a_text,
-    }
-    found = {name: given.get(name, read) for name, read in kinds.items()}
-    given.done()
-    if found["definition"] not in ("pure", "zcdp"):
+    found = a_record(Guarantee, needed=Guarantee.__slots__)(record, path)
+    if found.definition not in ("pure", "zcdp"):
         raise RecordError(f"{path}.definition", "Expected 'pure' or 'zcdp'.")
-    return Guarantee(**found)
-
-
-def _interval_from(record: object, path: str) -> Interval:
-    given = Fields(record, path)
-    found = {name: given.get(name, a_number) for name in ("estimate", "low", "high")}
-    given.done()
-    with at(path):
-        return Interval(**found)
+    return found
 
 
 def _coefficient_from(record: object, path: str) -> Coefficient:
-    given = Fields(record, path)
-    kinds: dict[str, Callable[[Any, str], Any]] = {
-        "name": a_text,
-        "scaled": _interval_from,
-        "original": _interval_from,
-        "is_noise_aware": a_switch,
-        "is_flat": a_switch,
-    }
-    found = {name: given.get(name, kinds.get(name, a_number)) for name in Coefficient.__slots__}
-    given.done()
-    if not math.isfinite(found["released"]):
+    found = a_record(Coefficient)(record, path)
+    if not math.isfinite(found.released):
         raise RecordError(f"{path}.released", "Expected a finite number.")
-    return Coefficient(**found)
+    return found

@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from dpci_core.base.array import Array
 from dpci_core.design import Design
 from dpci_core.intervals.draw import GRID
 from dpci_core.ledger import caution_of
 from dpci_core.plan.content import coefficient_names, plain_design, plain_schema
 from dpci_core.plan.fields import PlanFieldError
 from dpci_core.schema import MappingNote, RecordMapper, Schema
-from dpci_core.schema.records import Array
 
 FORMAT = "dpci release"
 VERSION = 2

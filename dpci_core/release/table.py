@@ -20,10 +20,10 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets.upload import DELIMITERS
 from dpci_core.schema.mapping import MappingNote, RecordMapper
-from dpci_core.schema.records import Array
 
 TextEncoding = Literal["utf-8", "latin-1"]
 

@@ -4,7 +4,7 @@ from dpci_core.schema.declare import CONSTANT, CategoricalColumn, Column, Numeri
 from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs, to_original
 from dpci_core.schema.mapping import MappingNote, RecordMapper
 from dpci_core.schema.propose import MAX_LEVELS, propose_schema, round_outward
-from dpci_core.schema.records import NORM_MARGIN, Encoding, Records, Source, make_records
+from dpci_core.schema.records import NORM_MARGIN, Encoding, Provenance, Records, make_records
 from dpci_core.schema.twin import Guesses, NumberGuess, simulate_twin, twin_table
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "MappingNote",
     "NumberGuess",
     "NumericColumn",
+    "Provenance",
     "RecordMapper",
     "Records",
     "Schema",
-    "Source",
     "as_text",
     "design_matrix",
     "encode",

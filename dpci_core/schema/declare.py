@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 CONSTANT = "constant"
 """Name of the last coefficient."""
@@ -127,67 +126,6 @@ class Schema:
         wanted = set(names)
         return tuple(column for column in self.features if wanted.intersection(column.feature_names))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values (for JSON) that `from_dict` turns back into an equal schema."""
-        return {
-            "features": [_column_to_dict(column) for column in self.features],
-            "target": self.target,
-            "positive": self.positive,
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, record: object) -> Schema:
-        """Return the schema that `to_dict` wrote, or raise ValueError naming the field that breaks a rule."""
-        features = _get(record, "features", list, "schema")
-        notes = _get(record, "notes", list, "schema", default=[])
-        return cls(
-            features=tuple(_column_from_dict(item, f"features[{i}]") for i, item in enumerate(features)),
-            target=_get(record, "target", str, "schema"),
-            positive=_get(record, "positive", str, "schema"),
-            notes=tuple(str(note) for note in notes),
-        )
-
 
 def _repeated(names: list[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
-
-
-def _column_to_dict(column: Column) -> dict[str, Any]:
-    if isinstance(column, NumericColumn):
-        record = {"kind": "numeric", "name": column.name, "low": column.low, "high": column.high}
-        return record if column.missing is None else record | {"missing": column.missing}
-    return {
-        "kind": "categorical",
-        "name": column.name,
-        "levels": list(column.levels),
-        "other": column.other,
-        "has_reference": column.has_reference,
-    }
-
-
-def _column_from_dict(item: object, where: str) -> Column:
-    kind = _get(item, "kind", str, where)
-    name = _get(item, "name", str, where)
-    if kind == "numeric":
-        low, high = (float(_get(item, key, (int, float), where)) for key in ("low", "high"))
-        missing = _get(item, "missing", (int, float, type(None)), where, default=None)
-        return NumericColumn(name, low, high, None if missing is None else float(missing))
-    if kind != "categorical":
-        raise ValueError(f"Expected {where}.kind={kind!r} to be 'numeric' or 'categorical'.")
-    levels = _get(item, "levels", list, where)
-    if not all(isinstance(level, str) for level in levels):
-        raise ValueError(f"Expected {where}.levels to hold texts only.")
-    other = _get(item, "other", (str, type(None)), where, default=None)
-    return CategoricalColumn(name, tuple(levels), other, _get(item, "has_reference", bool, where, default=True))
-
-
-def _get(record: object, key: str, kind: type | tuple[type, ...], where: str, **default: object) -> Any:
-    if not isinstance(record, dict):
-        raise ValueError(f"Expected {where} to be a mapping of fields, got {type(record).__name__}.")
-    if key not in record and "default" not in default:
-        raise ValueError(f"Expected {where}.{key} to be given.")
-    value = record.get(key, default.get("default"))
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"Expected {where}.{key} of another type than {type(value).__name__}.")
-    return value

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
-from dpci_core.schema.records import NORM_MARGIN, Array, Records, Source, make_records
-
-Codes = npt.NDArray[np.int64]
+from dpci_core.schema.records import NORM_MARGIN, Provenance, Records, make_records
 
 _MISSING, _OUTSIDE = "missing", "outside"
 """Why a value was mapped."""
@@ -33,7 +31,7 @@ def encode(
     schema: Schema,
     *,
     features: int | tuple[str, ...] | None = None,
-    source: Source,
+    source: Provenance,
     title: str,
 ) -> Records:
     """Return the records of a table under the `schema` encoding.
@@ -181,7 +179,7 @@ def _numbers(
     return np.clip((values - middle) / half, -1.0, 1.0)
 
 
-def _levels(series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]) -> Codes:
+def _levels(series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]) -> Integers:
     """Index of every row's level; unknown and missing ones as `other` or the first level, counted."""
     codes = _codes(series, column.levels)
     unknown = codes < 0
@@ -203,7 +201,7 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
             yield f"{n_outside} values of {column.name} outside its bounds were clipped."
 
 
-def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Codes:
+def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Integers:
     """Index of every value among the levels, compared as text; -1 where it is none of them."""
     distinct = pd.Categorical(series)
     index = {level: k for k, level in enumerate(levels)}

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dpci_core.base.array import Array
 from dpci_core.schema.declare import Column, NumericColumn, Schema
 from dpci_core.schema.encode import scaled_matrix, target_signs, to_original
-from dpci_core.schema.records import Array
 
 Cells = Sequence[object]
 _LONGEST_NUMBER = 400

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.schema.declare import CONSTANT
 
-Array = npt.NDArray[np.float64]
 Encoding = Literal["paper", "schema"]
-Source = Literal["simulated", "public", "declared public", "declared synthetic"]
+Provenance = Literal["simulated", "public", "declared public", "declared synthetic"]
 
 NORM_MARGIN = 1.0 - 1e-12
 """Factor on every row, so that rounding cannot lift a norm above 1."""
@@ -31,7 +30,7 @@ class Records:
     y: Array
     feature_names: tuple[str, ...]
     encoding: Encoding
-    source: Source
+    source: Provenance
     title: str
     digest: str
     to_original: Array | None
@@ -44,7 +43,7 @@ def make_records(
     *,
     names: tuple[str, ...],
     encoding: Encoding,
-    source: Source,
+    source: Provenance,
     title: str,
     to_original: Array | None,
     notes: tuple[str, ...] = (),

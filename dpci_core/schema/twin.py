@@ -18,12 +18,11 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
 from dpci_core.schema.declare import CategoricalColumn, NumericColumn, Schema
 from dpci_core.schema.encode import encode
 from dpci_core.schema.records import Records
-
-Array = npt.NDArray[np.float64]
 
 DEFAULT_ROWS = 20_000
 ROWS = (100, 200_000)

@@ -9,14 +9,12 @@ from importlib.metadata import version
 from typing import Any, TypedDict
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.design import Calibration, Design
 from dpci_core.losses import Loss, make_loss
 from dpci_core.privacy.budget import ZCDP, PureDP
-
-Array = npt.NDArray[np.float64]
 
 FORMAT = 1
 """Of the document `ExperimentResult.to_record` gives."""
@@ -237,7 +235,7 @@ def summarise(
     *,
     theta_hat: Array,
     theta: Array,
-    inside: npt.NDArray[np.bool_],
+    inside: Flags,
     length: Array,
     n_failed: int,
 ) -> DesignResult:

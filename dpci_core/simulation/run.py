@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
@@ -41,9 +42,6 @@ from dpci_core.solvers.replicates import (
     fit_replicates,
     replicate_moments,
 )
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 _BATCH_NUMBERS = 2**21
 """Counts held by one batch of replicates; decides how many replicates that is, which changes no result."""

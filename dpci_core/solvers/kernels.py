@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Array = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
-Counts = npt.NDArray[np.float32]
+from dpci_core.base.array import Array, Integers, Single
+
+Floats = Single | Array
+Counts = Single
 """How often each row was drawn: whole numbers below 2^24, which single precision holds exactly."""
-Indices = npt.NDArray[np.int64]
 
 LOGISTIC, HUBER, SMOOTHED = 0, 1, 2
 BLOCK_ROWS = 512
@@ -74,7 +74,7 @@ _F = np.float32
 
 
 @njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
-def _single_sigmoids(z: npt.NDArray[np.float32]) -> None:
+def _single_sigmoids(z: Single) -> None:
     """`_sigmoids` in single precision, with relative error below 1e-6."""
     for i in range(len(z)):
         x = z[i]
@@ -183,7 +183,7 @@ def excess_sums(columns: Floats, values: Floats, counts: Counts, mean_count: flo
 
 @njit(nogil=True, error_model="numpy", cache=True)
 def weighted_slopes(
-    columns: Array, thetas: Array, counts: Counts, which: Indices, kind: int, h: float, sums: Array
+    columns: Array, thetas: Array, counts: Counts, which: Integers, kind: int, h: float, sums: Array
 ) -> None:
     """sums (B, p) = sum over rows of counts[which[b], i] |f'(margin of thetas[b])| columns[:, i]."""
     n = columns.shape[1]
@@ -207,12 +207,12 @@ def weighted_slopes(
 
 @njit(nogil=True, error_model="numpy", cache=True)
 def slope_changes(
-    columns: npt.NDArray[np.float32],
-    margins: npt.NDArray[np.float32],
-    slopes: npt.NDArray[np.float32],
-    steps: npt.NDArray[np.float32],
+    columns: Single,
+    margins: Single,
+    slopes: Single,
+    steps: Single,
     counts: Counts,
-    which: Indices,
+    which: Integers,
     kind: int,
     h: float,
     sums: Array,
@@ -242,7 +242,7 @@ def slope_changes(
 
 
 @njit(error_model="numpy", cache=True)
-def single_slopes(margins: npt.NDArray[np.float32], kind: int, h: float) -> npt.NDArray[np.float32]:
+def single_slopes(margins: Single, kind: int, h: float) -> Single:
     """|f'| at the margins, exactly as `slope_changes` computes it."""
     z = margins.copy()
     if kind == LOGISTIC:

@@ -16,13 +16,12 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError, check_positive
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.rows import Rows
 from dpci_core.base.validation import check_records, check_vector
 from dpci_core.losses import Loss, check_loss
-
-Array = npt.NDArray[np.float64]
 
 CHUNK_ROWS = 8192
 """Rows handled at a time, so that a pass over a large table needs no table-sized temporary."""

@@ -12,15 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive
 from dpci_core.base.rows import Rows
 from dpci_core.losses import Loss
 from dpci_core.solvers.newton import TOLERANCE, Fit, solve
-
-Array = npt.NDArray[np.float64]
 
 _SAMPLE_ROWS = 4_096
 """Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts from; evenly spaced."""

@@ -10,19 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags, Integers, Single
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.linalg import symmetrise
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import kernels
-from dpci_core.solvers.kernels import Counts, Indices
+from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.newton import moments_at, solve
 from dpci_core.solvers.quasi_newton import solve_quickly
-
-Array = npt.NDArray[np.float64]
-Single = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
 
 TOLERANCE = 1e-8
 """Bound on the gradient norm of a replicate's fit."""
@@ -146,7 +142,7 @@ def _first_slopes(table: Table, counts: Counts, n_records: int) -> Array:
     return np.asarray(table.gradient - sums / n_records)
 
 
-def _slope_sums(table: Table, theta: Array, counts: Counts, which: Indices) -> Array:
+def _slope_sums(table: Table, theta: Array, counts: Counts, which: Integers) -> Array:
     """Weighted sums of f'(z_i) a_i at one theta per replicate, (B, p)."""
     sums = np.empty_like(theta)
     if (compiled := _compiled(table.loss)) is not None:
@@ -157,7 +153,7 @@ def _slope_sums(table: Table, theta: Array, counts: Counts, which: Indices) -> A
     return sums
 
 
-def _slope_changes(table: Table, theta: Array, counts: Counts, which: Indices) -> Array:
+def _slope_changes(table: Table, theta: Array, counts: Counts, which: Integers) -> Array:
     """`_slope_sums` less its value at theta_hat, in single precision."""
     sums = np.empty_like(theta)
     compiled = _compiled(table.loss)

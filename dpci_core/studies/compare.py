@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.places import DATA
 from dpci_core.datasets import list_datasets, load
@@ -23,13 +23,11 @@ from dpci_core.design import Calibration, Definition, Design, Mechanism
 from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.planner import best_split, shares_of
-from dpci_core.privacy.budget import ZCDP, PureDP
+from dpci_core.privacy.budget import ZCDP, Parts, PureDP
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.solvers.newton import Moments, fit_moments
 from dpci_core.studies.runs import append_rows, read_rows
-
-Parts = tuple[Decimal, Decimal, Decimal]
 
 COMPARISON_FILE = DATA / "published_or_sharp.csv"
 """The run of this project."""
@@ -217,7 +215,7 @@ def missing_sets(names: Iterable[str]) -> dict[str, str]:
     return {name: how_to_get[SETS[name].dataset] for name in names if SETS[name].dataset in how_to_get}
 
 
-def prevalent_columns(X: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def prevalent_columns(X: Array) -> Flags:
     """Which columns (p,) of records X (n, p) are prevalent; the constant, which comes last, always is."""
     prevalent = 100 * np.count_nonzero(X, axis=0) >= PREVALENT_PERCENT * len(X)  # whole numbers: 5 % exactly counts
     prevalent[-1] = True
@@ -278,7 +276,7 @@ class _Background:
         self._moments: dict[Loss, Moments] = {}
 
     @cached_property
-    def prevalent(self) -> npt.NDArray[np.bool_]:
+    def prevalent(self) -> Flags:
         """Of the columns of the table."""
         return prevalent_columns(self.records.X)
 

@@ -11,15 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
+from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_generator, check_positive, check_probability
 from dpci_core.base.validation import check_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
-from dpci_core.privacy.randomness import Source, SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.tuning.features import CosineFeatures
 from dpci_core.tuning.learners import Learner, train
 
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Trainer = Callable[[Array, Learner], Array]
 """From rows y_i x_i (n, p) and a learner to private coefficients (p,)."""
 
@@ -93,7 +92,7 @@ def utility_bound(*, n_candidates: int, epsilon: float, delta: float) -> float:
     return 2.0 * math.log(n_candidates / delta) / epsilon
 
 
-def selection_probabilities(mistakes: Counts, *, epsilon: float) -> Array:
+def selection_probabilities(mistakes: Integers, *, epsilon: float) -> Array:
     """Return the exponential mechanism's probabilities, proportional to exp(-epsilon mistakes / 2).
 
     Args:    mistakes: (m,) of the candidates, or (B, m), a choice in each row.
@@ -103,7 +102,7 @@ def selection_probabilities(mistakes: Counts, *, epsilon: float) -> Array:
     return np.asarray(softmax(-0.5 * epsilon * np.asarray(mistakes, dtype=np.float64), axis=-1))
 
 
-def chosen(mistakes: Counts, *, epsilon: float, uniform: Array) -> Counts:
+def chosen(mistakes: Integers, *, epsilon: float, uniform: Array) -> Integers:
     """Return what the exponential mechanism chooses for uniform numbers (B,), a choice (B,) in each row of (B, m)."""
     below = np.cumsum(selection_probabilities(mistakes, epsilon=epsilon), axis=1)[:, :-1]
     return np.asarray((below <= uniform[:, None]).sum(axis=1))
@@ -161,7 +160,7 @@ def tune_by(
     *,
     candidates: tuple[Candidate, ...],
     epsilon: Decimal,
-    source: Source,
+    source: NoiseSource,
     trainer: Trainer,
 ) -> TuningResult:
     """`tune_privately` with a trainer that is epsilon-DP and noise from a source; arguments are checked already."""

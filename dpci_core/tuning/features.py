@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count, check_positive
-
-Array = npt.NDArray[np.float64]
 
 FEATURE_SEED = 20_110_307
 """Default seed of the map: public and fixed, so that a model can be applied by whoever has it."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice, check_count, check_positive
 from dpci_core.base.limits import regularization_in_range
 from dpci_core.losses import Loss, check_loss
@@ -20,7 +20,6 @@ from dpci_core.privacy.noise import sample_spherical_laplace
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.solvers.newton import solve
 
-Array = npt.NDArray[np.float64]
 Method = Literal["non_private", "output", "objective", "objective_tight"]
 METHODS: tuple[Method, ...] = ("non_private", "output", "objective", "objective_tight")
 """No noise; [CMS] Algorithm 1; [CMS] Algorithm 2; Algorithm 2 with the constant of [WKL] Theorem 1."""

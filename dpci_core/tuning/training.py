@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import check_generator
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design, check_design
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.model import ModelNoise, model_noise
 from dpci_core.tuning.learners import Learner, learner_noise
-
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,12 @@ def constant_error(y_test: Array) -> float:
     return min(share, 1.0 - share)
 
 
-def divide_rows(n_rows: int, *, test_share: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+def divide_rows(
+    n_rows: int,
+    *,
+    test_share: float,
+    rng: np.random.Generator,
+) -> tuple[Positions, Positions]:
     """Return the numbers of the rows to train on and of those to test with, in random order.
 
     Raises:  ValueError unless 0 < test_share < 1 leaves a row on both sides.

@@ -9,7 +9,7 @@ import pytest
 from dpci_core import needed_budget
 from tests.browser.driver import press, wait_chart, wait_idle
 from ui.session.case import make_case
-from ui.session.compute import PUBLIC, Source
+from ui.session.compute import PUBLIC, TableSource
 from ui.session.settings import Settings
 
 pytestmark = pytest.mark.browser
@@ -77,7 +77,7 @@ def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):
         press(page, "n_slider")
     for _ in range(6):
         n = settled_n(page)
-        case = make_case(Settings(d=20, n=n), Source(PUBLIC))
+        case = make_case(Settings(d=20, n=n), TableSource(PUBLIC))
         answer = needed_budget(case.moments, design=case.design, target=case.target, n_records=n)
         if is_answered(page, n, f"{float(answer.total):.4g}"):
             break

@@ -297,7 +297,7 @@ def test_command_names_what_is_wrong(capsys) -> None:
 
 @pytest.mark.parametrize(("part", "n_cells"), [("table1", 48), ("figure3", 34)])
 def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_path) -> None:
-    monkeypatch.setitem(published.PARTS, part, "census")  # so that no public file is needed
+    monkeypatch.setitem(published.EXHIBITS, part, "census")  # so that no public file is needed
     file = tmp_path / "run.csv"
     settings = ["--rows", "300", "--features", "2", "--folds", "2", "--draws", "2", "--out", str(file)]
     assert main(["accuracy", "published", part, *settings, "--json"]) == 0
@@ -318,7 +318,7 @@ def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_pat
 def test_every_cell_of_a_figure_is_at_the_best_printed_penalty() -> None:
     best = {("adult", "logistic", "objective"): "1e-2.5", ("kdd99", "huber_svm", "output"): "1e-2.0"}
     for (dataset, loss, method), penalty in best.items():
-        part = next(p for p, key in published.PARTS.items() if key == dataset and p.startswith("figure"))
+        part = next(p for p, key in published.EXHIBITS.items() if key == dataset and p.startswith("figure"))
         cells = [c for c in published.cells_of(part) if (c.loss, c.method) == (loss, method)]
         assert {c.penalty for c in cells} == {penalty}
         assert [c.epsilon for c in cells] == list(published.FIGURE_EPSILONS)

@@ -297,7 +297,7 @@ def test_what_is_on_file_is_whole() -> None:
     """Every method at every size, all of a figure by one run of our settings, from the least to the most rows."""
     found = read_tuned()
     how = {("non_private", ""), *((m, e) for m in ("output", "objective") for e in published_tuning.EPSILONS)}
-    for part in published_tuning.PARTS:
+    for part in published_tuning.EXHIBITS:
         rows = [row for cell, row in found.items() if cell.part == part]
         sizes = sorted({row.n_train for row in rows})
         assert set(sizes) <= set(published_tuning.SIZES)
@@ -323,7 +323,7 @@ def test_settings_of_the_figures() -> None:
 SMALL = ["--rows", "900", "--features", "2", "--sizes", "60", "120", "--held-out", "100", "--draws", "3"]
 
 
-@pytest.mark.parametrize("part", published_tuning.PARTS)
+@pytest.mark.parametrize("part", published_tuning.EXHIBITS)
 def test_command_measures_a_figure_and_keeps_it(part, capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(published_tuning, "DATASET", "census")  # so that no public file is needed
     file = tmp_path / "run.csv"

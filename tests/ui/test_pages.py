@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import upload_rules
 from dpci_core.privacy.budget import zcdp_to_epsilon
-from ui.session.compute import Source, Store
+from ui.session.compute import Store, TableSource
 from ui.session.settings import Settings, from_query
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -437,7 +437,7 @@ def test_a_table_with_too_many_features_for_its_rows_starts_with_fewer_and_says_
     check(app)
     assert now(app).d == 3
     with pytest.raises(DataRejectedError, match="at most 3 features with 200 rows, got 4"):
-        Source(Store(), app.session_state["upload"]).load(now(app), features=4)
+        TableSource(Store(), app.session_state["upload"]).load(now(app), features=4)
 
 
 def test_a_private_file_is_not_opened():

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from dpci_core.tuning.training import Measured
 from ui.accuracy.numbers import Line
@@ -18,8 +18,6 @@ from ui.kit.figure import Meta, Part, band, finish
 from ui.kit.palette import GRID, QUIET, Combination
 from ui.session.results import SweepCurve
 from ui.views.sweep import one_sd
-
-Array = npt.NDArray[np.float64]
 
 BAND = 1.96
 """Standard errors on either side of a mean: 95 %."""

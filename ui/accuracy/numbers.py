@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.schema import Records
 from dpci_core.tuning import METHODS, Learner, Method
@@ -16,7 +16,6 @@ from dpci_core.tuning.training import HeldOut, Measured, Point, Training
 from ui.kit.palette import QUIET, CalibrationName, Combination, LossName, Style
 from ui.session.settings import LIMITS, Settings
 
-Array = npt.NDArray[np.float64]
 Sweep = Literal["total", "n"]
 Who = Literal["designs", "published"]
 

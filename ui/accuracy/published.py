@@ -11,7 +11,7 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from dpci_core.studies.accuracy.published import (
-    PARTS,
+    EXHIBITS,
     PUBLISHED_COLUMNS,
     PUBLISHED_ROWS,
     MeasuredRate,
@@ -31,7 +31,7 @@ from ui.kit.figure import Meta, finish
 from ui.kit.palette import GRID, LossName
 from ui.views.show import show
 
-_PART = linked.one_of("published", (*PARTS, *tuned.TITLES), default="table1", widget="published_choice")
+_PART = linked.one_of("published", (*EXHIBITS, *tuned.TITLES), default="table1", widget="published_choice")
 """Name in the address of what was measured again."""
 _TITLES = {
     "table1": "Table 1: Adult, test error against the penalty at ε = 0.1",
@@ -94,7 +94,7 @@ def _on_file() -> tuple[dict[RateCell, MeasuredRate], str]:
 
 
 def _provenance(part: str, rows: Sequence[MeasuredRate]) -> None:
-    key = PARTS[part]
+    key = EXHIBITS[part]
     tuned.say_if_missing(key)
     if not rows:
         st.info(f"No results of ours are on file; `python -m dpci_core accuracy published {part}` measures them.")

@@ -7,11 +7,12 @@ from decimal import Decimal
 
 import streamlit as st
 
+from dpci_core.privacy.budget import PARTS
 from ui.controls import hints
 from ui.controls.paired import footnote, step_for, take
 from ui.kit.bound import bound
 from ui.session import state, text
-from ui.session.budget import PARTS, Split
+from ui.session.budget import Split
 from ui.session.settings import Settings
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload
 from dpci_core.datasets.upload_rules import most_features
-from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, Source, as_text, encode, propose_schema
+from dpci_core.schema import CategoricalColumn, NumericColumn, Provenance, Schema, as_text, encode, propose_schema
 from ui.session import state
 from ui.session.compute import Upload
 
@@ -92,7 +92,7 @@ def _choose_target(frame: pd.DataFrame) -> _Choice | None:
     return _Choice(target, positive)
 
 
-def _accept(frame: pd.DataFrame, choice: _Choice, kind: Source) -> None:
+def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
     proposed = propose_schema(frame, choice.target, choice.positive)
     schema = _edited(proposed)
     now = state.upload()

@@ -54,7 +54,7 @@ def _pin(view: View) -> None:
 def _numbered(pin: state.Pin) -> state.Pin:
     """A pin of a link with its numbers, or the reason why it has none."""
     try:
-        view = compute.compute(pin.settings, compute.Source(compute.PUBLIC))
+        view = compute.compute(pin.settings, compute.TableSource(compute.PUBLIC))
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
         return replace(pin, assumptions=in_words(str(problem)))
     return _of(view, pin.name)

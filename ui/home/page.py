@@ -41,7 +41,7 @@ def page() -> None:
         )
         with live.waits("others_chose"):
             deployments.panel(demo)
-    view = compute.compute(demo, compute.Source(compute.PUBLIC))
+    view = compute.compute(demo, compute.TableSource(compute.PUBLIC))
     with left, live.waits("summary"):
         _summary(view)
     with right:

@@ -12,14 +12,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from dpci_core.base.array import Array
 from ui.kit.palette import CLEAR, QUIET, SOURCE_MARKS
 
-Array = npt.NDArray[np.float64]
 Meta = dict[str, object]
 Part = dict[str, Any]
 """A trace, an axis, a shape or an annotation, by Plotly's names."""

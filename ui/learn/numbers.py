@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import brentq
 
@@ -27,6 +26,7 @@ from dpci_core import (
     fit_moments,
     forecast,
 )
+from dpci_core.base.array import Array
 from dpci_core.design import CalibrationName, Mechanism
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.model import ModelNoise, model_noise, perturb_objective
@@ -35,8 +35,6 @@ from dpci_core.privacy.noise import half_width
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.schema import encode
 from dpci_core.solvers.newton import moments_at, solve
-
-Array = npt.NDArray[np.float64]
 
 SHOWN = "education_num"
 """The coefficient that the pictures of one coefficient show: years of education."""

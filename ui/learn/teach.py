@@ -16,7 +16,7 @@ from ui.learn import numbers
 from ui.learn.path import SCREENS, find
 from ui.session import state
 from ui.session.budget import from_shares
-from ui.session.compute import PUBLIC, Source, compute
+from ui.session.compute import PUBLIC, TableSource, compute
 from ui.session.settings import Settings
 from ui.session.text import number, percent
 
@@ -98,7 +98,7 @@ class Exercise:
 
 def _made(settings: Settings) -> Forecast:
     """The forecast that Explore shows under these settings."""
-    made = compute(settings, Source(PUBLIC)).outcomes[0].forecast
+    made = compute(settings, TableSource(PUBLIC)).outcomes[0].forecast
     assert made is not None  # the settings of the exercises are feasible; a test opens them all
     return made
 
@@ -114,7 +114,7 @@ def _halved() -> str:
 
 
 def _price() -> str:
-    view = compute(BASE, Source(PUBLIC)).outcomes[0]
+    view = compute(BASE, TableSource(PUBLIC)).outcomes[0]
     assert view.moments is not None
     assert view.forecast is not None
     records = as_if_records(view.moments, design=view.forecast.design, n_records=BASE.n)

@@ -6,20 +6,18 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
+from dpci_core.base.array import Array, Positions
 from dpci_core.planner import RegularizationCurve
 from dpci_core.report.words import number
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
-
-Array = npt.NDArray[np.float64]
 
 _WISH, _HERE, _BEST = ORANGE, BLUE, GREEN
 _FINER = 8
@@ -233,7 +231,7 @@ def _with_gaps(ends: Array) -> list[float | None]:
     return [v for a, b in ends.tolist() for v in (a, b, None)]
 
 
-def level_lines(points: Array, values: Array, triangles: npt.NDArray[np.intp], level: float) -> Array:
+def level_lines(points: Array, values: Array, triangles: Positions, level: float) -> Array:
     """Segments (k, 2, dim) along which piecewise linear `values` on triangles of `points` equal `level`."""
     segments = []
     for corners in triangles:

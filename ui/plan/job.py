@@ -15,7 +15,7 @@ from dpci_core import StoppedError, needed_budget, needed_records, watched
 from dpci_core.planner.amounts import with_total
 from ui.plan import numbers
 from ui.session.case import Case
-from ui.session.compute import LRU, Source
+from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
 from ui.session.settings import Settings
 
@@ -39,7 +39,7 @@ class Part:
     find: Callable[[], object]
 
 
-def parts_of(case: Case, source: Source) -> dict[str, Part]:
+def parts_of(case: Case, source: TableSource) -> dict[str, Part]:
     """What the settings ask for beside the first card: both inverse answers, and the look that is chosen.
 
     A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split 1,380 to 3,090, a
@@ -63,7 +63,7 @@ def parts_of(case: Case, source: Source) -> dict[str, Part]:
     return wanted | {look: _look(case, source, look)}
 
 
-def _look(case: Case, source: Source, look: str) -> Part:
+def _look(case: Case, source: TableSource, look: str) -> Part:
     if look == "map":
         return Part(
             key=memo_key(case, "map", but={"total", "n", "length"}),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
 from dpci_core import (
     InfeasibleDesignError,
@@ -19,17 +18,16 @@ from dpci_core import (
     forecast,
     rank_mechanisms,
 )
+from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
-from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import PARTS, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui.kit.palette import Combination
-from ui.session.budget import PARTS, Split
+from ui.session.budget import Split
 from ui.session.case import Case, place_of, unit_of
-from ui.session.compute import Source
+from ui.session.compute import TableSource
 from ui.session.settings import LIMITS, Settings
-
-Array = npt.NDArray[np.float64]
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY` coefficients (the key);
@@ -120,7 +118,7 @@ class SplitMap:
 
     shares: Array
     lengths: Array
-    triangles: npt.NDArray[np.intp]
+    triangles: Positions
     best_length: float
 
     @property
@@ -226,7 +224,7 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
     )
 
 
-def best_c(case: Case, source: Source) -> RegularizationAnswer:
+def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
     """The c of the shortest intervals and of those with a faithful target, each fit remembered in the store."""
     return best_regularization(
         lambda c: source.store.moments(case.records, case.design.loss, c), design=case.design, n_records=case.n

@@ -31,7 +31,7 @@ from ui.controls.hints import link_problem
 from ui.release import budget, result, words
 from ui.session import access, state, text
 from ui.session.case import make_case
-from ui.session.compute import DECLARED, PUBLIC, Source
+from ui.session.compute import DECLARED, PUBLIC, TableSource
 from ui.session.plan_settings import plan_of
 from ui.session.refusals import in_words
 from ui.views import ledger_text
@@ -131,7 +131,7 @@ def _plan_step() -> Plan | None:
             plan_file.opener()
         return None
     try:
-        case = make_case(settings, Source(PUBLIC))
+        case = make_case(settings, TableSource(PUBLIC))
         plan = plan_of(case, st.session_state.get("plan_title") or "A plan", st.session_state.get("plan_notes") or "")
     except ValueError as problem:
         st.error(text.plain(in_words(str(problem))))

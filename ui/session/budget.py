@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-Parts = tuple[Decimal, Decimal, Decimal]
+from dpci_core.privacy.budget import Parts
+
 Locks = tuple[bool, bool, bool]
 
-PARTS = ("model", "hessian", "covariance")
 DIGITS = 4
 """Significant digits of the smallest part that is shared out; what of the total is finer goes to the largest."""
 SMALLEST_SHARE = Decimal("0.01")

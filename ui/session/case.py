@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dpci_core import Moments, Target
 from dpci_core.design import Design
 from dpci_core.schema import CONSTANT, Records
-from ui.session.compute import Source
+from ui.session.compute import TableSource
 from ui.session.settings import Settings
 
 
@@ -48,7 +48,7 @@ def single(settings: Settings) -> Settings:
     )
 
 
-def make_case(settings: Settings, source: Source) -> Case:
+def make_case(settings: Settings, source: TableSource) -> Case:
     """Fit the table of these settings and say the wish in its terms.
 
     Raises:  what loading and fitting raise; WishError; ValueError where the settings allow no design.

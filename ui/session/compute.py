@@ -15,24 +15,23 @@ from functools import lru_cache
 from typing import TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
+from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.content import plain_source, source_from
 from dpci_core.plan.link import pack, unpack
-from dpci_core.schema import Records, Schema, encode
-from dpci_core.schema import Source as RecordSource
+from dpci_core.privacy.budget import PARTS
+from dpci_core.schema import Provenance, Records, Schema, encode
 from ui.kit.palette import Combination
 from ui.session.refusals import in_words
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, WISH, Settings
 
-Array = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 DECLARED = "declared"
@@ -88,7 +87,7 @@ class Upload:
     frame: pd.DataFrame
     schema: Schema
     title: str
-    source: RecordSource
+    source: Provenance
 
 
 class Store:
@@ -125,7 +124,7 @@ FILMS = LRU(40)
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Where the table of these settings comes from: a named set in the shared store, or an upload in its session."""
 
     store: Store
@@ -210,7 +209,7 @@ def packed_table(table: DeclaredTable) -> str:
         ) from None
 
 
-def compute(settings: Settings, source: Source) -> View:
+def compute(settings: Settings, source: TableSource) -> View:
     """Forecast every chosen combination."""
     features: int | tuple[str, ...] = settings.names or settings.d
     records = source.load(settings, features=features)
@@ -266,7 +265,7 @@ def free_of(settings: Settings, name: str) -> Settings:
 
 def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:
     """The values at which a control is swept; the present one is among them where it fits."""
-    if name in ("model", "hessian", "covariance"):
+    if name in PARTS:
         return np.linspace(4.0, 96.0, SWEEP_POINTS)
     if name == "d":
         grid = np.unique(np.round(np.geomspace(1, max_features, min(max_features, 12))).astype(int))
@@ -277,7 +276,7 @@ def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:
 
 
 def sweep(
-    settings: Settings, source: Source, name: str, max_features: int, grid: Array | None = None
+    settings: Settings, source: TableSource, name: str, max_features: int, grid: Array | None = None
 ) -> list[SweepCurve]:
     """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its range or a grid."""
     grid = sweep_grid(settings, name, max_features) if grid is None else grid

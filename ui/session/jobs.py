@@ -15,16 +15,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
-
+from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from ui.session.refusals import in_words
 
 if TYPE_CHECKING:
     from dpci_core.simulation.result import Progress
 
-Array = npt.NDArray[np.float64]
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 ABANDONED_SECONDS = 900.0

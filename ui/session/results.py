@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from dpci_core.base.array import Array
 from ui.kit.palette import Combination
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

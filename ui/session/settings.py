@@ -10,12 +10,21 @@ from itertools import product
 from typing import Any, Literal
 
 from dpci_core import ZCDP, Calibration, Loss, PureDP
-from dpci_core.design import Design, Target
+from dpci_core.design import Design, Estimand
 from dpci_core.losses import make_loss
-from dpci_core.privacy.budget import Budget, Pairing, epsilon_to_zcdp, pair_budget, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import (
+    PARTS,
+    Budget,
+    Pairing,
+    Parts,
+    epsilon_to_zcdp,
+    pair_budget,
+    to_float_down,
+    zcdp_to_epsilon,
+)
 from dpci_core.schema import Encoding
 from ui.kit.palette import Combination
-from ui.session.budget import Parts, Split, from_shares
+from ui.session.budget import Split, from_shares
 
 Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
@@ -25,7 +34,7 @@ WISH = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the wish on the page Plan."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
-SWEEPS = ("total", "model", "hessian", "covariance", "n", "d", "c", "h")
+SWEEPS = ("total", *PARTS, "n", "d", "c", "h")
 LIMITS: dict[str, tuple[float, float]] = {
     "pure": (0.05, 10.0),
     "zcdp": (0.0005, 20.0),
@@ -61,7 +70,7 @@ class Settings:
     losses: tuple[str, ...] = ("logistic",)
     calibrations: tuple[str, ...] = ("sharp",)
     results: str = "all"
-    target: Target = "penalised"
+    target: Estimand = "penalised"
     currency: Currency = "pure"
     epsilon: str = "1"
     delta: str = "1e-6"
@@ -141,8 +150,8 @@ class Settings:
         """These settings with one control moved; parts scale with the total, others give way to a part."""
         if name == "total":
             return self.with_epsilon(value) if self.currency == "approx" else self._with_pot(_decimal(value))
-        if name in ("model", "hessian", "covariance"):
-            index = ("model", "hessian", "covariance").index(name)
+        if name in PARTS:
+            index = PARTS.index(name)
             return replace(self, split=self.split.with_locks().with_share(index, value))
         if name == "d":
             return replace(self, d=round(value), names=())

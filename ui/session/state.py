@@ -183,12 +183,12 @@ def paper_preset() -> None:
     )
 
 
-def source() -> compute.Source:
+def source() -> compute.TableSource:
     """Where the present settings take their table from."""
     if settings().dataset == "upload" and upload() is not None:
         store = st.session_state.setdefault(_STORE, compute.Store(compute.SESSION_LIMIT))
-        return compute.Source(store, upload())
-    return compute.Source(compute.PUBLIC)
+        return compute.TableSource(store, upload())
+    return compute.TableSource(compute.PUBLIC)
 
 
 def upload() -> compute.Upload | None:

@@ -13,7 +13,7 @@ from dpci_core.studies.compare import PREVALENT_PERCENT, Compared
 from ui.kit.palette import Combination
 from ui.sharp.rows import CALIBRATION_WORDS, Groups, combination_of, quotient, ratio_se, signed_percent
 
-Target = Literal["coverage", "prevalent", "smallest", "length", "shorter"]
+Criterion = Literal["coverage", "prevalent", "smallest", "length", "shorter"]
 
 COVERAGE_RANGE = (0.945, 0.965)
 SMALLEST_PREVALENT = 0.93
@@ -30,7 +30,7 @@ class Check:
     """One target held against one row: the number, its Monte Carlo error, and the limits it has to keep."""
 
     row: Compared
-    target: Target
+    target: Criterion
     value: float
     se: float
     low: float = -math.inf
@@ -86,7 +86,7 @@ def all_checks(groups: Groups, label: str) -> list[Check]:
     ]
 
 
-def target_words(d: int) -> dict[Target, str]:
+def target_words(d: int) -> dict[Criterion, str]:
     """The targets in words."""
     return {
         "coverage": f"mean coverage {100 * COVERAGE_RANGE[0]:g} to {100 * COVERAGE_RANGE[1]:g} %",
@@ -166,7 +166,7 @@ def why_missed(check: Check) -> str:
 
 def missed_words(checks: list[Check]) -> list[str]:
     """One sentence for the cells that miss the same target for the same reason."""
-    grouped: dict[tuple[Target, str], list[Check]] = {}
+    grouped: dict[tuple[Criterion, str], list[Check]] = {}
     for check in checks:
         if not check.is_reached:
             grouped.setdefault((check.target, why_missed(check)), []).append(check)

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, finish, short_name
 from ui.kit.palette import GRID, QUIET, Combination
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

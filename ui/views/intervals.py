@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
 from ui.kit.palette import GRID, PAPER, QUIET, Combination
 from ui.session.results import IntervalRows
 
-Array = npt.NDArray[np.float64]
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from dpci_core import forecast
+from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from ui.controls import currency
 from ui.controls.paired import positions
@@ -21,8 +21,6 @@ from ui.session import compute, state
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.text import number, symbol
-
-Array = npt.NDArray[np.float64]
 
 KNOTS, FEWEST_KNOTS, USUAL_INTERVALS = 13, 4, 46
 """Totals that are forecast, about; the slider's grid is four to twelve times as fine. More of them bring nothing: what

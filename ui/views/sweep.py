@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
+from dpci_core.base.array import Array, Flags
+from dpci_core.privacy.budget import PARTS
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.kit.palette import GRID, QUIET
 from ui.session import compute, state
 from ui.session.results import SweepCurve
 from ui.session.settings import SWEEPS, Settings
-
-Array = npt.NDArray[np.float64]
 
 
 def sweep_chart(
@@ -101,7 +100,7 @@ def _sweep_traces(curve: SweepCurve) -> list[Part]:
     return [*traces, common | spread]
 
 
-def _with_neighbours(keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _with_neighbours(keep: Flags) -> Flags:
     """A point and the one after it, so that pieces of a line meet."""
     return np.asarray(keep | np.r_[False, keep[:-1]])
 
@@ -199,8 +198,8 @@ def current_value(settings: Settings, name: str) -> float:
     """Where a swept control stands now."""
     if name == "total":
         return float(settings.epsilon) if settings.currency == "approx" else float(settings.split.total)
-    if name in ("model", "hessian", "covariance"):
-        return settings.split.share(("model", "hessian", "covariance").index(name))
+    if name in PARTS:
+        return settings.split.share(PARTS.index(name))
     if name == "d":
         return float(len(settings.names) or settings.d)
     return float(getattr(settings, name))

@@ -12,17 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array, Flags, Single
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.mechanisms.model import ModelNoise
 from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.solvers.quasi_newton import solve_quickly
 from dpci_core.solvers.replicates import MOST_RECORDS, Table, fit_replicates
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training
-
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 _BATCH_NUMBERS = 2**22
 """Counts held by one batch of fits."""
@@ -155,7 +152,7 @@ def _unit_noise(noise: ModelNoise, p: int, rng: np.random.Generator) -> Array:
     return sample_gaussian(p, sd=1.0, rng=rng)
 
 
-def _chosen(n_rows: int, n_records: int, rng: np.random.Generator) -> npt.NDArray[np.float32]:
+def _chosen(n_rows: int, n_records: int, rng: np.random.Generator) -> Single:
     """1 for the rows of a random training table, 0 for the others."""
     check_range((1, MOST_RECORDS - 1), n_records=n_rows)
     counts = np.ones(n_rows, dtype=np.float32)

@@ -16,8 +16,6 @@ from dpci_core.studies.accuracy.study import Accuracy, accuracy_experiment
 from dpci_core.tuning.choose import Candidate, tune_privately
 from dpci_core.tuning.learners import Learner
 
-Array = npt.NDArray[np.float64]
-
 
 def cross_validated(
     X: npt.ArrayLike,

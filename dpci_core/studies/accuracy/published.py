@@ -23,7 +23,7 @@ PUBLISHED_EPSILON = "0.1"
 PUBLISHED_WIDTH = 0.5
 """Epsilon of the tables, and h of their Huber SVM."""
 FIGURE_EPSILONS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2")
-PARTS = {"table1": "adult", "table2": "kdd99", "figure2": "adult", "figure3": "kdd99"}
+EXHIBITS = {"table1": "adult", "table2": "kdd99", "figure2": "adult", "figure3": "kdd99"}
 """What can be measured again, and our name of its set."""
 PUBLISHED_ROWS = {"adult": 45_220, "kdd99": 70_000}
 PUBLISHED_COLUMNS = {"adult": 105, "kdd99": 119}
@@ -111,7 +111,7 @@ def cells_of(part: str) -> tuple[RateCell, ...]:
     >>> len(cells_of("table1")), [cell.penalty for cell in cells_of("figure2")[:2]]
     (48, ['1e-7.0', '1e-2.0'])
     """
-    check_choice(part, tuple(PARTS), name="part")
+    check_choice(part, tuple(EXHIBITS), name="part")
     rates = [rate for rate in published_rates() if rate.table == _TABLE_OF[part]]
     if part.startswith("table"):
         return tuple(RateCell(part, r.loss, r.method, r.penalty, _epsilon_of(r.method)) for r in rates)

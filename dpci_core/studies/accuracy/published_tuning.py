@@ -18,7 +18,7 @@ from dpci_core.tuning.learners import METHODS
 
 RUN_FILE = DATA / "tuning_run.csv"
 """Our run, by `python -m dpci_core accuracy published figure4` and `figure5`."""
-PARTS = {"figure4": "logistic", "figure5": "huber_svm"}
+EXHIBITS = {"figure4": "logistic", "figure5": "huber_svm"}
 """The loss of each."""
 DATASET = "kdd99"
 EPSILONS = ("0.01", "0.05")
@@ -34,8 +34,8 @@ PUBLISHED_SIZES = (60_000, 120_000)
 
 def loss_of(part: str) -> Loss:
     """The loss of a figure."""
-    check_choice(part, tuple(PARTS), name="part")
-    return make_loss(PARTS[part], None if PARTS[part] == "logistic" else PUBLISHED_WIDTH)
+    check_choice(part, tuple(EXHIBITS), name="part")
+    return make_loss(EXHIBITS[part], None if EXHIBITS[part] == "logistic" else PUBLISHED_WIDTH)
 
 
 def regularizations() -> list[float]:
@@ -83,7 +83,7 @@ class TunedRate:
     versions: str
 
     def __post_init__(self) -> None:
-        check_choice(self.part, tuple(PARTS), name="part")
+        check_choice(self.part, tuple(EXHIBITS), name="part")
         check_choice(self.method, METHODS, name="method")
         if (self.method == "non_private") != (self.epsilon == ""):
             raise ValueError(f"Expected epsilon={self.epsilon!r} with a private method and only there.")

@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array, Integers, Positions
 from dpci_core.base.errors import check_count, check_generator
 from dpci_core.base.validation import check_records
 from dpci_core.losses import Loss
@@ -24,9 +25,6 @@ from dpci_core.studies.accuracy.curve import Errors, errors_of, trained_models
 from dpci_core.tuning.choose import chosen
 from dpci_core.tuning.learners import Learner, Method
 from dpci_core.tuning.training import Training, constant_error
-
-Array = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,15 +51,15 @@ class TuningProtocol:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Division:
     """Numbers of the rows that test, of those a choice is made with, and of those that train each candidate."""
 
-    test: Rows
-    validation: Rows
-    train: tuple[Rows, ...]
+    test: Positions
+    validation: Positions
+    train: tuple[Positions, ...]
 
 
-def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: np.random.Generator) -> Parts:
+def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: np.random.Generator) -> Division:
     """Return disjoint parts of a table, in random order: two of n_held_out rows and one of `size` for each candidate.
 
     Raises:  ValueError if the table has too few rows.
@@ -70,7 +68,7 @@ def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: n
     if size > most:
         raise ValueError(f"Expected size={size} <= {most}: {n_rows} rows, {n_candidates} candidates.")
     test, validation, rest = np.split(rng.permutation(n_rows), [n_held_out, 2 * n_held_out])
-    return Parts(test, validation, tuple(rest[i * size : (i + 1) * size] for i in range(n_candidates)))
+    return Division(test, validation, tuple(rest[i * size : (i + 1) * size] for i in range(n_candidates)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,7 +160,7 @@ class _Permuted:
 class _Runs:
     """What the runs of one permutation chose, (B,), its errors on the test rows, and each candidate's, (m,)."""
 
-    index: Rows
+    index: Positions
     error: Array
     false_positive: Array
     false_negative: Array
@@ -188,14 +186,14 @@ def _tuned(table: _Permuted, learners: Sequence[Learner], size: int, amount: Dec
     return _chosen(tested, _choice(mistakes, epsilon, table.uniform), table.test[1])
 
 
-def _choice(mistakes: npt.NDArray[np.int64], epsilon: float | None, uniform: Array) -> Rows:
+def _choice(mistakes: Integers, epsilon: float | None, uniform: Array) -> Positions:
     """The candidate that each run chooses (B,): by the exponential mechanism, or without privacy the best."""
     if epsilon is None:
         return np.asarray(np.argmin(mistakes, axis=1))
     return chosen(mistakes, epsilon=epsilon, uniform=uniform)
 
 
-def _chosen(tested: Sequence[Errors], index: Rows, y_test: Array) -> _Runs:
+def _chosen(tested: Sequence[Errors], index: Positions, y_test: Array) -> _Runs:
     """The errors of the chosen candidates, picked out of those of all."""
     runs = np.arange(len(index))
     return _Runs(

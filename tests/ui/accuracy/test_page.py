@@ -328,7 +328,7 @@ def measured(part: str, shift: float = 0.01) -> list[MeasuredRate]:
     return rows
 
 
-@pytest.mark.parametrize("part", list(published.PARTS))
+@pytest.mark.parametrize("part", list(published.EXHIBITS))
 def test_printed_and_ours_stand_side_by_side(part, monkeypatch, tmp_path):
     file = tmp_path / "run.csv"
     append_rates(measured(part), file)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpci_core.studies.accuracy import published_tuning
-from dpci_core.studies.accuracy.published_tuning import EPSILONS, PARTS, append_tuned, read_tuned
+from dpci_core.studies.accuracy.published_tuning import EPSILONS, EXHIBITS, append_tuned, read_tuned
 from tests.studies.test_tuned_curve import ROW
 from tests.ui.accuracy.test_page import names_of, open_page, small  # noqa: F401  (small: a fixture)
 from tests.ui.test_pages import charts_of, check
@@ -43,7 +43,7 @@ def chart_of(app, part: str) -> dict:
     return next(c for c in charts_of(app) if c["layout"]["meta"].get("part") == part)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", EXHIBITS)
 def test_a_figure_stands_among_the_others(part, file):
     append_tuned(made_up(part), file)
     app = open_page(published=part)

@@ -17,7 +17,7 @@ from ui.controls import declare
 from ui.plan import bounds
 from ui.plan import work as plan_work
 from ui.session.case import make_case
-from ui.session.compute import DECLARED, PUBLIC, Source, declared_table, packed_table
+from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import Settings, from_query
 from ui.session.state import admissible
 
@@ -212,7 +212,7 @@ def test_a_bad_bound_is_shown_to_cost_length_or_truth():
     app.selectbox(key="dataset").set_value(DECLARED).run()
     app.toggle(key="bounds_demo").set_value(True).run()
     check(app)
-    case = make_case(now(app), Source(PUBLIC))
+    case = make_case(now(app), TableSource(PUBLIC))
     found = {o.factor: o for o in bounds.outcomes(case, declare.example(), "age")}
     made = forecast(case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original)
     assert found[1.0].length == pytest.approx(float(made.ci_length[0]), rel=1e-9)
@@ -278,7 +278,7 @@ def test_bounds_at_the_ends_of_what_can_be_declared_have_no_wider_or_narrower_on
     schema = Schema((NumericColumn("x", -half, half), NumericColumn("y", 0, 1)), "ill", "yes")
     table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
     settings = Settings(dataset=DECLARED, declared=packed_table(table), d=2, c=0.01)
-    found = bounds.outcomes(make_case(settings, Source(PUBLIC)), table, "x")
+    found = bounds.outcomes(make_case(settings, TableSource(PUBLIC)), table, "x")
     assert 0 < len(found) < len(bounds.FACTORS)
     assert bounds.sentence_of(found, "x")
 

@@ -29,7 +29,7 @@ from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
 from ui.plan import work as plan_work
 from ui.session.case import Case, make_case, single
-from ui.session.compute import DECLARED, PUBLIC, Source, packed_table
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
 from ui.session.refusals import in_words
 from ui.session.settings import Settings, from_query
 from ui.session.text import percent
@@ -45,7 +45,7 @@ SMALL = {"d": "3", "n": "20000", "calibrations": "published"}
 
 
 def case_of(app) -> Case:
-    return make_case(now(app), Source(PUBLIC))
+    return make_case(now(app), TableSource(PUBLIC))
 
 
 def metrics(app) -> dict[str, str]:
@@ -169,7 +169,7 @@ def test_the_split_is_scored_and_taken_over():
 
 
 def test_the_lines_of_the_triangle_run_around_the_best_split():
-    case = make_case(Settings(d=3, n=20_000), Source(PUBLIC))
+    case = make_case(Settings(d=3, n=20_000), TableSource(PUBLIC))
     best = best_split(case.moments, design=case.design, n_records=case.n)
     found = planning.split_map(case, best.shares)
     (place,) = np.flatnonzero(np.abs(found.shares - best.shares).max(axis=1) < 1e-9)
@@ -206,7 +206,7 @@ def test_all_ways_are_ranked_and_their_promise_is_the_same():
 @pytest.mark.parametrize("currency", ["pure", "zcdp", "approx"])
 def test_a_way_is_adopted_with_its_guarantee(currency):
     base = replace_budget(Settings(d=3, n=20_000), currency)
-    case = make_case(base, Source(PUBLIC))
+    case = make_case(base, TableSource(PUBLIC))
     for row in planning.ranking(case):
         taken = planning.adopted(base, row)
         assert single(taken).combinations[0].definition == row.definition
@@ -228,7 +228,7 @@ def replace_budget(settings: Settings, currency: str) -> Settings:
 
 def test_a_way_out_of_reach_of_the_control_is_refused():
     base = replace_budget(Settings(d=3, n=20_000), "zcdp").swept("total", 15.0)
-    row = next(r for r in planning.ranking(make_case(base, Source(PUBLIC))) if r.definition == "pure")
+    row = next(r for r in planning.ranking(make_case(base, TableSource(PUBLIC))) if r.definition == "pure")
     with pytest.raises(ValueError, match="does not reach"):
         planning.adopted(base, row)
 
@@ -290,7 +290,7 @@ def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
 
 
 def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
-    case = make_case(Settings(d=3, n=20_000, calibrations=("published",)), Source(PUBLIC))
+    case = make_case(Settings(d=3, n=20_000, calibrations=("published",)), TableSource(PUBLIC))
     found = planning.iso_map(case)
     steps = [d for axis in (0, 1) for d in _steps(found.values, axis)]
     assert max(steps) < 0.0

@@ -19,7 +19,7 @@ from ui.plan import work as plan_work
 from ui.plan.job import PlanJob, parts_of
 from ui.session import jobs
 from ui.session.case import Case, make_case
-from ui.session.compute import LRU, PUBLIC, Source
+from ui.session.compute import LRU, PUBLIC, TableSource
 from ui.session.settings import Settings
 
 
@@ -235,8 +235,8 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
 
 def make_job(**changes: object) -> tuple[PlanJob, LRU, dict]:
     settings = replace(Settings(d=3, n=20_000, calibrations=("published",)), **changes)
-    case, memo = make_case(settings, Source(PUBLIC)), LRU(64)
-    parts = parts_of(case, Source(PUBLIC))
+    case, memo = make_case(settings, TableSource(PUBLIC)), LRU(64)
+    parts = parts_of(case, TableSource(PUBLIC))
     return PlanJob(about=case.settings, parts=tuple(parts.values()), memo=memo), memo, parts
 
 
@@ -249,7 +249,7 @@ def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(na
     assert job.state == "done"
     assert shares == sorted(shares)
     assert 0.8 < shares[-1] < 1.0
-    case = make_case(job.about, Source(PUBLIC))
+    case = make_case(job.about, TableSource(PUBLIC))
     for key, core in (("budget", needed_budget), ("records", needed_records)):
         answer, why = memo.peek(parts[key].key)
         assert why == ""
@@ -258,7 +258,7 @@ def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(na
     found, why = memo.peek(parts[name].key)
     assert why == ""
     if name != "c":  # whose fits start from the last one
-        same(found, parts_of(case, Source(PUBLIC))[name].find())
+        same(found, parts_of(case, TableSource(PUBLIC))[name].find())
 
 
 @pytest.mark.parametrize("name", ["map", "split", "mechanisms", "c"])

@@ -284,10 +284,10 @@ def test_a_charge_without_a_result_is_told_and_never_drawn_for():
 
 def digest_of(app) -> str:
     from ui.session.case import make_case
-    from ui.session.compute import PUBLIC, Source
+    from ui.session.compute import PUBLIC, TableSource
     from ui.session.plan_settings import plan_of
 
-    return plan_of(make_case(app.session_state["settings"], Source(PUBLIC)), "A plan", "").digest
+    return plan_of(make_case(app.session_state["settings"], TableSource(PUBLIC)), "A plan", "").digest
 
 
 def cost_of_one():

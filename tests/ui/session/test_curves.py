@@ -27,7 +27,7 @@ MOVED = {
 @pytest.mark.parametrize("name", MOVED)
 def test_curves_do_not_depend_on_where_the_swept_control_stands(name):
     assert compute.free_of(MOVED[name], name) == compute.free_of(BASE, name)
-    source = compute.Source(compute.PUBLIC)
+    source = compute.TableSource(compute.PUBLIC)
     for kept, made in zip(
         compute.sweep(compute.free_of(MOVED[name], name), source, name, 36),
         compute.sweep(MOVED[name], source, name, 36),

@@ -14,7 +14,7 @@ from tests.ui.test_pages import check, now, start
 from ui.controls import declare, plan_file
 from ui.session.budget import from_shares
 from ui.session.case import Case, make_case
-from ui.session.compute import DECLARED, PUBLIC, Source, packed_table
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 
@@ -31,7 +31,7 @@ SOME = [
 
 
 def case_of(settings: Settings) -> Case:
-    return make_case(settings, Source(PUBLIC))
+    return make_case(settings, TableSource(PUBLIC))
 
 
 @pytest.mark.parametrize("settings", SOME, ids=range(len(SOME)))

@@ -17,7 +17,7 @@ from ui.kit import live
 from ui.kit.palette import ALL_COMBINATIONS
 from ui.session import compute, state
 from ui.session.budget import Split, from_shares
-from ui.session.compute import LRU, PUBLIC, Source
+from ui.session.compute import LRU, PUBLIC, TableSource
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.views import live_intervals
@@ -35,7 +35,7 @@ def curves(monkeypatch):
 
 
 def reel_of(settings: Settings, units: str = "scaled") -> live.Reel | None:
-    view = compute.compute(settings, Source(PUBLIC))
+    view = compute.compute(settings, TableSource(PUBLIC))
     return live_intervals.total_reel(view, units, compute.interval_rows(view, units))
 
 
@@ -60,7 +60,7 @@ def test_there_is_a_frame_for_every_position_and_the_page_stands_on_its_own():
 def test_frames_are_forecasts_between_and_at_the_knots(units):
     settings = replace(BASE, mechanisms=("objective", "output"), units=units)
     reel, grid = reel_of(settings, units), currency.total_grid(settings)
-    view = compute.compute(settings, Source(PUBLIC))
+    view = compute.compute(settings, TableSource(PUBLIC))
     contrasts = None if units == "scaled" else view.records.to_original
     for place, slack in ((0, 0.15), (13, 0.05), (20, 0.03), (27, 0.03), (len(grid) - 1, 0.03)):
         moved = currency.at_total(settings, grid[place])

@@ -1,0 +1,91 @@
+"""What people type, by one rule: titles of plans, names in the ledger, headings of tables.
+
+One line of text holds visible characters and blanks, and no two lines that look the same differ:
+
+- Refused are line ends, control and format characters (soft hyphens, zero-width blanks, marks that
+  turn the direction), half characters, private and unassigned ones.
+- The two joiners U+200C and U+200D are format characters that writing needs. They may stand where
+  they change what is seen, and nowhere else: between Arabic letters (U+200C only), beside a virama
+  of an Indian script, and between two emoji (U+200D only) [UAX 31 section 2.3; UTS 51].
+- Variation selectors and fillers are letters or marks for Unicode, though nobody sees them. They
+  may stand in a line, but do not make it say something, and `visible` leaves them and the joiners
+  out: names that must differ are compared by it, so that no budget is spent twice under two
+  names that look the same.
+
+Names of columns and levels in a schema are not held to it: they have to be what the table holds.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+_REFUSED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Unicode categories of what is no character of a line."""
+_NON_JOINER, _JOINER = "\u200c", "\u200d"
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+_UNSEEN = (
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x3164, 0xFFA0}
+    | set(range(0x180B, 0x180E))
+    | set(range(0xFE00, 0xFE10))
+    | set(range(0xE0100, 0xE01F0))
+)
+"""Letters and marks that are not drawn: Unicode's Default_Ignorable_Code_Point outside Cf and Cn."""
+_VIRAMA = 9
+"""Combining class of the sign that joins letters of Indian scripts."""
+
+
+def line_problem(text: object, *, most: float = math.inf) -> str:
+    """What keeps a value from being one line that says something, to stand after "to"; or nothing.
+
+    >>> line_problem("Wages", most=200), line_problem("co\\u00adop", most=200)
+    ('', 'be one line of readable characters, got U+00AD (soft hyphen)')
+    """
+    problem = text_problem(text, most=most)
+    if problem or not isinstance(text, str):
+        return problem
+    bad = next((c for at, c in enumerate(text) if not _may_stand(text, at)), None)
+    if bad is None:
+        return "" if any(map(_is_seen, text)) else "say something"
+    name = unicodedata.name(bad, "a control character").lower()
+    return f"be one line of readable characters, got U+{ord(bad):04X} ({name})"
+
+
+def text_problem(text: object, *, most: float = math.inf) -> str:
+    """The same for text of any number of lines: what keeps a file from holding it."""
+    if not isinstance(text, str):
+        return f"be a text, got {type(text).__name__}"
+    if len(text) > most:
+        return f"have at most {most} characters, got {len(text)}"
+    if any(unicodedata.category(c) == "Cs" for c in text):
+        return "be readable text: half a character is in it"
+    return ""
+
+
+def visible(text: str) -> str:
+    """A text without the characters that nobody sees.
+
+    >>> visible("Census\\ufe0f"), visible("a b")
+    ('Census', 'a b')
+    """
+    return "".join(c for c in text if _is_seen(c) or unicodedata.category(c)[0] == "Z")
+
+
+def _is_seen(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category[0] not in "CZ" and ord(character) not in _UNSEEN
+
+
+def _may_stand(text: str, at: int) -> bool:
+    character = text[at]
+    if unicodedata.category(character) not in _REFUSED:
+        return True
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if character not in (_NON_JOINER, _JOINER) or not before or not after:
+        return False
+    if _VIRAMA in (unicodedata.combining(before), unicodedata.combining(after)):
+        return True
+    if character == _NON_JOINER:
+        return unicodedata.bidirectional(before) == unicodedata.bidirectional(after) == "AL"
+    is_emoji = unicodedata.category(before) == "So" or ord(before) in {0xFE0F, *_SKIN_TONES}
+    return is_emoji and unicodedata.category(after) == "So"
