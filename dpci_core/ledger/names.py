@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpci_core.base.errors import LedgerError
+from dpci_core.base.errors import LedgerTextError
 
 MOST_CHARACTERS = 500
 _REFUSED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -14,14 +14,14 @@ _REFUSED = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 def one_line(value: object, *, name: str) -> str:
     """Return text of one visible line without blanks around it, or raise LedgerError naming the field."""
     if not isinstance(value, str):
-        raise LedgerError(f"Expected {name} to be text, got {type(value).__name__}.")
+        raise LedgerTextError(name, f"be text, got {type(value).__name__}")
     text = value.strip()
     if not text:
-        raise LedgerError(f"Expected {name} to say something, got only blanks.")
+        raise LedgerTextError(name, "say something, got only blanks")
     if len(text) > MOST_CHARACTERS:
-        raise LedgerError(f"Expected {name} to have at most {MOST_CHARACTERS} characters, got {len(text)}.")
+        raise LedgerTextError(name, f"have at most {MOST_CHARACTERS} characters, got {len(text)}")
     if any(unicodedata.category(character) in _REFUSED for character in text):
-        raise LedgerError(f"Expected {name} to be one line of visible characters, got {value!r}.")
+        raise LedgerTextError(name, f"be one line of visible characters, got {value!r}")
     return text
 
 
@@ -29,7 +29,7 @@ def dataset_name(value: object) -> str:
     """Return the name of a data set in Unicode form C, its runs of blanks as one."""
     text = " ".join(unicodedata.normalize("NFC", one_line(value, name="the name of the data set")).split())
     if not name_key(text):
-        raise LedgerError(f"Expected the name of the data set to have a letter or a digit, got {text!r}.")
+        raise LedgerTextError("the name of the data set", f"have a letter or a digit, got {text!r}")
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass, field
 
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import TextError, check_count
 from dpci_core.datasets import list_datasets, load, schema_of
 from dpci_core.schema import Guesses, Records, Schema, simulate_twin
 
@@ -88,13 +88,13 @@ def check_text(**texts: object) -> None:
     """Raise ValueError unless every value is a text that any file can hold, not longer than `MOST_TEXT`."""
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise ValueError(f"Expected {name} to be a text, got {type(text).__name__}.")
+            raise TextError(name, f"be a text, got {type(text).__name__}")
         if len(text) > MOST_TEXT[name]:
-            raise ValueError(f"Expected {name} to have at most {MOST_TEXT[name]} characters, got {len(text)}.")
+            raise TextError(name, f"have at most {MOST_TEXT[name]} characters, got {len(text)}")
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"Expected {name} to be readable text: half a character is in it.") from None
+            raise TextError(name, "be readable text: half a character is in it") from None
 
 
 def check_line(**texts: object) -> None:
@@ -103,6 +103,6 @@ def check_line(**texts: object) -> None:
     for name, text in texts.items():
         assert isinstance(text, str)
         if not text.strip():
-            raise ValueError(f"Expected {name} to say something.")
+            raise TextError(name, "say something")
         if any(unicodedata.category(c) in _UNREADABLE and c not in _JOINERS for c in text):
-            raise ValueError(f"Expected {name} to be one line of readable characters.")
+            raise TextError(name, "be one line of readable characters")

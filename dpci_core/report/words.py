@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 from dpci_core.privacy.budget import approx_risk, pure_risk
 
@@ -34,6 +35,54 @@ def percent(x: float) -> str:
     if 0.99 < x < 1:
         return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
+
+
+def wish(what: str, wished: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0) -> str:
+    """What an interval should do: be at most so long, or exclude zero at a true value; `unit` of it to a scaled one."""
+    shown = f"{wished:g}" if unit == 1.0 else f"{wished * unit:.3g}"
+    surely = f" with probability {probability:g} or more"
+    if is_power:
+        return f"{what} excludes zero{surely} if the true value is {shown}"
+    return f"{what} is at most {shown} long{'' if probability == usual else surely}"
+
+
+class OutOfReach(Protocol):
+    """What is known of a target that is not met; see `planner.needed.OutOfReachError`."""
+
+    n_records: int
+    is_power: bool
+    is_records: bool
+    is_floored: bool
+    reached: float
+    nearest: float
+    needed: int | None
+
+
+def out_of_reach(found: OutOfReach, wish: str, *, n: str = "n = ", unit: float = 1.0) -> tuple[str, str]:
+    """Why no n, or no budget, makes the wish true, and what can be asked for; `unit` as for `wish`."""
+    reached = (
+        f"the probability is {found.reached:.3g}"
+        if found.is_power
+        else f"sampling and the noise that is left make the length {found.reached * unit:.3g}"
+    )
+    nearest = _not_nearer(found.nearest * unit)
+    ask = f"ask for a length of {nearest} or more."
+    if found.is_power:
+        ask = f"the true value must be {nearest} or farther from zero."
+    at = f"t {n}{found.n_records:,} {ask}"
+    if found.is_records:
+        floor = " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
+        why = f"Even 10^12 records do not make it true that {wish}: {reached}.{floor if found.is_floored else ''}"
+        return why, f"A{at}"
+    why = f"No budget makes it true with {found.n_records:,} records that {wish}: without any noise worth the name "
+    more = "A" if found.needed is None else f"{found.needed:,} records would make it possible; a"
+    return f"{why}{reached}.", f"{more}{at}"
+
+
+def _not_nearer(x: float) -> str:
+    """Three digits of x, not nearer to zero: half a step of the third is less than 0.5 %, and two are more."""
+    shown = f"{x:.3g}"
+    return shown if abs(float(shown)) >= abs(x) else f"{1.005 * x:.3g}"
 
 
 def risk_pure(epsilon: float, *, mark: str = "") -> str:
