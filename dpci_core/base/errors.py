@@ -97,8 +97,9 @@ class NotNumberError(ArgumentError):
     """Anything but a number."""
 
     def __init__(self, name: str, value: object) -> None:
-        is_text = isinstance(value, str)
-        given = f"{name}={value!r} to be a number" if is_text else f"{name} to be a number, got {type(value).__name__}"
+        given = f"{name} to be a number, got {type(value).__name__}"
+        if isinstance(value, str):
+            given = f"{name}={value!r} to be a number"
         super().__init__(name, value, f"Expected {given}.")
 
 
@@ -159,8 +160,8 @@ class PenaltyTooSmallError(InfeasibleDesignError):
         self.works = float(changes[0].value)
         self.n_records = n_records
         super().__init__(
-            f"Expected regularization={regularization!r} > {smallest:.6g} for {method} perturbation with this "
-            f"budget and n_records={n_records}.",
+            f"Expected regularization={regularization!r} > {smallest:.6g} for {method} "
+            f"perturbation with this budget and n_records={n_records}.",
             f"The smallest c that works is {self.works:.3g}.",
             changes,
         )

@@ -93,14 +93,14 @@ class UncertainFitError(InfeasibleDesignError):
         self.tolerance = TAU
         if regularization is None:
             super().__init__(
-                f"With n_records={n_records}, {dim} coefficients and this budget a fit with noise from the "
-                "operating system cannot be certified at any penalty.",
+                f"With n_records={n_records}, {dim} coefficients and this budget a fit with noise "
+                "from the operating system cannot be certified at any penalty.",
                 "Spend more on the coefficients, or use more records.",
             )
             return
         super().__init__(
-            f"With regularization={regularization!r}, n_records={n_records} and {dim} coefficients the fit "
-            f"cannot be certified to {self.tolerance:.0e} in floating-point numbers.",
+            f"With regularization={regularization!r}, n_records={n_records} and {dim} coefficients "
+            f"the fit cannot be certified to {self.tolerance:.0e} in floating-point numbers.",
             "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger h.",
             changes,
         )

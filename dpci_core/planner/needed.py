@@ -300,7 +300,7 @@ class OutOfReachError(InfeasibleDesignError):
     n_records: at which the rest is meant.
     is_records: whether records were looked for, so that `n_records` is the most; else a budget.
     reached: the shortest length that is met there, or the power.
-    is_floored: whether the published floor under the gradient covariance helps to keep the length up.
+    is_floored: whether the floor under the gradient covariance helps to keep the length up.
     nearest: the nearest length, or true value, that is met there.
     needed: the n at which some budget meets the target, None where none is known.
     """

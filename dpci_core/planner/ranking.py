@@ -43,7 +43,7 @@ class NothingPromisedError(InfeasibleDesignError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankedDesign:
-    """One way to spend a guarantee; design and forecast are None where it cannot run, and `refusal` says why.
+    """One way to spend a guarantee; where it cannot run, `refusal` stands for design and forecast.
 
     epsilon: what its total means at the delta asked for, never more than the epsilon asked for.  as_if_records: the
     number of records that give intervals as long without privacy, 0 where it cannot run.
@@ -67,9 +67,9 @@ class RankedDesign:
             return str(self.refusal)
         model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares_of(self.design.budget))
         return (
-            f"{self.length:.3g} on average, as long as without privacy from {self.as_if_records:,} of the "
-            f"{self.forecast.n_records:,} records, with {model} for the coefficients, {hessian} for the Hessian, "
-            f"{covariance} for the covariance."
+            f"{self.length:.3g} on average, as long as without privacy from "
+            f"{self.as_if_records:,} of the {self.forecast.n_records:,} records, with {model} for "
+            f"the coefficients, {hessian} for the Hessian, {covariance} for the covariance."
         )
 
     @property

@@ -78,7 +78,7 @@ class Target:
         return self.told_of(self.what)
 
     def told_of(self, what: str, unit: float = 1.0) -> str:
-        """The wish about an interval that has another name, and units of which `unit` are a scaled one."""
+        """The wish about an interval of another name; `unit` of its units are a scaled one."""
         wished = self.excludes_zero_at if self.length is None else self.length
         assert wished is not None
         return words.wish(

@@ -62,7 +62,7 @@ def objective_noise_rate(*, epsilon: float, n_records: int, regularization: floa
 def _too_small(
     method: str, regularization: float, smallest: float, n_records: int, needed: float
 ) -> PenaltyTooSmallError:
-    """The refusal of a c, with the smallest c and n that work, and a budget of the coefficients above `needed`."""
+    """The refusal of a c: with the smallest c and n that work, and a budget above `needed`."""
     changes = (
         Change("regularization", float(f"{_round_up_3_digits(smallest):.3g}")),
         Change("n_records", _next_count(n_records * smallest / regularization)),

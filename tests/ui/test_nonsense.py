@@ -316,3 +316,27 @@ def test_reading_prose_is_seen(line):
 
 def test_showing_prose_is_not_reading_it():
     assert not read_prose("try:\n    f()\nexcept ValueError as error:\n    print(str(error), text.replace('a', 'b'))\n")
+
+
+def shown_as_it_is(source: str) -> list[str]:
+    """Places where a module turns a caught error into text by itself."""
+    tree, found = ast.parse(source), []
+    errors = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+
+    def is_error(node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and node.id in errors
+
+    for node in ast.walk(tree):
+        calls_str = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "repr")
+        if (calls_str and any(map(is_error, node.args))) or (
+            isinstance(node, ast.FormattedValue) and is_error(node.value)
+        ):
+            found.append(ast.unparse(node))
+    return found
+
+
+def test_pages_make_their_words_in_one_place():
+    paths = [*(ROOT / "ui").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    assert {p.name: found for p in paths if (found := shown_as_it_is(p.read_text()))} == {}
+    for line in ("st.error(str(problem))", "st.error(f'No: {problem}')"):
+        assert shown_as_it_is(f"try:\n    f()\nexcept ValueError as problem:\n    {line}\n")

@@ -96,7 +96,7 @@ def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> boo
     try:
         queue.submit(task)
     except jobs.QueueFullError as problem:
-        st.session_state[_QUEUE_PROBLEM] = str(problem)
+        st.session_state[_QUEUE_PROBLEM] = in_words(problem)
         return False
     st.session_state[name] = task.key
     return True

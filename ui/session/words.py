@@ -1,4 +1,7 @@
-"""What the core refuses, in the words of the page: it names its arguments, people know controls. No Streamlit."""
+"""What the core refuses, in the words of the page: it names arguments, people know controls.
+
+No Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,10 @@ _WAYS = {"total": "a total of {}", "n_records": "{:,} records", "regularization"
 
 @singledispatch
 def in_words(problem: BaseException) -> str:
-    """Why something was refused, with the names of the controls in the place of those of the arguments.
+    """Why something was refused, with the names of the controls in the place of the arguments'.
 
-    What it quotes is as it was typed: `text.plain` where Markdown would read it. Errors without fields say it
-    themselves.
+    What it quotes is as it was typed: `text.plain` where Markdown would read it. Errors without
+    fields say it themselves.
 
     >>> in_words(RangeError("regularization", -1.5, 0.0))
     'The penalty c is -1.5, but has to be above 0.'
@@ -116,8 +119,9 @@ def _(problem: PlanFieldError) -> str:
 @in_words.register
 def _(problem: PenaltyTooSmallError) -> str:
     return (
-        f"The penalty c is {problem.regularization}, but has to be above {number(problem.smallest)} for "
-        f"{problem.method} perturbation with this budget and n = {problem.n_records:,}. "
+        f"The penalty c is {problem.regularization}, but has to be above "
+        f"{number(problem.smallest)} for {problem.method} perturbation with this budget and "
+        f"n = {problem.n_records:,}. "
         f"The smallest c that works is {problem.works:.3g}."
     )
 
@@ -125,8 +129,8 @@ def _(problem: PenaltyTooSmallError) -> str:
 @in_words.register
 def _(problem: NothingToPairError) -> str:
     return (
-        f"A rho of {problem.rho} already means epsilon = 0 at delta = {problem.delta}, which no pure budget can match. "
-        f"Choose a total of {problem.total} or more, or a delta of {problem.smaller} or less."
+        f"A rho of {problem.rho} already means epsilon = 0 at delta = {problem.delta}, which no "
+        f"pure budget can match. Choose a total of {problem.total} or more, or a delta of {problem.smaller} or less."
     )
 
 
@@ -139,8 +143,9 @@ def _(_: NothingPromisedError) -> str:
 def _(problem: UncertainFitError) -> str:
     if problem.regularization is None:
         return (
-            f"With n = {problem.n_records:,}, {problem.dim} coefficients and this budget a fit with noise from the "
-            "operating system cannot be certified at any penalty. Spend more on the coefficients, or use more records."
+            f"With n = {problem.n_records:,}, {problem.dim} coefficients and this budget a fit "
+            "with noise from the operating system cannot be certified at any penalty. Spend more "
+            "on the coefficients, or use more records."
         )
     return (
         f"With c = {problem.regularization:g}, n = {problem.n_records:,} and {problem.dim} "
@@ -152,13 +157,11 @@ def _(problem: UncertainFitError) -> str:
 
 @in_words.register
 def _(problem: NoSplitError) -> str:
+    why = f"The locked parts take {problem.taken} of the total {problem.total}."
     if problem.is_whole:
-        return f"The locked parts take {problem.taken} of the total {problem.total}. The total must be {problem.taken}."
-    why = (
-        f"No split of {problem.total} is feasible at c = {problem.regularization:g}."
-        if problem.taken is None
-        else f"The locked parts take {problem.taken} of the total {problem.total}."
-    )
+        return f"{why} The total must be {problem.taken}."
+    if problem.taken is None:
+        why = f"No split of {problem.total} is feasible at c = {problem.regularization:g}."
     ways = [f"choose {_WAYS[change.what].format(change.value)}" for change in problem.changes]
     say = " or ".join([*(["unlock a part"] if problem.is_locked else []), *ways])
     say = say or "no single change of the total, n or c helps"
@@ -174,6 +177,6 @@ def _(problem: BudgetExceededError) -> str:
         else "Nothing further about these people can be released under this cap."
     )
     return (
-        f"This would cost {of}{problem.requested:f}, but {of}{problem.remaining:f} of the budget is left, and nothing "
-        f"was booked. {advice}"
+        f"This would cost {of}{problem.requested:f}, but {of}{problem.remaining:f} of the budget "
+        f"is left, and nothing was booked. {advice}"
     )

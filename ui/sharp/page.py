@@ -65,7 +65,7 @@ def _rows() -> list[Compared]:
     try:
         return list(compare.read_comparisons(compare.COMPARISON_FILE).values())
     except (ValueError, OSError) as problem:
-        st.warning(f"The results on file cannot be read, so the page goes without them: {problem}")
+        st.warning(f"The results on file cannot be read, so the page goes without them: {in_words(problem)}")
         return []
 
 
