@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Literal, TypeGuard
+from typing import Literal, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -29,14 +29,109 @@ class Change:
     is_smallest: bool = True
 
 
-class InfeasibleDesignError(ValueError):
-    """A design that no data could satisfy; `suggestion` is the smallest change that makes it feasible.
+class TypedError(ValueError):
+    """A refusal as data: fields hold what was refused, `str` is a plain sentence for programmers.
 
-    changes: the same for a program, each of which is enough alone; empty where none is known.
+    Whoever shows one to people makes the words from its fields.
+    """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[TypedError], args: tuple[object, ...], fields: dict[str, object]) -> TypedError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(fields)
+    return error
+
+
+class ArgumentError(TypedError):
+    """An argument that breaks a rule.
+
+    name: of the argument.
+    value: as it was given.
+    """
+
+    def __init__(self, name: str, value: object, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+        self.value = value
+
+
+class RangeError(ArgumentError):
+    """A number outside its range.
+
+    low, high: the ends, None where there is none.
+    is_open: whether the ends are outside too.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        value: object,
+        low: float | Decimal | None = None,
+        high: float | Decimal | None = None,
+        *,
+        is_open: bool = False,
+        shown: str | None = None,
+    ) -> None:
+        given = f"{name}={value!r}" if shown is None else f"{name}={shown}"
+        sign = "<" if is_open else "<="
+        least, most = (f"{end:g}" if isinstance(end, float | int) else str(end) for end in (low, high))
+        ends = f"{given} > {least} and finite" if high is None else f"{given} {sign} {most}"
+        both = low is not None and high is not None
+        super().__init__(name, value, f"Expected {f'{least} {sign} ' if both else ''}{ends}.")
+        self.low = low
+        self.high = high
+        self.is_open = is_open
+
+
+class CountError(ArgumentError):
+    """Anything but a whole number of at least 1."""
+
+    def __init__(self, name: str, value: object) -> None:
+        super().__init__(name, value, f"Expected {name}={value!r} to be a whole number >= 1.")
+
+
+class NotNumberError(ArgumentError):
+    """Anything but a number."""
+
+    def __init__(self, name: str, value: object) -> None:
+        given = f"{name} to be a number, got {type(value).__name__}"
+        if isinstance(value, str):
+            given = f"{name}={value!r} to be a number"
+        super().__init__(name, value, f"Expected {given}.")
+
+
+class ChoiceError(ArgumentError):
+    """A name that is none of the choices."""
+
+    def __init__(self, name: str, value: object, choices: tuple[object, ...]) -> None:
+        listed = ", ".join(map(repr, choices))
+        super().__init__(name, value, f"Expected {name}={value!r} to be one of {listed}.")
+        self.choices = choices
+
+
+class TextError(ArgumentError):
+    """A text that breaks a rule.
+
+    rule: what it has to be or do, as in "be one line of readable characters".
+    """
+
+    def __init__(self, name: str, rule: str) -> None:
+        super().__init__(name, None, f"Expected {name} to {rule}.")
+        self.rule = rule
+
+
+class InfeasibleDesignError(TypedError):
+    """A design that no data could satisfy; subclasses hold the numbers that say why.
+
+    message, suggestion: the same for programmers, and the smallest change that makes it feasible.
+    changes: that for a program, each of which is enough alone; empty where none is known.
     """
 
     def __init__(self, message: str, suggestion: str, changes: tuple[Change, ...] = ()) -> None:
-        super().__init__(f"{message} {suggestion}")
+        super().__init__(f"{message} {suggestion}".rstrip())
         self.message = message
         self.suggestion = suggestion
         self.changes = changes
@@ -44,6 +139,32 @@ class InfeasibleDesignError(ValueError):
     def change(self, what: ChangeName) -> Change | None:
         """The change of this argument, None where it does not help or is not known."""
         return next((change for change in self.changes if change.what == what), None)
+
+
+class PenaltyTooSmallError(InfeasibleDesignError):
+    """A c at which objective perturbation cannot run.
+
+    method: "objective" or "Gaussian objective".
+    regularization: the c that was given.
+    smallest: c has to be above it.
+    works: such a c, with three significant digits.
+    n_records: number of records.
+    """
+
+    def __init__(
+        self, method: str, regularization: float, smallest: float, n_records: int, changes: tuple[Change, ...]
+    ) -> None:
+        self.method = method
+        self.regularization = regularization
+        self.smallest = smallest
+        self.works = float(changes[0].value)
+        self.n_records = n_records
+        super().__init__(
+            f"Expected regularization={regularization!r} > {smallest:.6g} for {method} "
+            f"perturbation with this budget and n_records={n_records}.",
+            f"The smallest c that works is {self.works:.3g}.",
+            changes,
+        )
 
 
 class DataRejectedError(ValueError):
@@ -59,8 +180,16 @@ class ConvergenceError(RuntimeError):
     """The solver could not reach its fixed tolerance; the message says what helps."""
 
 
-class LedgerError(ValueError):
+class LedgerError(TypedError):
     """The ledger cannot do what was asked; the message says what to do. Nothing was booked."""
+
+
+class LedgerRangeError(LedgerError, RangeError):
+    """An amount that the ledger cannot keep exactly."""
+
+
+class LedgerTextError(LedgerError, TextError):
+    """A text that the ledger cannot keep on one line."""
 
 
 class BudgetExceededError(LedgerError):
@@ -79,6 +208,16 @@ class BudgetExceededError(LedgerError):
         )
         self.requested = requested
         self.remaining = remaining
+        self.symbol = symbol
+
+
+E = TypeVar("E", bound=Exception)
+
+
+def without_frames(error: E) -> E:
+    """The error without what it was raised in, so that who keeps it keeps no records with it."""
+    error.__context__ = error.__cause__ = None
+    return error.with_traceback(None)
 
 
 def _is_real(value: object) -> TypeGuard[float]:
@@ -95,32 +234,32 @@ def _is_finite(value: float) -> bool:
 
 
 def check_positive(**values: object) -> None:
-    """Raise ValueError unless every value is a finite number above 0."""
+    """Raise RangeError unless every value is a finite number above 0."""
     for name, value in values.items():
         if not (_is_real(value) and _is_finite(value) and value > 0):
-            raise ValueError(f"Expected {name}={value!r} > 0 and finite.")
+            raise RangeError(name, value, 0.0)
 
 
 def check_range(limits: tuple[float, float], **values: object) -> None:
-    """Raise ValueError unless every value is a number from the first limit to the second."""
+    """Raise RangeError unless every value is a number from the first limit to the second."""
     low, high = limits
     for name, value in values.items():
         if not (_is_real(value) and low <= value <= high):
-            raise ValueError(f"Expected {low:g} <= {name}={value!r} <= {high:g}.")
+            raise RangeError(name, value, low, high)
 
 
 def check_probability(**values: object) -> None:
-    """Raise ValueError unless every value lies strictly between 0 and 1."""
+    """Raise RangeError unless every value lies strictly between 0 and 1."""
     for name, value in values.items():
         if not (_is_real(value) and 0 < value < 1):
-            raise ValueError(f"Expected 0 < {name}={value!r} < 1.")
+            raise RangeError(name, value, 0.0, 1.0, is_open=True)
 
 
 def check_count(**values: object) -> None:
-    """Raise ValueError unless every value is a whole number of at least 1."""
+    """Raise CountError unless every value is a whole number of at least 1."""
     for name, value in values.items():
         if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= 1):
-            raise ValueError(f"Expected {name}={value!r} to be a whole number >= 1.")
+            raise CountError(name, value)
 
 
 def check_generator(rng: object) -> None:
@@ -130,6 +269,6 @@ def check_generator(rng: object) -> None:
 
 
 def check_choice(value: object, allowed: tuple[object, ...], *, name: str) -> None:
-    """Raise ValueError unless `value` is one of `allowed`, all of them names."""
+    """Raise ChoiceError unless `value` is one of `allowed`, all of them names."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"Expected {name}={value!r} to be one of {', '.join(map(repr, allowed))}.")
+        raise ChoiceError(name, value, allowed)

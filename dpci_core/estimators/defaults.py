@@ -54,19 +54,16 @@ def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float
     """Return the penalty of a design, or the larger one at which a fit like a release's can be certified.
 
     Public numbers decide, as for `default_regularization`.
-    Raises:  InfeasibleDesignError where no penalty is large enough.
+    Raises:  UncertainFitError where no penalty is large enough.
     """
-    from dpci_core.intervals.draw import check_feasible  # tables and files, which a simulation does without
+    # Tables and files, which a simulation does without.
+    from dpci_core.intervals.draw import UncertainFitError, check_feasible
 
     try:
         check_feasible(design, n_records=n_records, dim=n_coefficients)
     except InfeasibleDesignError as error:
         needed = [float(change.value) for change in error.changes if change.what == "regularization"]
         if not needed:
-            raise InfeasibleDesignError(
-                f"With n_records={n_records}, {n_coefficients} coefficients and this budget a fit with noise from the "
-                "operating system cannot be certified at any penalty.",
-                "Spend more on the coefficients, or use more records.",
-            ) from None
+            raise UncertainFitError(None, n_records, n_coefficients) from None
         return max([design.regularization, *needed])
     return design.regularization

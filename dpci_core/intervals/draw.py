@@ -78,6 +78,34 @@ class Drawn:
     usefulness: Usefulness
 
 
+class UncertainFitError(InfeasibleDesignError):
+    """A fit that floating-point numbers cannot certify to the tolerance of a release.
+
+    regularization: the c that was given, None where no c helps.
+    n_records, dim: of the encoded records.
+    tolerance: on the gradient norm of the fit.
+    """
+
+    def __init__(
+        self, regularization: float | None, n_records: int, dim: int, changes: tuple[Change, ...] = ()
+    ) -> None:
+        self.regularization, self.n_records, self.dim = regularization, n_records, dim
+        self.tolerance = TAU
+        if regularization is None:
+            super().__init__(
+                f"With n_records={n_records}, {dim} coefficients and this budget a fit with noise "
+                "from the operating system cannot be certified at any penalty.",
+                "Spend more on the coefficients, or use more records.",
+            )
+            return
+        super().__init__(
+            f"With regularization={regularization!r}, n_records={n_records} and {dim} coefficients "
+            f"the fit cannot be certified to {self.tolerance:.0e} in floating-point numbers.",
+            "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger h.",
+            changes,
+        )
+
+
 def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
     """Raise InfeasibleDesignError unless a release of this design on n records can run; only public numbers matter.
 
@@ -114,12 +142,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
         c = smallest_amount(is_certain, start=start, largest=largest)
         # A larger c may also shorten the tilt, so that a little less could do.
         changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
-        raise InfeasibleDesignError(
-            f"With regularization={design.regularization!r}, n_records={n_records} and {dim} coefficients the fit "
-            f"cannot be certified to {TAU:.0e} in floating-point numbers.",
-            "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger h.",
-            changes,
-        )
+        raise UncertainFitError(design.regularization, n_records, dim, changes)
 
 
 @dataclass(frozen=True, slots=True)

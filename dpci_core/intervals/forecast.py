@@ -30,6 +30,7 @@ from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.model import ModelNoise, model_noise
 from dpci_core.privacy.noise import coverage_probability, half_width
+from dpci_core.report import words
 from dpci_core.solvers.newton import Moments
 
 Grade = Literal["valid", "rough", "unusable"]
@@ -55,17 +56,23 @@ up to 4); what breaks it is model noise that moves the Hessian, r3."""
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Whether the asymptotic forecast can be believed, with sentences that say why not.
+    """Whether the asymptotic forecast can be believed.
 
+    exceeded: the ratios at or above their first limit, with that limit.
     r1: noise on the Hessian against its smallest eigenvalue.  r2: noise on the gradient covariance against the
     variance it estimates.  r3: how far the model noise moves the Hessian.  The limits are in `_CUTS`.
     """
 
     grade: Grade
-    reasons: tuple[str, ...]
+    exceeded: tuple[tuple[words.Ratio, float], ...]
     r1: float
     r2: float
     r3: float
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it cannot be believed, in sentences."""
+        return tuple(words.exceeded(name, getattr(self, name), limit) for name, limit in self.exceeded)
 
     @property
     def is_valid(self) -> bool:
@@ -356,22 +363,12 @@ def _validity(moments: Moments, noise: ModelNoise, design: Design, n: int, sd_h:
     return _grade({"r1": float(r1), "r2": r2, "r3": r3}, design.mechanism)
 
 
-def _grade(ratios: dict[str, float], mechanism: str) -> Validity:
+def _grade(ratios: dict[words.Ratio, float], mechanism: str) -> Validity:
     grade: Grade = "valid"
-    reasons = []
+    exceeded = []
     for name, value in ratios.items():
         valid, rough = _CUTS[name if name != "r3" else f"r3 {mechanism}"]
         if value >= valid:
-            reasons.append(_REASONS[name].format(value, valid))
+            exceeded.append((name, valid))
             grade = "unusable" if value >= rough or grade == "unusable" else "rough"
-    return Validity(grade, tuple(reasons), **ratios)
-
-
-_REASONS = {
-    "r1": "The noise on the Hessian is {:.2g} times its smallest eigenvalue (the forecast holds below {:g}): "
-    "give the Hessian more budget, or use more records or a larger c.",
-    "r2": "The noise on the gradient covariance is {:.2g} times the variance it estimates (the forecast "
-    "holds below {:g}): give the covariance more budget, or use more records.",
-    "r3": "The noise on the coefficients moves the Hessian by {:.2g} of its size (the forecast holds below {:g}): "
-    "give the coefficients more budget, or use more records or a larger c.",
-}
+    return Validity(grade, tuple(exceeded), **ratios)

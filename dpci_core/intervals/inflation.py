@@ -19,6 +19,7 @@ from dpci_core.base.array import Array
 from dpci_core.design import Mechanism
 from dpci_core.mechanisms.model import ModelNoise
 from dpci_core.privacy.noise import half_width
+from dpci_core.report import words
 
 
 class ErrorVariance(NamedTuple):
@@ -68,10 +69,7 @@ class Usefulness:
         """The verdict in words; empty unless useless."""
         if not self.is_useless:
             return ""
-        return (
-            f"These intervals are too long to be of use: ±{self.half_width:.2g} on average around coefficients of "
-            f"typical size {self.coefficient:.2g}, and {self.privacy_share:.0%} of the variance is privacy noise."
-        )
+        return words.useless(self.half_width, self.coefficient, self.privacy_share)
 
 
 def judge_usefulness(half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int) -> Usefulness:

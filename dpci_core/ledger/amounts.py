@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import reduce
 
 from dpci_core.base.decimals import STRICT
-from dpci_core.base.errors import LedgerError, check_choice
+from dpci_core.base.errors import LedgerError, LedgerRangeError, check_choice
 from dpci_core.base.text import line_problem
 from dpci_core.design import Definition
 from dpci_core.privacy.budget import Amount, ApproxDP, epsilon_to_zcdp, to_decimal, to_float_down
@@ -31,7 +31,7 @@ def exact_amount(value: Amount, *, name: str) -> Decimal:
     """
     amount = to_decimal(value, name=name)
     if not SMALLEST <= amount <= LARGEST:
-        raise LedgerError(f"Expected {SMALLEST} <= {name}={value} <= {LARGEST}.")
+        raise LedgerRangeError(name, amount, SMALLEST, LARGEST, shown=f"{value}")
     if len(amount.as_tuple().digits) > MOST_DIGITS:
         raise LedgerError(f"Expected {name} to have at most {MOST_DIGITS} digits, so that sums of it stay exact.")
     return Decimal(as_text(amount))

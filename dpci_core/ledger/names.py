@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpci_core.base.errors import LedgerError
+from dpci_core.base.errors import LedgerTextError
 from dpci_core.base.text import line_problem, visible
 
 MOST_CHARACTERS = 500
@@ -15,7 +15,7 @@ def one_line(value: object, *, name: str) -> str:
     text = value.strip() if isinstance(value, str) else value
     problem = line_problem(text, most=MOST_CHARACTERS)
     if problem or not isinstance(text, str):
-        raise LedgerError(f"Expected {name} to {problem}.")
+        raise LedgerTextError(name, problem)
     return text
 
 
@@ -23,7 +23,7 @@ def dataset_name(value: object) -> str:
     """Return the name of a data set in Unicode form C, its runs of blanks as one."""
     text = " ".join(unicodedata.normalize("NFC", one_line(value, name="the name of the data set")).split())
     if not name_key(text):
-        raise LedgerError(f"Expected the name of the data set to have a letter or a digit, got {text!r}.")
+        raise LedgerTextError("the name of the data set", f"have a letter or a digit, got {text!r}")
     return text
 
 

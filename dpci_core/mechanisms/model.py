@@ -116,8 +116,8 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
     try:
         return _model_noise(design, n_records, solver_error)
     except InfeasibleDesignError as error:
-        changes = _in_design(error.changes, design)
-        raise InfeasibleDesignError(error.message, error.suggestion, changes) from None
+        error.changes = _in_design(error.changes, design)
+        raise
 
 
 def _in_design(changes: tuple[Change, ...], design: Design) -> tuple[Change, ...]:

@@ -23,11 +23,16 @@ _PLAIN_EXPONENTS = (-12, 15)
 
 
 class PlanFieldError(ValueError):
-    """A field of a plan that breaks a rule; `field` is its path, like "design.budget.model"."""
+    """A field of a plan that breaks a rule.
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(_cut(f"{field}: {message}" if field else message))
+    field: its path, like "design.budget.model".
+    problem: what is wrong with it, a sentence, or the error of whoever refused its value.
+    """
+
+    def __init__(self, field: str, problem: str | Exception) -> None:
+        super().__init__(_cut(f"{field}: {problem}" if field else f"{problem}"))
         self.field = field
+        self.problem = _cut(problem) if isinstance(problem, str) else problem
 
 
 def _cut(message: str) -> str:
@@ -43,7 +48,7 @@ def at(path: str) -> Iterator[None]:
     except PlanFieldError:
         raise
     except (ValueError, ArithmeticError) as error:
-        raise PlanFieldError(path, str(error)) from None
+        raise PlanFieldError(path, error) from None
 
 
 class Fields:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import TextError, check_count
 from dpci_core.base.text import line_problem, text_problem
 from dpci_core.datasets import list_datasets, load, schema_of
 from dpci_core.schema import Guesses, Records, Schema, simulate_twin
@@ -94,4 +94,4 @@ def _check(problem_of: Callable[..., str], texts: dict[str, object]) -> None:
     for name, text in texts.items():
         problem = problem_of(text, most=MOST_TEXT[name])
         if problem:
-            raise ValueError(f"Expected {name} to {problem}.")
+            raise TextError(name, problem)

@@ -145,7 +145,7 @@ def goal_words(goal: Target, names: tuple[str, ...]) -> str:
     """The wish in words, with the name of its coefficient."""
     if goal.coefficient is None:
         return goal.sentence
-    return goal.sentence.replace(f"coefficient {goal.coefficient}", _name(names[goal.coefficient]), 1)
+    return goal.told_of(f"the interval of {_name(names[goal.coefficient])}")
 
 
 def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:

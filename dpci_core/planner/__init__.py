@@ -4,7 +4,14 @@ Every answer is found by calling the forecast, so it is as private as the moment
 answer may steer a release only when the moments are public, simulated, or a release already paid for.
 """
 
-from dpci_core.planner.needed import NeededBudget, NeededRecords, Neighbour, needed_budget, needed_records
+from dpci_core.planner.needed import (
+    NeededBudget,
+    NeededRecords,
+    Neighbour,
+    OutOfReachError,
+    needed_budget,
+    needed_records,
+)
 from dpci_core.planner.ranking import RankedDesign, rank_mechanisms
 from dpci_core.planner.regularization import (
     RegularizationAnswer,
@@ -14,7 +21,7 @@ from dpci_core.planner.regularization import (
 )
 from dpci_core.planner.remedies import Remedies, moments_near, remedies
 from dpci_core.planner.search import score
-from dpci_core.planner.split import SplitAnswer, best_split, shares_of
+from dpci_core.planner.split import NoSplitError, SplitAnswer, best_split, shares_of
 from dpci_core.planner.targets import Target, as_if_records, meeting_probability
 from dpci_core.privacy.budget import PARTS
 
@@ -23,6 +30,8 @@ __all__ = [
     "NeededBudget",
     "NeededRecords",
     "Neighbour",
+    "NoSplitError",
+    "OutOfReachError",
     "RankedDesign",
     "RegularizationAnswer",
     "RegularizationChoice",

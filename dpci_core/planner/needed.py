@@ -17,6 +17,7 @@ from dpci_core.intervals.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, fore
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, SEARCH_DRAWS, delta_in_range, with_total
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
 from dpci_core.privacy.budget import Amount
+from dpci_core.report import words
 from dpci_core.solvers.newton import Moments
 
 NEIGHBOURS = (0.8, 1.25)
@@ -292,41 +293,45 @@ class _Search:
         return tuple(found)
 
 
+class OutOfReachError(InfeasibleDesignError):
+    """A target that no number of records, or no budget, meets.
+
+    target: as it was asked for.
+    n_records: at which the rest is meant.
+    is_records: whether records were looked for, so that `n_records` is the most; else a budget.
+    reached: the shortest length that is met there, or the power.
+    is_floored: whether the floor under the gradient covariance helps to keep the length up.
+    nearest: the nearest length, or true value, that is met there.
+    needed: the n at which some budget meets the target, None where none is known.
+    """
+
+    def __init__(
+        self, best: Outcome, n_records: int, changes: tuple[Change, ...], *, is_records: bool, is_floored: bool = False
+    ) -> None:
+        self.target, self.is_power, self.n_records = best.target, best.target.is_power, n_records
+        self.is_records, self.is_floored = is_records, is_floored
+        self.reached = best.probability if self.is_power else best.within_reach
+        self.nearest = float(changes[-1].value)
+        self.needed = int(changes[0].value) if changes[0].what == "n_records" else None
+        super().__init__(*words.out_of_reach(self, self.target.sentence, n="n_records="), changes)
+
+
 def _refuse_records(moments: Moments, design: Design, target: Target) -> NoReturn:
     """Say what 10^12 records reach; a design that cannot run there says itself what it needs."""
     best = outcome(moments, design=design, target=target, n_records=MOST_RECORDS)
     nearest = _nearest(moments, design, target, MOST_RECORDS, best)
-    floor = ""
-    if design.switches.covariance_floor == "2c":
-        floor = " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
-    raise InfeasibleDesignError(
-        f"Even 10^12 records do not make it true that {target.sentence}: {_reached(target, best)}.{floor}",
-        f"At n_records={MOST_RECORDS:,} {_ask_for(nearest)}",
-        (nearest,),
-    )
+    is_floored = design.switches.covariance_floor == "2c"
+    raise OutOfReachError(best, MOST_RECORDS, (nearest,), is_records=True, is_floored=is_floored)
 
 
 def _refuse_budget(moments: Moments, design: Design, target: Target, n: int) -> NoReturn:
     best = outcome(moments, design=design, target=target, n_records=n)
     nearest = _nearest(moments, design, target, n, best)
     changes: tuple[Change, ...] = (nearest,)
-    say = f"At n_records={n:,} {_ask_for(nearest)}"
     with suppress(InfeasibleDesignError):
         more = needed_records(moments, design=design, target=target).n_records
         changes = (Change("n_records", more), nearest)
-        say = f"{more:,} records would make it possible; at n_records={n:,} {_ask_for(nearest)}"
-    raise InfeasibleDesignError(
-        f"No budget makes it true with {n:,} records that {target.sentence}: without any noise worth the name "
-        f"{_reached(target, best)}.",
-        say,
-        changes,
-    )
-
-
-def _reached(target: Target, best: Outcome) -> str:
-    if target.is_power:
-        return f"the probability is {best.probability:.3g}"
-    return f"sampling and the noise that is left make the length {best.within_reach:.3g}"
+    raise OutOfReachError(best, n, changes, is_records=False)
 
 
 def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> Change:
@@ -336,9 +341,3 @@ def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Out
         away = math.copysign(float(amount_at(place_up(Decimal(repr(abs(value)))))), value)
         return Change("excludes_zero_at", away)
     return Change("length", float(amount_at(place_up(Decimal(repr(best.within_reach))))))
-
-
-def _ask_for(nearest: Change) -> str:
-    if nearest.what == "excludes_zero_at":
-        return f"the true value must be {nearest.value:.3g} or farther from zero."
-    return f"ask for a length of {nearest.value:.3g} or more."

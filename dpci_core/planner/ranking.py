@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 from dpci_core.base.decimals import EXACT
-from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.errors import InfeasibleDesignError, without_frames
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Calibration, CalibrationName, Definition, Design, Estimand, Mechanism
 from dpci_core.intervals.forecast import Forecast
@@ -33,9 +33,16 @@ _START = Decimal("0.1")
 """Share of each matrix before the split is searched for."""
 
 
+class NothingPromisedError(InfeasibleDesignError):
+    """A zCDP budget where delta is 0."""
+
+    def __init__(self) -> None:
+        super().__init__("A zCDP budget promises nothing at delta = 0.", "")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RankedDesign:
-    """One way to spend a guarantee; design and forecast are None where it cannot run, and `reason` says why.
+    """One way to spend a guarantee; where it cannot run, `refusal` stands for design and forecast.
 
     epsilon: what its total means at the delta asked for, never more than the epsilon asked for.  as_if_records: the
     number of records that give intervals as long without privacy, 0 where it cannot run.
@@ -50,7 +57,19 @@ class RankedDesign:
     epsilon: float
     delta: float
     as_if_records: int
-    reason: str
+    refusal: InfeasibleDesignError | None = None
+
+    @property
+    def reason(self) -> str:
+        """What it gives, or why it cannot run, in a sentence."""
+        if self.design is None or self.forecast is None:
+            return str(self.refusal)
+        model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares_of(self.design.budget))
+        return (
+            f"{self.length:.3g} on average, as long as without privacy from "
+            f"{self.as_if_records:,} of the {self.forecast.n_records:,} records, with {model} for "
+            f"the coefficients, {hessian} for the Hessian, {covariance} for the covariance."
+        )
 
     @property
     def length(self) -> float:
@@ -103,7 +122,7 @@ def rank_mechanisms(
                 for mechanism in _MECHANISMS:
                     row = _Row(fit, mechanism, definition, calibration, float(allowed), float(delta))
                     if budget is None:
-                        block.append(row.out_of_reach("A zCDP budget promises nothing at delta = 0."))
+                        block.append(row.out_of_reach(NothingPromisedError()))
                         continue
                     design = Design(
                         loss=fit.loss,
@@ -150,21 +169,22 @@ class _Row:
         try:
             best, found = quick_split(self.moments, design=design, n_records=n_records, spectra=spectra)
         except InfeasibleDesignError as error:
-            return self.out_of_reach(str(error))
+            return self.out_of_reach(without_frames(error))
         total = best.budget.total
         means = float(total) if self.definition == "pure" else zcdp_to_epsilon(to_float_down(total), self.delta)
-        m = as_if(found)
-        model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares_of(best.budget))
-        reason = (
-            f"{found.ci_length_mean:.3g} on average, as long as without privacy from {m:,} of the {found.n_records:,} "
-            f"records, with {model} for the coefficients, {hessian} for the Hessian, {covariance} for the covariance."
-        )
-        return self._make(best, found, means, m, reason)
+        return self._make(best, found, means, as_if(found))
 
-    def out_of_reach(self, why: str) -> RankedDesign:
-        return self._make(None, None, self.epsilon, 0, why)
+    def out_of_reach(self, refusal: InfeasibleDesignError) -> RankedDesign:
+        return self._make(None, None, self.epsilon, 0, refusal)
 
-    def _make(self, design: Design | None, found: Forecast | None, epsilon: float, m: int, reason: str) -> RankedDesign:
+    def _make(
+        self,
+        design: Design | None,
+        found: Forecast | None,
+        epsilon: float,
+        m: int,
+        refusal: InfeasibleDesignError | None = None,
+    ) -> RankedDesign:
         name = self.calibration if isinstance(self.calibration, str) else _name(self.calibration)
         return RankedDesign(
             loss=self.moments.loss.name,
@@ -176,7 +196,7 @@ class _Row:
             epsilon=epsilon,
             delta=0.0 if self.definition == "pure" else self.delta,
             as_if_records=m,
-            reason=reason,
+            refusal=refusal,
         )
 
 

@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, forecast
+from dpci_core.report import words
 from dpci_core.solvers.newton import Moments
 
 _LARGEST = (1e6, 1e6, 1e4)
@@ -48,16 +49,7 @@ class Remedies:
     @property
     def sentence(self) -> str:
         """The changes in words."""
-        ways = []
-        if self.n_records is not None:
-            ways.append(f"{self.n_records:,} records")
-        if self.budget_factor is not None:
-            ways.append(f"{self.budget_factor:.3g} times the budget")
-        if self.regularization is not None:
-            ways.append(f"about c = {self.regularization:.3g}, which also pulls the coefficients towards zero")
-        if not ways:
-            return "No single change of n, budget or c helps."
-        return "The smallest change that helps: " + ", or ".join(ways) + "."
+        return words.remedies(self.n_records, self.budget_factor, self.regularization)
 
 
 Case = tuple[Moments, Design, int]

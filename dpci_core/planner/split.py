@@ -98,9 +98,7 @@ def best_split(
     _check_locks(search)
     answer = _searched(search, start=_start(search))
     if answer is None:
-        raise _no_split(
-            f"No split of {design.budget.total} is feasible at regularization={design.regularization!r}.", search
-        )
+        raise _no_split(search)
     best, found = answer
     try:
         asked = search.found.get(design.budget.parts) or forecast(moments, design=design, n_records=n_records)
@@ -165,13 +163,37 @@ def _check_locks(search: SplitSearch) -> None:
         return
     with localcontext(EXACT):
         taken = total - left
-    message = f"The locked parts take {taken} of the total {total}."
     if len(search.held) == len(PARTS):
-        raise InfeasibleDesignError(message, f"The total must be {taken}.", (Change("total", taken),))
-    raise _no_split(message, search)
+        raise NoSplitError(search, (Change("total", taken),), taken)
+    raise _no_split(search, taken)
 
 
-def _no_split(message: str, search: SplitSearch) -> InfeasibleDesignError:
+class NoSplitError(InfeasibleDesignError):
+    """No split of a total can run, or locked parts do not leave one.
+
+    total: epsilon or rho.
+    regularization: c.
+    taken: what the locked parts take where that is why, else None.
+    is_locked: whether a part is, so that unlocking one may help.
+    is_whole: whether all are, so that the total has to be what they take.
+    """
+
+    def __init__(self, search: SplitSearch, changes: tuple[Change, ...], taken: Decimal | None = None) -> None:
+        self.total, self.regularization, self.taken = search.design.budget.total, search.design.regularization, taken
+        self.is_locked, self.is_whole = bool(search.held), len(search.held) == len(PARTS)
+        ways = [_WAYS[change.what].format(change.value) for change in changes]
+        said = [*(["unlock a part"] if self.is_locked else []), *(f"choose {way}" for way in ways)]
+        say = " or ".join(said) or "no single change of the total, n or c helps"
+        super().__init__(
+            f"No split of {self.total} is feasible at regularization={self.regularization!r}."
+            if taken is None
+            else f"The locked parts take {taken} of the total {self.total}.",
+            f"The total must be {taken}." if self.is_whole else f"{say[0].upper()}{say[1:]}.",
+            changes,
+        )
+
+
+def _no_split(search: SplitSearch, taken: Decimal | None = None) -> NoSplitError:
     """The refusal with the smallest total, n and c at which some split of the search can run."""
     design, n = search.design, search.moments.n_records if search.n is None else search.n
 
@@ -194,11 +216,7 @@ def _no_split(message: str, search: SplitSearch) -> InfeasibleDesignError:
         found = smallest_amount(runs_at(what), start=start, largest=largest)
         if found is not None:
             changes.append(Change(what, _in_type(what, found)))
-    ways = [_WAYS[change.what].format(change.value) for change in changes]
-    said = [*(["unlock a part"] if search.held else []), *(f"choose {way}" for way in ways)]
-    say = " or ".join(said) or "no single change of the total, n or c helps"
-    say = f"{say[0].upper()}{say[1:]}."
-    return InfeasibleDesignError(message, say, tuple(changes))
+    return NoSplitError(search, tuple(changes), taken)
 
 
 _WAYS = {"total": "a total of {}", "n_records": "{:,} records", "regularization": "c = {:g}"}

@@ -13,6 +13,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, DrawnIntervals, Forecast, drawn_intervals, forecast
+from dpci_core.report import words
 from dpci_core.solvers.newton import Moments
 
 _EVEN_ODDS = 0.5
@@ -72,13 +73,15 @@ class Target:
     @property
     def sentence(self) -> str:
         """The wish in words."""
-        if self.is_power:
-            return (
-                f"{self.what} excludes zero with probability {self.probability:g} or more if the true value is "
-                f"{self.excludes_zero_at:g}"
-            )
-        often = "" if self.probability == _EVEN_ODDS else f" with probability {self.probability:g} or more"
-        return f"{self.what} is at most {self.length:g} long{often}"
+        return self.told_of(self.what)
+
+    def told_of(self, what: str, unit: float = 1.0) -> str:
+        """The wish about an interval of another name; `unit` of its units are a scaled one."""
+        wished = self.excludes_zero_at if self.length is None else self.length
+        assert wished is not None
+        return words.wish(
+            what, wished, is_power=self.is_power, probability=self.probability, usual=_EVEN_ODDS, unit=unit
+        )
 
 
 def _check_place(coefficient: object) -> None:

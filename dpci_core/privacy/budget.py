@@ -21,6 +21,8 @@ from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, UP_3
 from dpci_core.base.errors import (
     Change,
     InfeasibleDesignError,
+    NotNumberError,
+    RangeError,
     check_choice,
     check_count,
     check_positive,
@@ -50,13 +52,13 @@ def to_decimal(value: Amount, *, name: str) -> Decimal:
     """
     given = _plain(value)
     if given is None:
-        raise ValueError(f"Expected {name} to be a number, got {type(value).__name__}.")
+        raise NotNumberError(name, value)
     try:
         amount = Decimal(given)
     except InvalidOperation:
-        raise ValueError(f"Expected {name}={value!r} to be a number.") from None
+        raise NotNumberError(name, value) from None
     if not amount.is_finite() or amount <= 0:
-        raise ValueError(f"Expected {name}={value} > 0 and finite.")
+        raise RangeError(name, amount, 0.0, shown=f"{value}")
     return amount
 
 
@@ -84,7 +86,7 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
     low, high = limits
     for name, amount in amounts.items():
         if not Decimal(repr(low)) <= amount <= Decimal(repr(high)):
-            raise ValueError(f"Expected {low:g} <= {name}={amount} <= {high:g}.")
+            raise RangeError(name, amount, low, high, shown=f"{amount}")
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class ApproxDP:
         object.__setattr__(self, "delta", to_decimal(delta, name="delta"))
         check_amount(BUDGET_PART, epsilon=self.epsilon)
         if self.delta >= 1:
-            raise ValueError(f"Expected delta={self.delta} < 1.")
+            raise RangeError("delta", self.delta, high=1.0, is_open=True, shown=f"{self.delta}")
         check_amount(DELTA, delta=self.delta)
         given: object = shares
         if not isinstance(given, tuple | list):
@@ -330,13 +332,29 @@ def approx_risk(epsilon: float, delta: float, false_alarms: float = 0.01) -> flo
     return 1.0 if epsilon > 700 else min(1.0, false_alarms * math.exp(epsilon) + delta)
 
 
+class NothingToPairError(InfeasibleDesignError):
+    """A rho whose promise delta alone keeps.
+
+    rho, delta: as they were given.
+    total, smaller: the smallest rho, and the largest delta, that mean an epsilon above 0.
+    """
+
+    def __init__(self, rho: Decimal, delta: Amount, total: Decimal, smaller: Decimal) -> None:
+        self.rho, self.delta, self.total, self.smaller = rho, delta, total, smaller
+        super().__init__(
+            f"A rho of {rho} already means epsilon = 0 at delta = {delta}, which no pure budget can match.",
+            f"Choose a total of {total} or more, or a delta of {smaller} or less.",
+            (Change("total", total), Change("delta", smaller)),
+        )
+
+
 def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """Return the budget in the other definition that a comparison sets beside this one.
 
     Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the same
              (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are rounded down; the epsilon
              that a rho total stands for is `zcdp_to_epsilon`, the one shown beside it.
-    Raises:  ValueError naming the rule; InfeasibleDesignError where delta alone keeps the promise of a rho, so that
+    Raises:  ValueError naming the rule; NothingToPairError where delta alone keeps the promise of a rho, so that
              its epsilon is 0 and no pure epsilon can be set beside it.
 
     >>> pair_budget(PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6").total
@@ -353,11 +371,7 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     epsilon = zcdp_to_epsilon(to_float_down(budget.total), at)
     if epsilon == 0.0:
         total, smaller = _first_above_zero(to_float_down(budget.total), at)
-        raise InfeasibleDesignError(
-            f"A rho of {budget.total} already means epsilon = 0 at delta = {delta}, which no pure budget can match.",
-            f"Choose a total of {total} or more, or a delta of {smaller} or less.",
-            (Change("total", total), Change("delta", smaller)),
-        )
+        raise NothingToPairError(budget.total, delta, total, smaller)
     return PureDP(**_split(Decimal(repr(epsilon)), budget))
 
 

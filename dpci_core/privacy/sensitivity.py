@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from dpci_core.base.errors import Change, InfeasibleDesignError, check_count, check_positive
+from dpci_core.base.errors import Change, PenaltyTooSmallError, check_count, check_positive
 from dpci_core.losses import Loss
 
 _ROUNDING = 16.0 * 2.0**-52
@@ -45,7 +45,7 @@ def objective_noise_rate(*, epsilon: float, n_records: int, regularization: floa
 
     Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
     Privacy: the minimiser of the objective tilted by b.theta/n is epsilon-DP, replace-one neighbours.
-    Raises:  InfeasibleDesignError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon that work.
+    Raises:  PenaltyTooSmallError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon that work.
     Source:  WKL Algorithm 1, lines 1-4, Theorem 1.
     """
     check_positive(regularization=regularization)
@@ -54,18 +54,21 @@ def objective_noise_rate(*, epsilon: float, n_records: int, regularization: floa
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
     left -= _ROUNDING * epsilon
     if regularization <= smallest or left <= 0.0:
-        works = _round_up_3_digits(smallest)
-        raise InfeasibleDesignError(
-            f"Expected regularization={regularization!r} > {smallest:.6g} for objective perturbation with this "
-            f"budget and n_records={n_records}.",
-            f"The smallest c that works is {works:.3g}.",
-            (
-                Change("regularization", float(f"{works:.3g}")),
-                Change("n_records", _next_count(n_records * smallest / regularization)),
-                Change("model", _amount_up(math.log1p(loss.max_curvature / (2.0 * n_records * regularization)))),
-            ),
-        )
+        needed = math.log1p(loss.max_curvature / (2.0 * n_records * regularization))
+        raise _too_small("objective", regularization, smallest, n_records, needed)
     return _down(left / 2.0)
+
+
+def _too_small(
+    method: str, regularization: float, smallest: float, n_records: int, needed: float
+) -> PenaltyTooSmallError:
+    """The refusal of a c: with the smallest c and n that work, and a budget above `needed`."""
+    changes = (
+        Change("regularization", float(f"{_round_up_3_digits(smallest):.3g}")),
+        Change("n_records", _next_count(n_records * smallest / regularization)),
+        Change("model", _amount_up(needed)),
+    )
+    return PenaltyTooSmallError(method, regularization, smallest, n_records, changes)
 
 
 def _next_count(x: float) -> int:
@@ -97,7 +100,7 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
     Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP, replace-one neighbours,
              for a loss whose slope keeps one sign. New result, not peer-reviewed (`design.NOT_REVIEWED`).
-    Raises:  InfeasibleDesignError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work; ValueError for a
+    Raises:  PenaltyTooSmallError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work; ValueError for a
              loss that is not known to be nonincreasing, for which the proof does not hold.
     Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
 
@@ -114,16 +117,8 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho
     if left <= 0.0:
         smallest = smallest_gaussian_regularization(rho=rho, n_records=n_records, loss=loss)
-        raise InfeasibleDesignError(
-            f"Expected regularization={regularization!r} > {smallest:.6g} for Gaussian objective perturbation with "
-            f"this budget and n_records={n_records}.",
-            f"The smallest c that works is {_round_up_3_digits(smallest):.3g}.",
-            (
-                Change("regularization", float(f"{_round_up_3_digits(smallest):.3g}")),
-                Change("n_records", _next_count(n_records * smallest / regularization)),
-                Change("model", _amount_up(CURVATURE_COST * kappa * kappa)),
-            ),
-        )
+        needed = CURVATURE_COST * kappa * kappa
+        raise _too_small("Gaussian objective", regularization, smallest, n_records, needed)
     return _up(2.0 / math.sqrt(2.0 * left))
 
 

@@ -58,7 +58,7 @@ def release_from(content: bytes) -> Release:
     except RecordError:
         raise
     except PlanFieldError as error:
-        raise RecordError(error.field, str(error).removeprefix(f"{error.field}: ")) from None
+        raise RecordError(error.field, error.problem) from None
     except (ValueError, RecursionError):
         raise RecordError("", "Expected the JSON of a release.json.") from None
 

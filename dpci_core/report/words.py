@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, Protocol
 
 from dpci_core.privacy.budget import approx_risk, pure_risk
 
@@ -34,6 +35,102 @@ def percent(x: float) -> str:
     if 0.99 < x < 1:
         return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
+
+
+def wish(what: str, wished: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0) -> str:
+    """What an interval should do: be short, or exclude zero; `unit` of the unit shown are a scaled one."""
+    shown = f"{wished:g}" if unit == 1.0 else f"{wished * unit:.3g}"
+    surely = f" with probability {probability:g} or more"
+    if is_power:
+        return f"{what} excludes zero{surely} if the true value is {shown}"
+    return f"{what} is at most {shown} long{'' if probability == usual else surely}"
+
+
+Ratio = Literal["r1", "r2", "r3"]
+"""Of noise against what it is on; see `intervals.forecast.Validity`."""
+_EXCEEDED: dict[Ratio, tuple[str, str]] = {
+    "r1": (
+        "The noise on the Hessian is {:.2g} times its smallest eigenvalue",
+        "give the Hessian more budget, or use more records or a larger c.",
+    ),
+    "r2": (
+        "The noise on the gradient covariance is {:.2g} times the variance it estimates",
+        "give the covariance more budget, or use more records.",
+    ),
+    "r3": (
+        "The noise on the coefficients moves the Hessian by {:.2g} of its size",
+        "give the coefficients more budget, or use more records or a larger c.",
+    ),
+}
+
+
+def exceeded(ratio: Ratio, value: float, limit: float) -> str:
+    """Why a forecast is off: a ratio that is at or above its limit."""
+    what, advice = _EXCEEDED[ratio]
+    return f"{what.format(value)} (the forecast holds below {limit:g}): {advice}"
+
+
+def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
+    """The verdict on intervals that say nothing."""
+    return (
+        f"These intervals are too long to be of use: ±{half_width:.2g} on average around "
+        f"coefficients of typical size {coefficient:.2g}, and {privacy_share:.0%} of the variance "
+        "is privacy noise."
+    )
+
+
+def remedies(n_records: int | None, budget_factor: float | None, regularization: float | None) -> str:
+    """What would help intervals that say nothing; None where that does not."""
+    ways = []
+    if n_records is not None:
+        ways.append(f"{n_records:,} records")
+    if budget_factor is not None:
+        ways.append(f"{budget_factor:.3g} times the budget")
+    if regularization is not None:
+        ways.append(f"about c = {regularization:.3g}, which also pulls the coefficients towards zero")
+    if not ways:
+        return "No single change of n, budget or c helps."
+    return "The smallest change that helps: " + ", or ".join(ways) + "."
+
+
+class OutOfReach(Protocol):
+    """What is known of a target that is not met; see `planner.needed.OutOfReachError`."""
+
+    n_records: int
+    is_power: bool
+    is_records: bool
+    is_floored: bool
+    reached: float
+    nearest: float
+    needed: int | None
+
+
+def out_of_reach(found: OutOfReach, wish: str, *, n: str = "n = ", unit: float = 1.0) -> tuple[str, str]:
+    """Why no n, or no budget, makes the wish true, and what can be had; `unit` as for `wish`."""
+    reached = (
+        f"the probability is {found.reached:.3g}"
+        if found.is_power
+        else f"sampling and the noise that is left make the length {found.reached * unit:.3g}"
+    )
+    nearest = _not_nearer(found.nearest * unit)
+    ask = f"ask for a length of {nearest} or more."
+    if found.is_power:
+        ask = f"the true value must be {nearest} or farther from zero."
+    at = f"t {n}{found.n_records:,} {ask}"
+    if found.is_records:
+        why = f"Even 10^12 records do not make it true that {wish}: {reached}."
+        if found.is_floored:
+            why += " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
+        return why, f"A{at}"
+    why = f"No budget makes it true with {found.n_records:,} records that {wish}:"
+    more = "A" if found.needed is None else f"{found.needed:,} records would make it possible; a"
+    return f"{why} without any noise worth the name {reached}.", f"{more}{at}"
+
+
+def _not_nearer(x: float) -> str:
+    """Three digits of x, not nearer to zero: half a step of the third is at most 0.5 %."""
+    shown = f"{x:.3g}"
+    return shown if abs(float(shown)) >= abs(x) else f"{1.005 * x:.3g}"
 
 
 def risk_pure(epsilon: float, *, mark: str = "") -> str:

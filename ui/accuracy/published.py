@@ -29,6 +29,7 @@ from ui.kit import linked
 from ui.kit.bound import among
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import GRID, LossName
+from ui.session.words import in_words
 from ui.views.show import show
 
 _PART = linked.one_of("published", (*EXHIBITS, *tuned.TITLES), default="table1", widget="published_choice")
@@ -90,7 +91,7 @@ def _on_file() -> tuple[dict[RateCell, MeasuredRate], str]:
     try:
         return read_rates(), ""
     except (ValueError, KeyError, OSError) as problem:
-        return {}, f"Our results on file cannot be read, so only the published values are shown: {problem}"
+        return {}, f"Our results on file cannot be read, so only the published values are shown: {in_words(problem)}"
 
 
 def _provenance(part: str, rows: Sequence[MeasuredRate]) -> None:

@@ -25,6 +25,7 @@ from ui.accuracy.numbers import METHOD_WORDS, learner_style
 from ui.controls import hints
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import GRID, QUIET
+from ui.session.words import in_words
 from ui.views.show import show
 
 TITLES = {
@@ -97,7 +98,7 @@ def _on_file() -> tuple[dict[TunedCell, TunedRate], str]:
     try:
         return read_tuned(), ""
     except (ValueError, OSError) as problem:
-        return {}, f"Our results on file cannot be read: {problem}"
+        return {}, f"Our results on file cannot be read: {in_words(problem)}"
 
 
 def _curve(mine: Mapping[TunedCell, TunedRate], method: Method, epsilon: str) -> list[TunedRate]:

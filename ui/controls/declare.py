@@ -16,6 +16,7 @@ from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColu
 from dpci_core.schema.twin import BASE_RATE
 from ui.session import state, text
 from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.words import in_words
 
 KINDS = ("number", "levels")
 COLUMNS = ("column", "kind", "lowest", "highest", "levels", "if missing", "typical", "spread", "shares", "effect")
@@ -249,7 +250,7 @@ def _offer_names() -> None:
     try:
         names = read_header(MemoryFile(file.name, file.getvalue())).columns
     except DataRejectedError as problem:
-        st.error(str(problem))
+        st.error(in_words(problem))
         return
     st.button(
         f"Offer its {len(names)} column names below",
@@ -315,5 +316,5 @@ def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
         take(from_grid(grid, **typed, rows=guesses.n_rows, correlation=guesses.correlation, before=old.schema))
         st.session_state.pop(_OFFERED, None)
     except ValueError as problem:
-        st.session_state["declare_refused"] = f"This description cannot be used yet. {problem}"
+        st.session_state["declare_refused"] = f"This description cannot be used yet. {in_words(problem)}"
     st.rerun()

@@ -10,6 +10,7 @@ import streamlit as st
 from ui.kit import live
 from ui.session import text
 from ui.session.settings import LIMITS
+from ui.session.words import in_words
 
 Number = int | float
 Apply = Callable[[Number], None]
@@ -105,7 +106,7 @@ def take(widget_key: str, key: str, apply: Apply) -> None:
     try:
         apply(value if isinstance(value, int) else float(f"{value:.{_TYPED_DIGITS}g}"))
     except ValueError as problem:
-        st.session_state[_REFUSED] = (key, str(problem))
+        st.session_state[_REFUSED] = (key, in_words(problem))
 
 
 def footnote(key: str, note: str) -> None:

@@ -11,6 +11,7 @@ from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
 from ui.session import state, text
 from ui.session.case import Case
 from ui.session.plan_settings import plan_of, settings_of
+from ui.session.words import in_words
 
 MOST_BYTES = 1_000_000
 """Of a plan file that is opened."""
@@ -36,7 +37,7 @@ def _save(case: Case) -> None:
     try:
         plan = plan_of(case, title, notes)
     except ValueError as problem:
-        st.warning(str(problem))
+        st.warning(in_words(problem))
         return
     with st.container(horizontal=True):
         for place, (label, ending, mime, make) in enumerate(KINDS):
@@ -98,7 +99,7 @@ def _take_file() -> None:
                 f"The table “{asked.dataset}”, or a part of it, is not on this machine ({', '.join(bad)})."
             )
     except ValueError as problem:  # UnicodeDecodeError is one
-        words = "It is not text in UTF-8." if isinstance(problem, UnicodeDecodeError) else str(problem)
+        words = "It is not text in UTF-8." if isinstance(problem, UnicodeDecodeError) else in_words(problem)
         st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"
         return
     state.put(wanted)

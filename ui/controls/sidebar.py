@@ -11,8 +11,8 @@ from ui.controls.split import split_controls
 from ui.kit import live
 from ui.kit.bound import bound
 from ui.session import compute, state, text
-from ui.session.refusals import in_words
 from ui.session.settings import Settings
+from ui.session.words import in_words
 
 
 def is_ready(*, one_design: bool = False) -> bool:
@@ -36,7 +36,7 @@ def current_view() -> compute.View | None:
     try:
         return compute.compute(state.settings(), state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        st.error(in_words(str(problem)))
+        st.error(in_words(problem))
         return None
 
 

@@ -14,6 +14,7 @@ from dpci_core.datasets.upload_rules import most_features
 from dpci_core.schema import CategoricalColumn, NumericColumn, Provenance, Schema, as_text, encode, propose_schema
 from ui.session import state
 from ui.session.compute import Upload
+from ui.session.words import in_words
 
 NOT_YET = "Choose what is in the file first."
 PUBLIC, SYNTHETIC, PRIVATE = "declared public", "declared synthetic", "private"
@@ -64,7 +65,7 @@ def panel() -> None:
             _accept(frame, choice, "declared public" if kind == PUBLIC else "declared synthetic")
     except (DataRejectedError, ValueError) as problem:
         state.set_upload(None)
-        st.error(f"This file cannot be used: {problem}")
+        st.error(f"This file cannot be used: {in_words(problem)}")
 
 
 def _frame(file: Any) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import streamlit as st
 from dpci_core import ConvergenceError, DataRejectedError
 from ui.session import compute, state, text
 from ui.session.compute import View
-from ui.session.refusals import in_words
+from ui.session.words import in_words
 
 
 def panel(view: View) -> None:
@@ -56,7 +56,7 @@ def _numbered(pin: state.Pin) -> state.Pin:
     try:
         view = compute.compute(pin.settings, compute.TableSource(compute.PUBLIC))
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        return replace(pin, assumptions=in_words(str(problem)))
+        return replace(pin, assumptions=in_words(problem))
     return _of(view, pin.name)
 
 

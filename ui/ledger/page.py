@@ -20,6 +20,7 @@ from dpci_core.ledger import (
 from ui.controls.hints import link_problem
 from ui.session import access
 from ui.session.text import plain
+from ui.session.words import in_words
 from ui.views import ledger_text
 
 _CHECKED = "ledger_checked"
@@ -47,7 +48,7 @@ def page() -> None:
         _downloads(ledger, accounts, charges)
         st.caption(ledger_text.BACKUP)
     except LedgerError as problem:
-        st.error(plain(str(problem)))
+        st.error(plain(in_words(problem)))
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:
@@ -142,7 +143,7 @@ def _check(ledger: Ledger, files: list[object]) -> None:
         heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]  # type: ignore[attr-defined]
         st.session_state[_CHECKED] = ledger.verify(heads)
     except LedgerError as problem:
-        st.session_state[_CHECKED] = str(problem)
+        st.session_state[_CHECKED] = in_words(problem)
 
 
 def _show_verdict(found: Verification) -> None:

@@ -45,8 +45,8 @@ def _got(case: Case) -> dict[str, Any]:
 def _got_card(case: Case) -> None:
     got, why = state.memo().get(memo_key(case, "got"), lambda: numbers.attempt(lambda: _got(case)))
     st.markdown(f"**With {words.total_words(case.settings)} and n = {case.n:,}**")
-    if got is None:
-        st.warning(words.in_names(why, case.records, case.scale))
+    if why is not None:
+        st.warning(words.no_answer(why, case.records, case.scale))
         return
     found = cast("dict[str, Any]", got)
     if case.target.is_power:
@@ -66,10 +66,10 @@ def _budget_card(case: Case, work: Work) -> None:
         work.stand_in("budget")
         return
     answer, why = work.known["budget"]
-    if (found := cast("NeededBudget | None", answer)) is None:
-        st.warning(words.in_names(why, case.records, case.scale))
+    if why is not None:
+        st.warning(words.no_answer(why, case.records, case.scale))
         return
-    settings = case.settings
+    found, settings = cast(NeededBudget, answer), case.settings
     typed = numbers.typed_total(settings, found.total)
     st.metric(f"Total {text.symbol(settings)}", text.number(typed, 4))
     st.markdown(words.risk_of(settings, to_float_down(found.total)))
@@ -92,9 +92,10 @@ def _records_card(case: Case, work: Work) -> None:
         work.stand_in("records")
         return
     answer, why = work.known["records"]
-    if (found := cast("NeededRecords | None", answer)) is None:
-        st.warning(words.in_names(why, case.records, case.scale))
+    if why is not None:
+        st.warning(words.no_answer(why, case.records, case.scale))
         return
+    found = cast(NeededRecords, answer)
     st.metric("Records n", f"{found.n_records:,}")
     ratio = found.n_records / case.n
     st.markdown(f"That is **{text.number(ratio, 2)} times** the {case.n:,} of your settings, at the same budget.")

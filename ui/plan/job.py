@@ -20,8 +20,7 @@ from ui.session.jobs import Task
 from ui.session.settings import Settings
 
 Key = tuple[object, ...]
-Answer = tuple[object, str]
-"""What `numbers.attempt` gives: a value and no words, or None and why."""
+Answer = numbers.Answer
 
 _FROM, _SURE = 0.1, 0.5
 """An estimate of what is left waits for so large a share of the work, and so many seconds."""

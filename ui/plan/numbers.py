@@ -9,7 +9,6 @@ from decimal import Decimal
 import numpy as np
 
 from dpci_core import (
-    InfeasibleDesignError,
     RankedDesign,
     RegularizationAnswer,
     SplitAnswer,
@@ -19,7 +18,7 @@ from dpci_core import (
     rank_mechanisms,
 )
 from dpci_core.base.array import Array, Positions
-from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
@@ -231,12 +230,15 @@ def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
     )
 
 
-def attempt(make: Callable[[], object]) -> tuple[object, str]:
-    """A value and no words, or None and the sentence that says why there is none and what helps."""
+Answer = tuple[object, Exception | None]
+
+
+def attempt(make: Callable[[], object]) -> Answer:
+    """A value, or None and the error that says why there is none and what helps."""
     try:
-        return make(), ""
-    except (InfeasibleDesignError, ConvergenceError, ValueError) as problem:
-        return None, str(problem)
+        return make(), None
+    except (ConvergenceError, ValueError) as problem:
+        return None, without_frames(problem)
 
 
 def in_limits(name: str, value: float) -> bool:

@@ -16,8 +16,8 @@ from ui.plan import answers, bounds, numbers, pictures, words
 from ui.session import state, text
 from ui.session.case import Case, WishError, make_case, make_target, place_of
 from ui.session.compute import DECLARED
-from ui.session.refusals import in_words
 from ui.session.settings import WISH, Settings
+from ui.session.words import in_words
 
 MEAN = ""
 """The wish about the mean over all coefficients."""
@@ -40,7 +40,7 @@ def page() -> None:
         with st.spinner("Fitting …", show_time=True, width="content"):
             case = make_case(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
-        st.error(in_words(str(problem)))
+        st.error(in_words(problem))
         if isinstance(problem, WishError):
             usual = settings.usual(*WISH)
             st.button("Take the usual wish", key="usual_wish", on_click=state.put, args=(usual,))
@@ -135,7 +135,7 @@ def _take_amount(case: Case, name: str, value: float) -> None:
             replace(case.settings, **cast("dict[str, Any]", {name: float(value)})), case.target.coefficient, case.scale
         )
     except WishError as problem:
-        st.session_state["goal_refused"] = in_words(str(problem))
+        st.session_state["goal_refused"] = in_words(problem)
         return
     state.update(**{name: float(value)})
 

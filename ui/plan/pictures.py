@@ -15,7 +15,7 @@ from ui.plan.work import Work
 from ui.session import state, text
 from ui.session.budget import Split
 from ui.session.case import Case
-from ui.session.refusals import in_words
+from ui.session.words import in_words
 from ui.views.show import show
 from ui.views.sweep import current_value
 
@@ -36,8 +36,8 @@ def panel(case: Case, work: Work) -> None:
         work.stand_in(look)
         return
     answer, why = work.known[look]
-    if answer is None:
-        st.warning(words.in_names(why, case.records, case.scale))
+    if why is not None:
+        st.warning(words.no_answer(why, case.records, case.scale))
     elif look == "map":
         _map(case, cast(IsoMap, answer), work)
     elif look == "split":
@@ -85,7 +85,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
 def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
     """Where the wish comes true on the two lines through the present settings, as far as that is known."""
     settings, marks = case.settings, []
-    budget, records = (work.known.get(name, (None, ""))[0] for name in ("budget", "records"))
+    budget, records = (work.known.get(name, (None, None))[0] for name in ("budget", "records"))
     if budget is not None:
         typed = numbers.typed_total(settings, cast(NeededBudget, budget).total)
         marks.append(charts.needed_budget(typed, case.n))
@@ -165,8 +165,8 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     if refused := st.session_state.pop("way_refused", None):
         st.warning(refused)
     for row in rows:
-        if row.design is None:
-            st.caption(f"{words.way(row).label}: {in_words(row.reason)}")
+        if row.refusal is not None:
+            st.caption(f"{words.way(row).label}: {in_words(row.refusal)}")
     if any(row.status for row in rows):
         st.caption(f"◆ {next(row.status for row in rows if row.status)}")
 
@@ -194,7 +194,7 @@ def _use_way(row: RankedDesign | None) -> None:
     try:
         state.put(numbers.adopted(state.settings(), row))
     except ValueError as problem:
-        st.session_state["way_refused"] = in_words(str(problem))
+        st.session_state["way_refused"] = in_words(problem)
 
 
 def _penalty(case: Case, found: RegularizationAnswer) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 
 from dpci_core import RankedDesign, RegularizationAnswer, Target
 from dpci_core.planner import Neighbour, RegularizationChoice
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
-from dpci_core.report.words import LARGE_EPSILON
+from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from dpci_core.schema import CONSTANT, Records
 from ui.kit.palette import Combination
 from ui.plan.charts import Mark
 from ui.session.case import place_of
-from ui.session.refusals import in_words
 from ui.session.settings import Settings
 from ui.session.text import number, percent, plain, risk_approx, risk_pure, symbol
+from ui.session.words import in_words
 
 GOALS = {
     "length": "Be short: an interval of at most a given length",
@@ -56,32 +56,13 @@ def total_words(settings: Settings) -> str:
     )
 
 
-_SCALED = re.compile(
-    r"(?P<before>is at most (?=\S+ long)|the true value is |true value must be |make the length |ask for a length of )"
-    r"(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:e[-+][0-9]+)?)(?P<after> or (?:more|farther))?"
-)
-"""Lengths and values in a sentence of the planner; those it advises to ask for stay within reach."""
-
-
-def in_names(sentence: str, records: Records, scale: float = 1.0) -> str:
-    """A sentence of the planner with the coefficient's name in the place of its number, in the units of the wish."""
-
-    def name(found: re.Match[str]) -> str:
-        return f"the interval of “{plain(records.feature_names[int(found[1])])}”"
-
-    def typed(found: re.Match[str]) -> str:
-        value = float(found["number"]) * scale
-        shown = f"{value:.3g}"
-        if found["after"] and abs(float(shown)) < abs(value):
-            shown = f"{value * (1.0 + _ROUNDED_AWAY):.3g}"
-        return f"{found['before']}{shown}{found['after'] or ''}"
-
-    scaled = sentence if scale == 1.0 else _SCALED.sub(typed, sentence)
-    return re.sub(r"the interval of coefficient (\d+)", name, in_words(scaled))
-
-
-_ROUNDED_AWAY = 0.005
-"""Share of a value that is more than half a step of its third digit, and less than two steps."""
+def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
+    """Why there is no answer, with the name of the coefficient, in the units of the wish."""
+    if not isinstance(why, OutOfReachError):
+        return in_words(why)
+    place = why.target.coefficient
+    what = why.target.what if place is None else f"the interval of “{plain(records.feature_names[place])}”"
+    return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
 
 def wish_words(settings: Settings, records: Records) -> str:

@@ -14,9 +14,9 @@ from dpci_core.release import Price
 from ui.controls.currency import CURRENCIES
 from ui.release import words
 from ui.session import access
-from ui.session.refusals import in_words
 from ui.session.settings import LIMITS
 from ui.session.text import plain
+from ui.session.words import in_words
 from ui.views import ledger_text
 
 _NEW = 0
@@ -148,7 +148,7 @@ def _make(plan: Plan, priced: Price) -> None:
             other_people=people == OTHERS,
         )
     except ValueError as problem:
-        typed[_SAID] = in_words(str(problem))
+        typed[_SAID] = in_words(problem)
         return
     typed[_CHOSEN] = account.account_id
 

@@ -33,7 +33,7 @@ from ui.session import access, state, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
 from ui.session.plan_settings import plan_of
-from ui.session.refusals import in_words
+from ui.session.words import in_words
 from ui.views import ledger_text
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
@@ -84,7 +84,7 @@ def page() -> None:
     try:
         _steps(Ledger())
     except LedgerError as problem:
-        st.error(text.plain(in_words(str(problem))))
+        st.error(text.plain(in_words(problem)))
     st.caption(text.PRIVACY_UNIT)
 
 
@@ -102,7 +102,7 @@ def _steps(ledger: Ledger) -> None:
     try:
         check_account(ledger, account.dataset, plan)
     except ReleaseRefusedError as problem:
-        st.error(text.plain(in_words(str(problem))))
+        st.error(text.plain(in_words(problem)))
         return
     charges = _charges(ledger, account, plan)
     again = st.session_state.get(_AGAIN) == (account.account_id, plan.digest, len(charges))
@@ -134,7 +134,7 @@ def _plan_step() -> Plan | None:
         case = make_case(settings, TableSource(PUBLIC))
         plan = plan_of(case, st.session_state.get("plan_title") or "A plan", st.session_state.get("plan_notes") or "")
     except ValueError as problem:
-        st.error(text.plain(in_words(str(problem))))
+        st.error(text.plain(in_words(problem)))
         return None
     with st.container(border=True):
         st.markdown(words.plan_words(plan))
@@ -166,7 +166,7 @@ def _price_step(plan: Plan) -> tuple[bool, Price] | None:
     try:
         priced = state.memo().get(("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed))
     except ValueError as problem:
-        st.error(text.plain(in_words(str(problem))))
+        st.error(text.plain(in_words(problem)))
         return None
     return allowed, priced
 
@@ -232,7 +232,7 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
     try:
         header = check_table(plan, file, encoding=cast(Any, encoding))
     except (DataRejectedError, InfeasibleDesignError) as problem:
-        st.error(text.plain(in_words(str(problem))))
+        st.error(text.plain(in_words(problem)))
         return file, None
     needed = RecordMapper(plan.schema, plan.features).needed
     others = len(header.columns) - len(needed)
@@ -256,7 +256,7 @@ def _release_step(ledger: Ledger, wish: Wish, file: MemoryFile | None, header: H
     with st.container(border=True):
         st.markdown(words.before_click(plan, account, wish.price, spent))
         if spent > account.remaining:
-            st.error(str(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)))
+            st.error(in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)))
             return
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
         person = budget.person_field(left)
@@ -301,7 +301,7 @@ def _carry_out(ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | No
             )
         except (ValueError, RuntimeError, OSError) as problem:
             is_file = isinstance(problem, OSError)
-            said = "The folder of releases cannot be written." if is_file else in_words(str(problem))
+            said = "The folder of releases cannot be written." if is_file else in_words(problem)
             st.session_state[_SAID] = said
         else:
             st.session_state[_FRESH] = (wish.request_id, made.note)

@@ -28,9 +28,9 @@ from dpci_core.plan.link import pack, unpack
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Provenance, Records, Schema, encode
 from ui.kit.palette import Combination
-from ui.session.refusals import in_words
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, WISH, Settings
+from ui.session.words import in_words
 
 T = TypeVar("T")
 
@@ -221,12 +221,12 @@ def _outcome(settings: Settings, records: Records, combination: Combination, sto
     try:
         design = settings.design(combination)
     except ValueError as problem:  # a paired budget can leave the range of a design
-        return Outcome(combination, None, None, in_words(str(problem)))
+        return Outcome(combination, None, None, in_words(problem))
     try:
         moments = store.moments(records, design.loss, settings.c)
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
-        return Outcome(combination, None, None, in_words(str(problem)))
+        return Outcome(combination, None, None, in_words(problem))
 
 
 def interval_rows(view: View, units: str) -> list[IntervalRows]:

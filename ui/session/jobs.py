@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
-from ui.session.refusals import in_words
+from ui.session.words import in_words
 
 if TYPE_CHECKING:
     from dpci_core.simulation.result import Progress
@@ -66,7 +66,7 @@ class Task:
         try:
             self.state = "done" if self._execute() else "cancelled"
         except (ValueError, FileNotFoundError, ConvergenceError) as problem:
-            self.problem, self.state = in_words(str(problem)), "failed"
+            self.problem, self.state = in_words(problem), "failed"
         except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
             self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
         finally:

@@ -19,6 +19,7 @@ from ui.session import compute, jobs
 from ui.session.budget import from_shares
 from ui.session.plan_settings import settings_of
 from ui.session.settings import Settings, from_query
+from ui.session.words import in_words
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
@@ -52,7 +53,7 @@ def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan |
         plan = Plan.from_query(query)
         return settings_of(plan), (), plan
     except ValueError as problem:
-        return Settings(), (f"{LINK_KEY}: {problem}",), None
+        return Settings(), (f"{LINK_KEY}: {in_words(problem)}",), None
 
 
 def job_key(name: str) -> str | None:
@@ -95,7 +96,7 @@ def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> boo
     try:
         queue.submit(task)
     except jobs.QueueFullError as problem:
-        st.session_state[_QUEUE_PROBLEM] = str(problem)
+        st.session_state[_QUEUE_PROBLEM] = in_words(problem)
         return False
     st.session_state[name] = task.key
     return True

@@ -21,7 +21,7 @@ from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
 from ui.session.compute import LRU, PUBLIC
-from ui.session.refusals import in_words
+from ui.session.words import in_words
 from ui.sharp import chart, targets, words
 from ui.sharp import rows as sharp_rows
 from ui.sharp.rows import Change, Groups
@@ -65,7 +65,7 @@ def _rows() -> list[Compared]:
     try:
         return list(compare.read_comparisons(compare.COMPARISON_FILE).values())
     except (ValueError, OSError) as problem:
-        st.warning(f"The results on file cannot be read, so the page goes without them: {problem}")
+        st.warning(f"The results on file cannot be read, so the page goes without them: {in_words(problem)}")
         return []
 
 
@@ -249,7 +249,7 @@ def _corner() -> None:
         with st.spinner("Forecasting …", width="content"):
             curves = _SHARED.get("corner", corner_changes)
     except ConvergenceError as problem:
-        st.info(f"The forecast for this chart could not be made: {in_words(str(problem))}")
+        st.info(f"The forecast for this chart could not be made: {in_words(problem)}")
         return
     shown = Combination("pure", "objective", "huber_svm")
     lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}

@@ -18,6 +18,7 @@ from ui.kit.figure import Meta
 from ui.kit.palette import Combination
 from ui.session import compute, jobs, state, text
 from ui.session.settings import Settings, from_query
+from ui.session.words import in_words
 from ui.validate import charts
 from ui.validate.charts import Comparison
 from ui.validate.job import Job
@@ -267,7 +268,7 @@ def _open_again() -> None:
         try:
             found = read_document(file.getvalue())
         except ValueError as problem:
-            st.error(f"This file is not a simulation result: {problem}")
+            st.error(f"This file is not a simulation result: {in_words(problem)}")
             return
         st.button("Show it", key="show_opened", on_click=_show_opened, args=(found,))
 

@@ -28,9 +28,9 @@ from tests.ui.test_pages import charts_of, check, now, start
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
 from ui.plan import work as plan_work
+from ui.plan.words import no_answer
 from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
-from ui.session.refusals import in_words
 from ui.session.settings import Settings, from_query
 from ui.session.text import percent
 
@@ -127,7 +127,7 @@ def test_an_impossible_wish_is_answered_with_what_is_possible():
     case = case_of(app)
     with pytest.raises(InfeasibleDesignError) as refusal:
         needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
-    assert in_words(refusal.value.suggestion) in words(app)
+    assert no_answer(refusal.value, case.records, case.scale) in words(app)
     assert "needed budget" not in [trace.get("name") for trace in charts_of(app)[0]["data"]]
 
 
@@ -343,7 +343,7 @@ def test_an_impossible_wish_is_answered_in_the_units_it_was_made_in():
         case = case_of(app)
         with pytest.raises(InfeasibleDesignError) as refusal:
             needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
-        scaled = float(re.search(r"(?:length of|value must be) (\S+) or", refusal.value.suggestion)[1])
+        scaled = refusal.value.nearest
         shown = re.search(r"(?:length of|value must be) (\S+) or", words(app))
         assert float(shown[1]) == pytest.approx(scaled * case.scale, rel=6e-3)
         assert float(shown[1]) >= scaled * case.scale
