@@ -25,7 +25,7 @@ from dpci_core.plan.fields import (
 )
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable, Source
 from dpci_core.planner import Target
-from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.privacy.budget import DEFINITIONS, ApproxDP, Budget
 from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema
 
 Plain = dict[str, Any]
@@ -213,9 +213,10 @@ def _budget_from(record: object, path: str) -> Budget:
         given.done()
         with at(path):
             return ApproxDP(epsilon, delta, shares).to_zcdp()
-    if definition not in ("pure", "zcdp"):
-        raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be 'pure', 'zcdp' or 'approx'.")
-    kind = PureDP if definition == "pure" else ZCDP
+    if definition not in DEFINITIONS:
+        listed = ", ".join(map(repr, DEFINITIONS))
+        raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be {listed} or 'approx'.")
+    kind = DEFINITIONS[definition]
     parts = {}
     for part in _PARTS:
         parts[part] = given.get(part, an_amount)

@@ -22,6 +22,7 @@ from dpci_core.plan.fields import (
     texts,
 )
 from dpci_core.plan.link import load_json
+from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release.record import (
     FORMAT,
     READABLE,
@@ -146,8 +147,8 @@ def _guarantee_from(record: object, path: str) -> Guarantee:
     }
     found = {name: given.get(name, read) for name, read in kinds.items()}
     given.done()
-    if found["definition"] not in ("pure", "zcdp"):
-        raise RecordError(f"{path}.definition", "Expected 'pure' or 'zcdp'.")
+    if found["definition"] not in DEFINITIONS:
+        raise RecordError(f"{path}.definition", f"Expected {' or '.join(map(repr, DEFINITIONS))}.")
     return Guarantee(**found)
 
 

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 
 from dpci_core.design import Calibration, Design
 from dpci_core.losses import Loss, make_loss
-from dpci_core.privacy.budget import ZCDP, PureDP
+from dpci_core.privacy.budget import DEFINITIONS
 
 Array = npt.NDArray[np.float64]
 
@@ -184,7 +184,7 @@ def _loss_from(record: dict[str, Any]) -> Loss:
 
 def _design_from(record: dict[str, Any]) -> DesignResult:
     model, hessian, covariance = record["budget"]
-    kind = PureDP if record["definition"] == "pure" else ZCDP
+    kind = DEFINITIONS[record["definition"]]
     design = Design(
         loss=_loss_from(record["loss"]),
         mechanism=record["mechanism"],
