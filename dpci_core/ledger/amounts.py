@@ -12,7 +12,6 @@ from dpci_core.base.errors import LedgerError
 from dpci_core.design import Definition
 from dpci_core.privacy.budget import (
     DEFINITIONS,
-    ZCDP,
     Amount,
     ApproxDP,
     definition_named,
@@ -161,11 +160,10 @@ def price(cap: Cap, cost: Cost) -> Decimal:
     >>> price(Cap.zcdp(1), Cost(definition="pure", amount="0.5"))
     Decimal('0.125')
     """
-    if cap.definition == cost.definition:
-        return cost.amount
-    if cap.definition != ZCDP.definition:
+    taken = DEFINITIONS[cap.definition].price_of(DEFINITIONS[cost.definition], cost.amount)
+    if taken is None:
         raise LedgerError(
             f"The cap of this data set is a pure epsilon of {cap.amount:f}, and a release under zCDP has no pure "
             f"epsilon, so nothing was booked. Choose a pure budget in the plan."
         )
-    return Decimal(as_text(DEFINITIONS[cost.definition].as_rho(cost.amount)))
+    return Decimal(as_text(taken))

@@ -1,7 +1,7 @@
 """What a mechanism is: how noise protects the coefficients, and what that does to their error.
 
-One file a mechanism, listed in `mechanisms/__init__.py`; a design names it. All of them train on A, the
-rows y_i x_i of checked records, and are private for replace-one neighbours with n public.
+One file a mechanism, listed in `mechanisms/__init__.py`; a design names it. All of them train on A,
+the rows y_i x_i of checked records, and are private for replace-one neighbours with n public.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GRID_EXPONENT = -30
 
 @dataclass(frozen=True, slots=True)
 class PerturbedModel:
-    """Released coefficients theta_priv (p,) with the public noise law, and what certifies the solver."""
+    """Released coefficients theta_priv (p,), the public noise law, and what certifies the solver."""
 
     theta_priv: Array
     noise: NoiseLaw
@@ -38,7 +38,7 @@ class PerturbedModel:
 
 
 class Mechanism(ABC):
-    """Noise on the coefficients: its law, how it is put in, and the error it leaves in an estimate."""
+    """Noise on the coefficients: its law, how it is put in, and the error it leaves."""
 
     name: ClassVar[str]
     """In designs, files and links."""
@@ -52,7 +52,7 @@ class Mechanism(ABC):
     A release hides the error of the solver accordingly: by noise of its own, or in the sensitivity.
     """
     drift_limits: ClassVar[tuple[float, float]]
-    """How far the noise may move the Hessian before a forecast is rough, and before it is unusable."""
+    """How far the noise may move the Hessian before a forecast is rough, and unusable."""
 
     @abstractmethod
     def law(self, design: Design) -> Law:
@@ -104,7 +104,7 @@ class Mechanism(ABC):
         return ""
 
     def status(self, design: Design) -> str:
-        """What a reader must be told about the results a design rests on; empty if all are published."""
+        """What a reader must be told about the results behind a design; empty if all are published."""
         return ""
 
     def noise_per_record(self, design: Design, n_records: int, n_coefficients: int) -> float:
@@ -133,8 +133,8 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
         solver_error: what inexact solutions add to the sensitivity of a minimiser.
 
     Raises:
-        InfeasibleDesignError: c is too small for the mechanism; with the smallest c, n, budget of the
-            coefficients, and total at these shares, that would do.
+        InfeasibleDesignError: c is too small for the mechanism; with the smallest c, n, budget of
+            the coefficients, and total at these shares, that would do.
     """
     return mechanism_of(design).noise(design, n_records, solver_error=solver_error)
 

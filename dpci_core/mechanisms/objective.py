@@ -29,14 +29,15 @@ Array = npt.NDArray[np.float64]
 NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
 """Stands wherever Gaussian objective perturbation is used."""
 _USUAL = 1.5
-"""Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census (`python -m benchmarks.penalties`)."""
+"""Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census
+(`python -m benchmarks.penalties`)."""
 
 
 class Objective(Mechanism):
     """b spherical Laplace [WKL Algorithm 1], or Gaussian where the definition's noise is (own).
 
-    Privacy: the pure epsilon at which Algorithm 1 runs (Theorem 1) costs what the definition says of it,
-        so epsilon^2/2 of a rho; a Gaussian tilt costs its rho (`sensitivity.gaussian_objective_sd`).
+    Privacy: the pure epsilon at which Algorithm 1 runs (Theorem 1) costs what the definition says
+        of it, so epsilon^2/2 of a rho; a Gaussian tilt its rho (`sensitivity.gaussian_objective_sd`).
     """
 
     name = "objective"

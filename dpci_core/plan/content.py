@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from dpci_core.design import Calibration, Design
-from dpci_core.losses import LOSS_NAMES, Loss, RoundedHinge, make_loss
+from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan.fields import (
     Fields,
     PlanFieldError,
@@ -166,7 +166,7 @@ def plain_design(design: Design) -> Plain:
     switches = design.switches
     names = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
     return {
-        "loss": {"name": design.loss.name} | ({"h": design.loss.h} if isinstance(design.loss, RoundedHinge) else {}),
+        "loss": {"name": design.loss.name, **design.loss.parameters},
         "mechanism": design.mechanism,
         "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in _PARTS}},
         "regularization": design.regularization,
@@ -195,11 +195,11 @@ def design_from(record: object, path: str) -> Design:
 def _loss_from(record: object, path: str) -> Loss:
     given = Fields(record if isinstance(record, Mapping) else {"name": record}, path)
     name = given.get("name", a_text)
-    if name not in LOSS_NAMES:
-        raise PlanFieldError(given.where("name"), f"Expected {name!r} to be one of {', '.join(map(repr, LOSS_NAMES))}.")
-    h = None if name == "logistic" else given.get("h", a_number)
-    with at(given.where("h")):
-        loss = make_loss(name, h)
+    if name not in LOSSES:
+        raise PlanFieldError(given.where("name"), f"Expected {name!r} to be one of {', '.join(map(repr, LOSSES))}.")
+    found = {parameter: given.get(parameter, a_number) for parameter in LOSSES[name].parameter_names()}
+    with at(given.where(" and ".join(found))):
+        loss = make_loss(name, **found)
     given.done()
     return loss
 

@@ -109,6 +109,8 @@ class Budget(ABC):
     """Whether an amount means an epsilon only together with a delta."""
     title: ClassVar[str]
     """What a reader calls it."""
+    promise: ClassVar[str]
+    """What a release with an `{amount}` is."""
 
     model: Decimal
     hessian: Decimal
@@ -142,6 +144,11 @@ class Budget(ABC):
     @abstractmethod
     def as_rho(cls, amount: Amount) -> Decimal:
         """The zCDP that an amount implies, exactly: what it costs beside amounts of a rho."""
+
+    @classmethod
+    def price_of(cls, other: type[Budget], amount: Decimal) -> Decimal | None:
+        """What an amount of another definition costs in this one, exactly; None if no amount covers it."""
+        return amount if other is cls else None
 
     @classmethod
     @abstractmethod
@@ -205,6 +212,7 @@ class PureDP(Budget):
 
     definition, symbol, letter, law = "pure", "epsilon", "ε", "laplace"
     has_delta, title = False, "pure differential privacy"
+    promise = "{amount}-differentially private (pure epsilon)"
 
     @classmethod
     def epsilon_of(cls, amount: float, delta: float) -> float:
@@ -238,6 +246,7 @@ class ZCDP(Budget):
 
     definition, symbol, letter, law = "zcdp", "rho", "ρ", "gaussian"
     has_delta, title = True, "zero-concentrated differential privacy"
+    promise = "{amount}-zCDP (rho)"
 
     @classmethod
     def epsilon_of(cls, amount: float, delta: float) -> float:
@@ -247,6 +256,10 @@ class ZCDP(Budget):
     @classmethod
     def as_rho(cls, amount: Amount) -> Decimal:
         return to_decimal(amount, name="rho")
+
+    @classmethod
+    def price_of(cls, other: type[Budget], amount: Decimal) -> Decimal | None:
+        return other.as_rho(amount)
 
     @classmethod
     def pure_run(cls, amount: Amount) -> float:

@@ -1,7 +1,7 @@
 """The two laws of noise that intervals can be made for: spherical Laplace and Gaussian.
 
-A privacy definition chooses a law and says what its amounts mean there (`budget.Budget`); nothing else
-needs to know which.
+A privacy definition chooses a law and says what its amounts mean there (`budget.Budget`); nothing
+else needs to know which.
 """
 
 from __future__ import annotations

@@ -64,12 +64,13 @@ def report_html(release: Release) -> str:
 def guarantee_sentence(release: Release) -> str:
     """The guarantee in one sentence, in its own definition."""
     g = release.guarantee
-    if not DEFINITIONS[g.definition].has_delta:
-        return f"The release is {g.amount}-differentially private (pure epsilon)."
+    kind = DEFINITIONS[g.definition]
+    promise = kind.promise.format(amount=g.amount)
+    if not kind.has_delta:
+        return f"The release is {promise}."
     epsilon = UP_4.create_decimal(g.epsilon)
     return (
-        f"The release is {g.amount}-zCDP (rho); at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-"
-        f"differential privacy."
+        f"The release is {promise}; at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-differential privacy."
     )
 
 
@@ -96,10 +97,9 @@ def _percent_up(share: float) -> str:
 def mechanism_sentence(release: Release) -> str:
     """How the noise was put in."""
     design = release.design
-    loss = "Logistic regression" if design.loss.name == "logistic" else f"A {design.loss.title}"
     mechanism = mechanism_of(design)
     kind = f"{mechanism.title}{mechanism.noise_words(design)}"
-    return f"{loss}, penalty c = {design.regularization:g}, trained by {kind}."
+    return f"{design.loss.opening}, penalty c = {design.regularization:g}, trained by {kind}."
 
 
 def target_sentence(release: Release) -> str:

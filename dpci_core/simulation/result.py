@@ -163,7 +163,7 @@ def _plain(x: float) -> float | None:
 def _design_record(result: DesignResult) -> dict[str, Any]:
     design = result.design
     return {
-        "loss": {"name": design.loss.name, **asdict(design.loss)},  # type: ignore[call-overload]
+        "loss": {"name": design.loss.name, **design.loss.parameters},
         "mechanism": design.mechanism,
         "definition": design.definition,
         "budget": [str(part) for part in design.budget.parts],
@@ -178,8 +178,8 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
 
 
 def _loss_from(record: dict[str, Any]) -> Loss:
-    name = record["name"]
-    return make_loss(name, None if name == "logistic" else float(record["h"]))
+    numbers = {name: float(value) for name, value in record.items() if name != "name"}
+    return make_loss(record["name"], **numbers)
 
 
 def _design_from(record: dict[str, Any]) -> DesignResult:

@@ -20,7 +20,7 @@ from dpci_core.base.places import DATA
 from dpci_core.datasets import load
 from dpci_core.datasets.ipums import load_ipums
 from dpci_core.design import Design, MechanismName
-from dpci_core.losses import HuberSVM, Logistic
+from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import PureDP, pair_budget
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
@@ -70,7 +70,7 @@ class Cell:
         """The design of the cell, published calibration."""
         pure = PureDP(model=self.epsilon_1, hessian=self.epsilon_2, covariance=self.epsilon_3)
         return Design(
-            loss=Logistic() if self.loss == "logistic" else HuberSVM(h=self.h),
+            loss=make_loss(self.loss, self.h),
             mechanism=self.mechanism,
             budget=pure if self.privacy == "pure" else pair_budget(pure, rule="paper", delta="1e-6"),
             regularization=self.c,

@@ -35,7 +35,7 @@ PUBLISHED_SIZES = (60_000, 120_000)
 def loss_of(part: str) -> Loss:
     """The loss of a figure."""
     check_choice(part, tuple(PARTS), name="part")
-    return make_loss(PARTS[part], None if PARTS[part] == "logistic" else PUBLISHED_WIDTH)
+    return make_loss(PARTS[part], PUBLISHED_WIDTH)
 
 
 def regularizations() -> list[float]:
