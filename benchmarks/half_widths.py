@@ -32,7 +32,8 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import ErrorVariance, error_variance
 from dpci_core.intervals.spectra import Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
-from dpci_core.mechanisms.model import ModelNoise, model_noise
+from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability
 
 BUDGETS = (
@@ -59,7 +60,7 @@ class World:
     moments: Moments
     design: Design
     n: int
-    noise: ModelNoise
+    noise: NoiseLaw
     on_h: MatrixNoise
     on_s: MatrixNoise
 
@@ -74,7 +75,7 @@ class World:
         p = len(self.moments.hessian)
         parts = []
         for law, at in ((self.on_h, seed), (self.on_s, seed + 1)):
-            unit = fixed_draws(p, n_draws=size, kind=law.kind, symmetric=law.symmetric, seed=at)
+            unit = fixed_draws(p, n_draws=size, law=law.law, symmetric=law.symmetric, seed=at)
             parts.append(law.diagonal_sd(p) * unit)
         return parts[0], parts[1]
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dpci_core import datasets
-from dpci_core.losses import LOSS_NAMES, make_loss
+from dpci_core.losses import LOSSES, make_loss
 from dpci_core.studies.accuracy.study import accuracy_experiment
 from dpci_core.tuning import Learner
 
@@ -25,9 +25,9 @@ EPSILONS = ("0.05", "0.2", "1", "5")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.penalties", description=__doc__)
     parser.add_argument("--draws", type=int, default=24, help="fits behind a mean")
-    parser.add_argument("--loss", choices=LOSS_NAMES, default="logistic")
+    parser.add_argument("--loss", choices=tuple(LOSSES), default="logistic")
     options = parser.parse_args()
-    loss = make_loss(options.loss, None if options.loss == "logistic" else 0.5)
+    loss = make_loss(options.loss, 0.5)
     heads = " | ".join(f"c = {factor:g} s" for factor in FACTORS)
     print(f"| d | n | epsilon | s | method | {heads} |")
     print("|" + "---|" * (5 + len(FACTORS)))

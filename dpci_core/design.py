@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Protocol
 
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
 from dpci_core.losses import Loss, check_loss
-from dpci_core.privacy.budget import (
-    PARTS,
-    ZCDP,
-    ApproxDP,
-    Budget,
-    PureDP,
-    check_amount,
-    to_float_down,
-    zcdp_to_epsilon,
-    zcdp_to_pure_run,
-)
+from dpci_core.privacy.budget import DEFINITIONS, PARTS, ApproxDP, Budget, check_amount
 
-Mechanism = Literal["objective", "output"]
-Definition = Literal["pure", "zcdp"]
+MechanismName = str
+"""A key of `MECHANISMS`: "objective" or "output"."""
+Definition = str
+"""A key of `budget.DEFINITIONS`: "pure" or "zcdp"."""
 CalibrationName = Literal["published", "sharp"]
 Estimand = Literal["penalised", "unpenalised"]
 CovarianceFloor = Literal["2c", "zero"]
 
-NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
-"""Stands wherever Gaussian objective perturbation is used."""
+
+class _Mechanism(Protocol):
+    """What a design asks of its mechanism; `mechanisms.mechanism.Mechanism` is the whole of it."""
+
+    def status(self, design: Design) -> str:
+        """What a reader must be told about the results a design rests on."""
+
+
+MECHANISMS: dict[MechanismName, _Mechanism] = {}
+"""Every mechanism by name, in the order in which they are listed; `mechanisms` fills it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,13 +98,14 @@ class Design:
              "unpenalised", the coefficient without penalty, by one Newton step from the release (`target`).
 
     >>> from dpci_core.losses import Logistic
+    >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
     >>> Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001).definition
     'pure'
     """
 
     loss: Loss
-    mechanism: Mechanism
+    mechanism: MechanismName
     budget: Budget
     regularization: float
     confidence_level: float = 0.95
@@ -113,7 +114,7 @@ class Design:
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
-        check_choice(self.mechanism, ("objective", "output"), name="mechanism")
+        check_choice(self.mechanism, tuple(MECHANISMS), name="mechanism")
         if not isinstance(self.calibration, Calibration):
             check_choice(self.calibration, tuple(_NAMED), name="calibration")
             object.__setattr__(self, "calibration", _NAMED[self.calibration])
@@ -123,7 +124,7 @@ class Design:
         given: object = self.budget  # what callers pass; the field holds what it becomes
         if isinstance(given, ApproxDP):
             object.__setattr__(self, "budget", given.to_zcdp())
-        elif not isinstance(given, PureDP | ZCDP):
+        elif type(given) not in DEFINITIONS.values():
             raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}.")
         for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
@@ -137,24 +138,12 @@ class Design:
     @property
     def definition(self) -> Definition:
         """ "pure" or "zcdp"."""
-        return "pure" if isinstance(self.budget, PureDP) else "zcdp"
-
-    @property
-    def is_gaussian_objective(self) -> bool:
-        """Whether the objective is tilted by Gaussian noise."""
-        return self.mechanism == "objective" and self.definition == "zcdp" and self.switches.gaussian_objective
+        return self.budget.definition
 
     @property
     def status(self) -> str:
         """What a reader must be told about the results this design rests on; empty if all are published."""
-        return NOT_REVIEWED if self.is_gaussian_objective else ""
-
-    @property
-    def objective_epsilon(self) -> float:
-        """The pure epsilon at which objective perturbation runs: its share, or sqrt(2 rho) of it, rounded down."""
-        if isinstance(self.budget, PureDP):
-            return to_float_down(self.budget.model)
-        return zcdp_to_pure_run(self.budget.model)
+        return MECHANISMS[self.mechanism].status(self)
 
 
 def check_design(design: object) -> None:
@@ -169,11 +158,11 @@ def guarantee_at(design: Design, delta: float | Decimal) -> tuple[float, float]:
     Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
 
     >>> from dpci_core.losses import Logistic
+    >>> from dpci_core.privacy.budget import ZCDP
     >>> budget = ZCDP(model="0.1", hessian="0.0125", covariance="0.0125")
     >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
     >>> epsilon, delta = guarantee_at(design, 1e-6)
     >>> round(epsilon, 3), delta
     (2.419, 1e-06)
     """
-    total = float(design.budget.total)
-    return (total, 0.0) if design.definition == "pure" else (zcdp_to_epsilon(total, float(delta)), float(delta))
+    return design.budget.guarantee(delta)

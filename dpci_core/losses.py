@@ -1,12 +1,14 @@
 """Pointwise losses of the margin z = y x.theta, with the bounds that privacy proofs need.
 
-A further smooth loss is one more subclass of `Loss`: three pointwise functions and two bounds.
+A further smooth loss is one more subclass of `Loss`, three pointwise functions and two bounds, and its line in
+`LOSSES`. The compiled passes of an experiment know those of this module (`solvers.replicates`); another one goes
+through its own methods there, which is slower.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.special import expit
@@ -25,12 +27,31 @@ class Loss(ABC):
     name: str
     title: str
     """What a reader calls the model."""
+    effect = "margin"
+    """What a coefficient changes."""
+    is_log_odds = False
+    """Whether a margin is the log-odds of a label, so that the model gives probabilities."""
     is_nonincreasing = False
     """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it (`sensitivity.gaussian_objective_sd`)."""
     newton_remainder = 1.0
     """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest step of a coefficient
     (`target`). A rule of thumb, no bound: on a grid of tables about half of the steps leave less
     (tests/test_losses.py); smaller for a loss whose curvature changes slowly with the margin."""
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Names of the numbers it is made of, in files too."""
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """These numbers by name."""
+        return {name: getattr(self, name) for name in self.parameter_names()}
+
+    @property
+    def opening(self) -> str:
+        """The title at the start of a sentence."""
+        return f"A {self.title}"
 
     @abstractmethod
     def value(self, z: Array) -> Array:
@@ -68,6 +89,9 @@ class Logistic(Loss):
 
     name = "logistic"
     title = "logistic regression"
+    opening = "Logistic regression"
+    effect = "log odds"
+    is_log_odds = True
     is_nonincreasing = True
     newton_remainder = 0.1
 
@@ -184,19 +208,26 @@ class SmoothedHinge(RoundedHinge):
         return 3.0 / (4.0 * self.h)
 
 
-LOSS_NAMES = ("logistic", "huber_svm", "smoothed_hinge")
+LOSSES: dict[str, type[Loss]] = {kind.name: kind for kind in (Logistic, HuberSVM, SmoothedHinge)}
+"""Every loss by name, in the order in which they are listed; a further one is added here."""
 
 
-def make_loss(name: str, h: float | None = None) -> Loss:
-    """Return the loss of a name, with the width h of those that have one.
+def make_loss(name: str, h: object = None, **others: object) -> Loss:
+    """Return the loss of a name, with those of the parameters that it has; the others are left out.
+
+    Args:
+        h: the width of the band of a rounded hinge.
+        others: parameters of other losses.
+
+    Raises:
+        ValueError: no loss has this name, or a parameter is missing or out of range.
 
     >>> make_loss("huber_svm", 0.5)
     HuberSVM(h=0.5)
     """
-    check_choice(name, LOSS_NAMES, name="loss")
-    if name == "logistic":
-        return Logistic()
-    return HuberSVM(h=h) if name == "huber_svm" else SmoothedHinge(h=h)  # type: ignore[arg-type]
+    check_choice(name, tuple(LOSSES), name="loss")
+    given = {"h": h, **others}
+    return LOSSES[name](**{parameter: given.get(parameter) for parameter in LOSSES[name].parameter_names()})
 
 
 def check_loss(loss: object) -> None:

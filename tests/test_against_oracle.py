@@ -11,7 +11,7 @@ from dpci_core import ZCDP, Design, PureDP, private_intervals
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.losses import make_loss
 from dpci_core.mechanisms.matrices import private_matrix
-from dpci_core.mechanisms.model import model_noise
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.newton import moments_at, solve
 from tests.oracle import paper

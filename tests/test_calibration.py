@@ -133,9 +133,12 @@ def isometric(matrices):
     return np.concatenate([np.diagonal(matrices, axis1=1, axis2=2), math.sqrt(2) * matrices[:, i, j]], axis=1)
 
 
+LAW = {"pure": "laplace", "zcdp": "gaussian"}
+
+
 def draws(kind, symmetric=True, n=20_000):
     rng = np.random.default_rng(1)
-    return np.array([unit_noise(P, kind=kind, rng=rng, symmetric=symmetric) for _ in range(n)])
+    return np.array([unit_noise(P, law=LAW[kind], rng=rng, symmetric=symmetric) for _ in range(n)])
 
 
 def test_symmetric_laplace_noise_has_the_law_in_half_the_dimensions_and_no_other():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpci_core.datasets import list_datasets, load
-from dpci_core.losses import LOSS_NAMES, Loss, make_loss
+from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.schema import Records
 from dpci_core.simulation.result import versions
 from dpci_core.studies.accuracy import published, published_tuning
@@ -53,7 +53,7 @@ def add_accuracy(rooms: Any) -> None:
         else:
             parser.add_argument("--data", required=True, choices=[info.key for info in list_datasets()])
             parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
-            parser.add_argument("--loss", choices=LOSS_NAMES, required=True)
+            parser.add_argument("--loss", choices=tuple(LOSSES), required=True)
             parser.add_argument("--h", type=float, help="corner of an SVM")
         if name in ("epsilon", "records"):
             parser.add_argument("--regularization", type=float, required=True, help="c; Lambda of the paper is 2c")
@@ -285,7 +285,7 @@ def _records(options: argparse.Namespace, key: str, n_rows: int | None) -> Recor
 
 
 def _loss(options: argparse.Namespace) -> Loss:
-    if (options.loss == "logistic") != (options.h is None):
+    if ("h" in LOSSES[options.loss].parameter_names()) != (options.h is not None):
         raise ValueError("Expected --h, the corner of an SVM, with an SVM and only there.")
     return make_loss(options.loss, options.h)
 

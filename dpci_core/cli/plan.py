@@ -17,9 +17,9 @@ from typing import Any
 
 from dpci_core.cli.plan_export import add_show_and_export
 from dpci_core.datasets import list_datasets, load
-from dpci_core.design import Design, guarantee_at
+from dpci_core.design import MECHANISMS, Design, guarantee_at
 from dpci_core.intervals.forecast import HEADLINE_DELTA
-from dpci_core.losses import LOSS_NAMES, Loss, make_loss
+from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan import Plan, read_plan, write_plan
 from dpci_core.planner import (
     PARTS,
@@ -103,7 +103,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--features", type=int, help="how many (default: all)")
     parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
     parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
-    parser.add_argument("--loss", choices=LOSS_NAMES)
+    parser.add_argument("--loss", choices=tuple(LOSSES))
     parser.add_argument("--h", type=float, help="corner of an SVM")
     parser.add_argument("--regularization", type=float, help="c")
     parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)")
@@ -113,7 +113,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mechanism", choices=("objective", "output"))
+    parser.add_argument("--mechanism", choices=tuple(MECHANISMS))
     parser.add_argument("--epsilon", help="total; with --delta it is spent as zCDP")
     parser.add_argument("--delta")
     parser.add_argument("--rho", help="total, in the place of --epsilon")
@@ -191,9 +191,9 @@ def _in_words(answer: Answer) -> str:
 
 
 def _loss(options: argparse.Namespace) -> Loss:
-    if options.loss == "logistic":
+    if "h" not in LOSSES[options.loss].parameter_names():
         if options.h is not None:
-            raise ValueError(f"Expected no h={options.h} with the logistic loss.")
+            raise ValueError(f"Expected no h={options.h} with the {options.loss} loss.")
     elif options.h is None:
         raise ValueError("Expected --h, the corner of the SVM.")
     return make_loss(options.loss, options.h)

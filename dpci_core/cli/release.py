@@ -202,11 +202,11 @@ def run_predict(options: argparse.Namespace) -> int:
 def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
     """Return one line a row: score, prediction and, where there is one, the probability of the positive level."""
     scores, positive = made.decision(frame), made.schema.positive
-    is_logistic = made.design.loss.name == "logistic"
-    chances = made.predict_proba(frame) if is_logistic else None
+    has_chances = made.design.loss.is_log_odds
+    chances = made.predict_proba(frame) if has_chances else None
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["score", "prediction", *(["probability"] if is_logistic else [])])
+    writer.writerow(["score", "prediction", *(["probability"] if has_chances else [])])
     for i, score in enumerate(scores):
         label = safe_cell(positive if score > 0.0 else f"not {positive}")
         writer.writerow([repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])])

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from dpci_core.base.errors import InfeasibleDesignError, check_count
 from dpci_core.base.limits import REGULARIZATION
 from dpci_core.design import Design
-from dpci_core.privacy.budget import PureDP, to_float_down, zcdp_to_pure_run
+from dpci_core.mechanisms.mechanism import mechanism_of
 
-_OBJECTIVE = 1.5
-"""Factor of sqrt(p + 1) s^1.5 for objective perturbation, and"""
-_OUTPUT = 2.0
-"""of s for output perturbation: near the least error on the simulated census (`python -m benchmarks.penalties`)."""
 _WITHOUT_PRIVACY = 0.01
 """Penalty times n where the budget is unlimited, so that separable classes have a minimiser."""
 
@@ -29,22 +23,15 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     Source:  own.
 
     >>> from dpci_core.losses import Logistic
+    >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="1", hessian="1", covariance="1")
     >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
     >>> round(default_regularization(design, n_records=1000, n_coefficients=3), 6)  # 3 * 0.002^1.5 + 0.00001
     0.000278
     """
     check_count(n_records=n_records, n_coefficients=n_coefficients)
-    budget = design.budget
-    epsilon = to_float_down(budget.model) if isinstance(budget, PureDP) else zcdp_to_pure_run(budget.model)
-    is_objective = design.mechanism == "objective"
-    is_gaussian = design.is_gaussian_objective or (design.definition == "zcdp" and not is_objective)
-    noise = (1.0 if is_gaussian else math.sqrt(n_coefficients + 1.0)) / (n_records * epsilon)
-    if is_objective:
-        least = design.loss.max_curvature / (n_records * epsilon)
-        wanted = max(_OBJECTIVE * math.sqrt(n_coefficients + 1.0) * noise * math.sqrt(noise), least)
-    else:
-        wanted = _OUTPUT * noise
+    mechanism = mechanism_of(design)
+    wanted = mechanism.usual_regularization(design, n_records=n_records, n_coefficients=n_coefficients)
     wanted += _WITHOUT_PRIVACY / n_records
     low, high = REGULARIZATION
     return min(max(wanted, low), high)

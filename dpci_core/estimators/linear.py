@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
-from dpci_core.design import Calibration, CalibrationName, Design, Estimand, Mechanism
+from dpci_core.design import Calibration, CalibrationName, Design, Estimand, MechanismName
 from dpci_core.estimators.defaults import certifiable, default_regularization
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
@@ -23,7 +23,7 @@ from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import PrivacyStatement, noise_source
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.losses import Logistic, Loss, make_loss
-from dpci_core.privacy.budget import ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 Units = Literal["original", "scaled"]
@@ -49,7 +49,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         classes: Any = None,
         norm_bound: float | None = None,
-        mechanism: Mechanism = "objective",
+        mechanism: MechanismName = "objective",
         regularization: float | None = None,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
@@ -123,7 +123,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         """The budget in the definition it is spent in, after the refusals that need no data."""
         if self.budget is None:
             raise ValueError("Expected a budget: PureDP, ZCDP or ApproxDP. There is no default for how private to be.")
-        if not isinstance(self.budget, PureDP | ZCDP | ApproxDP):
+        if not isinstance(self.budget, Budget | ApproxDP):
             raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(self.budget).__name__}.")
         if self.feature_bounds is None:
             raise ValueError(
@@ -313,7 +313,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         random_state: Any = None,
         classes: Any = None,
         norm_bound: float | None = None,
-        mechanism: Mechanism = "objective",
+        mechanism: MechanismName = "objective",
         regularization: float | None = None,
         loss: Literal["huber_svm", "smoothed_hinge"] = "huber_svm",
         h: float = 0.5,

@@ -14,8 +14,9 @@ from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
-from dpci_core.mechanisms.model import ModelNoise, perturb_objective, perturb_output
+from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.budget import Budget
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.solvers.quasi_newton import solve_quickly
 
@@ -30,7 +31,7 @@ class ReleasedModel:
     design: Design
     n_records: int
     theta_priv: Array
-    noise: ModelNoise
+    noise: NoiseLaw
     hessian: Array | None
     covariance: Array | None
 
@@ -70,8 +71,7 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource)
         theta, noise = draw_coefficients(A, shares=shares, source=source)
         design = shares.running
     else:
-        perturb = perturb_objective if design.mechanism == "objective" else perturb_output
-        model = perturb(A, design=design, rng=source, solver=solve_quickly)
+        model = train_private(A, design=design, rng=source, solver=solve_quickly)
         theta, noise = model.theta_priv, model.noise
     if not intervals:
         return ReleasedModel(design, len(A), theta, noise, None, None)

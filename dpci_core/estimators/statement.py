@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.errors import check_probability
-from dpci_core.design import Definition, Mechanism
-from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.design import Definition, MechanismName
+from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 Noise = Literal["system", "seeded"]
@@ -70,7 +70,7 @@ class PrivacyStatement:
 
     definition: Definition
     amount: Decimal
-    mechanism: Mechanism
+    mechanism: MechanismName
     n_models: int
     classes_declared: bool
     status: str
@@ -91,18 +91,17 @@ class PrivacyStatement:
     @property
     def guarantee(self) -> str:
         """The definition with its amount."""
-        if self.definition == "pure":
-            return f"epsilon = {self.amount} (pure differential privacy)"
-        return f"rho = {self.amount} (zero-concentrated differential privacy)"
+        kind = DEFINITIONS[self.definition]
+        return f"{kind.symbol} = {self.amount} ({kind.title})"
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon of this guarantee at a delta, rounded up; a pure one is the same at every delta."""
         check_probability(delta=delta)
-        if self.definition == "zcdp":
-            # Of the next float above: the conversion takes floats, and must not be handed less than was spent.
-            return zcdp_to_epsilon(float(np.nextafter(to_float_down(self.amount), np.inf)), delta)
-        epsilon = to_float_down(self.amount)
-        return epsilon if Decimal(epsilon) == self.amount else float(np.nextafter(epsilon, np.inf))
+        kind, below = DEFINITIONS[self.definition], to_float_down(self.amount)
+        if Decimal(below) == self.amount and not kind.has_delta:
+            return kind.epsilon_of(below, delta)
+        # Of the next float above: a conversion takes floats, and must not be handed less than was spent.
+        return kind.epsilon_of(float(np.nextafter(below, np.inf)), delta)
 
     @property
     def sentences(self) -> tuple[str, ...]:

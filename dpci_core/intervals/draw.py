@@ -23,15 +23,10 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
-from dpci_core.mechanisms.model import (
-    GRID_EXPONENT,
-    ModelNoise,
-    model_noise,
-    perturb_objective,
-    perturb_output,
-)
+from dpci_core.mechanisms.mechanism import GRID_EXPONENT, mechanism_of, model_noise, train_private
 from dpci_core.mechanisms.shares import TAU, Shares, share_out
 from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.newton import Fit, gradient_rounding, solve_surely
 from dpci_core.solvers.quasi_newton import approach
@@ -113,7 +108,7 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
     """
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
-    longest = _longest_tilt(noise, dim) if design.mechanism == "objective" else 0.0
+    longest = _longest_tilt(noise, dim) if mechanism_of(design).is_tilt else 0.0
     _check_certificate(design, n_records=n_records, dim=dim, tilt_norm=longest)
 
 
@@ -121,7 +116,7 @@ def _solver_error(shares: Shares) -> float:
     return shares.solver_error if shares.minimiser is None else 0.0
 
 
-def _longest_tilt(noise: ModelNoise, dim: int) -> float:
+def _longest_tilt(noise: NoiseLaw, dim: int) -> float:
     """A length that the tilt exceeds with probability `REFUSED_TILT`, and the step to a neighbour's."""
     if noise.rate is not None:
         return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate + _NEIGHBOURS_APART
@@ -163,20 +158,20 @@ class _CertifiedSolver:
         )
 
 
-def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, ModelNoise]:
+def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
     Privacy: `planned.budget.model` in its definition, the error of the solver included (docs/release.md, section 2).
     """
     check_system_source(source)
     solver = _CertifiedSolver(shares.planned)
+    model = train_private(A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares))
     if shares.minimiser is None:
-        model = perturb_output(A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares))
         return model.theta_priv, model.noise
-    model = perturb_objective(A, design=shares.running, rng=source, solver=solver)
     hiding = shares.minimiser_noise()
-    theta = hiding.add_to(
+    theta = shares.planned.budget.add_noise(
         model.theta_priv,
+        hiding,
         source,
         sensitivity=shares.solver_error,
         amount=to_float_down(shares.minimiser),

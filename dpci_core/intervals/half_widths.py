@@ -31,7 +31,7 @@ from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
 from dpci_core.intervals.newton_step import Correction, correction, no_correction
 from dpci_core.intervals.spectra import SharedSpectra, Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, fixed_draws, hessian_noise
-from dpci_core.mechanisms.model import ModelNoise
+from dpci_core.privacy.laws import NoiseLaw
 
 NOISE_DOMINATES = (6.0, 24.0)
 """Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths fade from the
@@ -89,7 +89,7 @@ def private_half_widths(
     S_noisy: Array,
     *,
     design: Design,
-    noise: ModelNoise,
+    noise: NoiseLaw,
     n_records: int,
     covariance_noise: MatrixNoise,
     theta_priv: Array,
@@ -138,7 +138,7 @@ class _Known:
     """What is public about a release."""
 
     design: Design
-    noise: ModelNoise
+    noise: NoiseLaw
     n_records: int
     theta: Array
     contrasts: Array
@@ -285,7 +285,7 @@ def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
 def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
     """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p, p)."""
     law, p = known.on_hessian, truth.values.shape[-1]
-    unit = fixed_draws(p, n_draws=known.n_redraws, kind=law.kind, symmetric=law.symmetric, seed=_SEED)
+    unit = fixed_draws(p, n_draws=known.n_redraws, law=law.law, symmetric=law.symmetric, seed=_SEED)
     return Spectrum.of(truth.matrix[:, None] + law.diagonal_sd(p) * unit).shrunken(law)
 
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.design import Mechanism
-from dpci_core.mechanisms.model import ModelNoise
+from dpci_core.design import MechanismName
+from dpci_core.mechanisms.mechanism import mechanism_named
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import half_width
 from dpci_core.report import words
 
@@ -87,8 +88,8 @@ def error_variance(
     H: Array,
     S: Array,
     *,
-    mechanism: Mechanism,
-    noise: ModelNoise,
+    mechanism: MechanismName,
+    noise: NoiseLaw,
     n_records: int,
     contrasts: Array | None = None,
 ) -> ErrorVariance:
@@ -106,14 +107,11 @@ def error_variance(
 
 
 def variance_of_rows(
-    rows: Array, S: Array, contrasts: Array, *, mechanism: Mechanism, noise: ModelNoise, n_records: int
+    rows: Array, S: Array, contrasts: Array, *, mechanism: MechanismName, noise: NoiseLaw, n_records: int
 ) -> ErrorVariance:
     """The same from the rows (..., k, p) of L H^-1, for callers that have them."""
     sampling = np.maximum(np.einsum("...ij,...ij->...i", rows @ S, rows), 0.0) / n_records
-    if mechanism == "objective":
-        size = np.einsum("...ij,...ij->...i", rows, rows) / n_records**2
-    else:
-        size = np.broadcast_to(np.einsum("...ij,...ij->...i", contrasts, contrasts), sampling.shape)
+    size = np.broadcast_to(mechanism_named(mechanism).error_size(rows, contrasts, n_records), sampling.shape)
     added = np.zeros_like(sampling)
     if noise.added_var > 0.0:
         added = added + noise.added_var * np.einsum("...ij,...ij->...i", contrasts, contrasts)

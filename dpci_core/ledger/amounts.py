@@ -8,19 +8,23 @@ from decimal import Decimal
 from functools import reduce
 
 from dpci_core.base.decimals import STRICT
-from dpci_core.base.errors import LedgerError, LedgerRangeError, check_choice
+from dpci_core.base.errors import LedgerError, LedgerRangeError
 from dpci_core.base.text import line_problem
 from dpci_core.design import Definition
-from dpci_core.privacy.budget import Amount, ApproxDP, epsilon_to_zcdp, to_decimal, to_float_down
+from dpci_core.privacy.budget import (
+    DEFINITIONS,
+    Amount,
+    ApproxDP,
+    definition_named,
+    epsilon_to_zcdp,
+    to_decimal,
+    to_float_down,
+)
 
-SYMBOLS: dict[Definition, str] = {"pure": "epsilon", "zcdp": "rho"}
-"""The word that stands before an amount of each definition."""
 LARGEST = Decimal("1e20")
 SMALLEST = Decimal("1e-30")
 MOST_DIGITS = 100
 """An amount has at most so many significant digits; then every total and every square is exact in `STRICT`."""
-
-_DEFINITIONS = ("pure", "zcdp")
 
 
 def exact_amount(value: Amount, *, name: str) -> Decimal:
@@ -74,9 +78,9 @@ class Cap:
     delta: Decimal | None = None
 
     def __post_init__(self) -> None:
-        check_choice(self.definition, _DEFINITIONS, name="definition")
-        object.__setattr__(self, "amount", exact_amount(self.amount, name=SYMBOLS[self.definition]))
-        if (self.epsilon is None) != (self.delta is None) or (self.epsilon is not None and self.definition == "pure"):
+        kind = definition_named(self.definition)
+        object.__setattr__(self, "amount", exact_amount(self.amount, name=kind.symbol))
+        if (self.epsilon is None) != (self.delta is None) or (self.epsilon is not None and not kind.has_delta):
             raise LedgerError("Expected epsilon and delta together with a rho, or neither: use Cap.approx.")
 
     @classmethod
@@ -103,7 +107,7 @@ class Cap:
     @property
     def symbol(self) -> str:
         """ "epsilon" or "rho"."""
-        return SYMBOLS[self.definition]
+        return DEFINITIONS[self.definition].symbol
 
     @property
     def sentence(self) -> str:
@@ -128,8 +132,7 @@ class Cost:
     lines: tuple[tuple[str, Decimal], ...] = ()
 
     def __init__(self, *, definition: Definition, amount: Amount, lines: Iterable[tuple[str, Amount]] = ()) -> None:
-        check_choice(definition, _DEFINITIONS, name="definition")
-        exact = exact_amount(amount, name=SYMBOLS[definition])
+        exact = exact_amount(amount, name=definition_named(definition).symbol)
         kept = tuple((name, exact_amount(part, name=f"line {name!r}")) for name, part in lines)
         names = [name for name, _ in kept]
         if any(line_problem(name) or name.strip() != name for name in names):
@@ -146,7 +149,7 @@ class Cost:
     @property
     def symbol(self) -> str:
         """ "epsilon" or "rho"."""
-        return SYMBOLS[self.definition]
+        return DEFINITIONS[self.definition].symbol
 
 
 def price(cap: Cap, cost: Cost) -> Decimal:
@@ -158,11 +161,10 @@ def price(cap: Cap, cost: Cost) -> Decimal:
     >>> price(Cap.zcdp(1), Cost(definition="pure", amount="0.5"))
     Decimal('0.125')
     """
-    if cap.definition == cost.definition:
-        return cost.amount
-    if cap.definition == "pure":
+    taken = DEFINITIONS[cap.definition].price_of(DEFINITIONS[cost.definition], cost.amount)
+    if taken is None:
         raise LedgerError(
             f"The cap of this data set is a pure epsilon of {cap.amount:f}, and a release under zCDP has no pure "
             f"epsilon, so nothing was booked. Choose a pure budget in the plan."
         )
-    return Decimal(as_text(STRICT.divide(STRICT.multiply(cost.amount, cost.amount), Decimal(2))))
+    return Decimal(as_text(taken))

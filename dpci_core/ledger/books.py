@@ -221,7 +221,7 @@ def cost_of(entry: Entry) -> Cost:
     if entry.cost_definition is None or entry.cost_amount is None or entry.cost_lines is None:
         raise LedgerError(f"Entry {entry.sequence} has no cost.")
     lines = [(str(name), str(amount)) for name, amount in json.loads(entry.cost_lines)]
-    return Cost(definition=entry.cost_definition, amount=entry.cost_amount, lines=lines)  # type: ignore[arg-type]
+    return Cost(definition=entry.cost_definition, amount=entry.cost_amount, lines=lines)
 
 
 def _text(value: str | None) -> str:

@@ -1,1 +1,10 @@
-"""Private coefficients and private matrices: what is drawn, at which price."""
+"""Private coefficients and private matrices: what is drawn, at which price.
+
+A further mechanism is a file beside `objective` and `output`, and its line here.
+"""
+
+from dpci_core.design import MECHANISMS
+from dpci_core.mechanisms.objective import Objective
+from dpci_core.mechanisms.output import Output
+
+MECHANISMS.update({mechanism.name: mechanism for mechanism in (Objective(), Output())})

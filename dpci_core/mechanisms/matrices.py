@@ -9,14 +9,13 @@ from functools import lru_cache
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_choice
 from dpci_core.base.linalg import floor_eigenvalues, symmetrise
 from dpci_core.base.rows import Rows
 from dpci_core.design import Definition, Design
-from dpci_core.privacy.budget import to_float_down
-from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.privacy.budget import definition_named, to_float_down
+from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
-from dpci_core.privacy.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
+from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.newton import moments_at, rounding_of_sums
 
 
@@ -42,8 +41,8 @@ class PrivateMoments:
 class MatrixNoise:
     """The public law of the noise on one matrix, and the floor under its eigenvalues afterwards.
 
-    sensitivity: Frobenius.  amount: epsilon or rho.  symmetric: whether the noise has p(p+1)/2 free entries, or p^2
-    before it is symmetrised.
+    sensitivity: Frobenius.  amount: in the definition `kind`.  symmetric: whether the noise has p(p+1)/2 free entries,
+    or p^2 before it is symmetrised.
     """
 
     sensitivity: float
@@ -53,15 +52,18 @@ class MatrixNoise:
     floor: float
 
     @property
+    def law(self) -> Law:
+        """The law of the noise."""
+        return definition_named(self.kind).law
+
+    @property
     def scale(self) -> float:
         """What `unit_noise` is multiplied by."""
         return noise_scale(sensitivity=self.sensitivity, amount=self.amount, kind=self.kind)
 
     def dim(self, p: int) -> int | None:
         """Dimension of spherical Laplace noise for a (p, p) matrix; None for Gaussian noise."""
-        if self.kind == "zcdp":
-            return None
-        return _noise_dim(p, self.symmetric)
+        return _noise_dim(p, self.symmetric) if self.law == "laplace" else None
 
     def diagonal_sd(self, p: int) -> float:
         """Standard deviation of a diagonal entry; off the diagonal it is smaller by sqrt 2."""
@@ -102,17 +104,14 @@ def _noise_dim(p: int, symmetric: bool) -> int:
 
 
 def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
-    """Return what `unit_noise` is multiplied by: 1/rate ("pure") or the standard deviation ("zcdp").
+    """Return what `unit_noise` is multiplied by: 1/rate or the standard deviation.
 
-    Privacy: a matrix of this Frobenius sensitivity plus the scaled noise is amount-DP or amount-zCDP.
+    Privacy: a matrix of this Frobenius sensitivity plus the scaled noise keeps this amount of the definition `kind`.
     """
-    check_choice(kind, ("pure", "zcdp"), name="kind")
-    if kind == "pure":
-        return 1.0 / laplace_rate(sensitivity=sensitivity, epsilon=amount)
-    return gaussian_sd(sensitivity=sensitivity, rho=amount)
+    return definition_named(kind, argument="kind").noise(sensitivity=sensitivity, amount=amount).scale
 
 
-def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric: bool = False) -> Array:
+def unit_noise(p: int, *, law: Law, rng: np.random.Generator, symmetric: bool = False) -> Array:
     """Return (p, p) noise of scale 1, spherical Laplace or Gaussian.
 
     Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
@@ -124,13 +123,7 @@ def unit_noise(p: int, *, kind: Definition, rng: np.random.Generator, symmetric:
              sqrt((p(p+1)/2 + 1) / (p^2 + 1)) against the published noise after symmetrising; Gaussian noise has the law
              it had.  Source: own.
     """
-    check_choice(kind, ("pure", "zcdp"), name="kind")
-    dim = _noise_dim(p, symmetric)
-    if kind == "pure":
-        noise = sample_spherical_laplace(dim, rate=1.0, rng=rng)
-    else:
-        noise = sample_gaussian(dim, sd=1.0, rng=rng)
-    return _matrix_of(noise, p, symmetric)
+    return _matrix_of(unit_vector(law, _noise_dim(p, symmetric), rng), p, symmetric)
 
 
 def _matrix_of(vector: Array, p: int, symmetric: bool) -> Array:
@@ -151,7 +144,7 @@ def _coordinates(matrix: Array, symmetric: bool) -> Array:
 
 
 @lru_cache(maxsize=128)
-def fixed_draws(p: int, *, n_draws: int, kind: Definition, symmetric: bool, seed: int) -> Array:
+def fixed_draws(p: int, *, n_draws: int, law: Law, symmetric: bool, seed: int) -> Array:
     """Return symmetric noise (n_draws, p, p) with diagonal entries of variance 1: constants, antithetic in pairs.
 
     Spherical Laplace noise in R^m is sqrt(W) times a normal vector, W ~ Gamma((m+1)/2, 1) (`noise`), so the same
@@ -159,7 +152,7 @@ def fixed_draws(p: int, *, n_draws: int, kind: Definition, symmetric: bool, seed
     """
     rng = np.random.default_rng([seed, p])
     draws = symmetrise(rng.standard_normal((n_draws // 2, p, p)))
-    if kind == "pure":
+    if law == "laplace":
         shape = (_noise_dim(p, symmetric) + 1) / 2.0
         draws = draws * np.sqrt(rng.gamma(shape, size=n_draws // 2) / shape)[:, None, None]
     draws = np.concatenate([draws, -draws])
@@ -179,25 +172,27 @@ def private_matrix(
 ) -> PrivateMatrix:
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
-    Args:    sensitivity: Frobenius.  amount: epsilon or rho of this matrix (> 0).  symmetric: as for `unit_noise`.
-    Privacy: amount-DP ("pure") or amount-zCDP ("zcdp"); what follows the noise is post-processing. Noise of a release
-             is exact, and the sum is rounded to a public grid (`randomness.grid_under`) before anything else.
+    Args:    sensitivity: Frobenius.  amount: of this matrix (> 0), in the definition `kind`.  symmetric: as for
+             `unit_noise`.
+    Privacy: `amount` in that definition; what follows the noise is post-processing. Noise of a release is exact, and
+             the sum is rounded to a public grid (`randomness.grid_under`) before anything else.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
     """
-    scale = noise_scale(sensitivity=sensitivity, amount=amount, kind=kind)
+    definition = definition_named(kind, argument="kind")
+    law = definition.noise(sensitivity=sensitivity, amount=amount)
     if isinstance(rng, SystemSource):
-        values, exponent = _coordinates(matrix, symmetric), grid_under(scale)
-        if kind == "pure":
-            rate = laplace_rate(sensitivity=sensitivity, epsilon=amount)
-            drawn = rng.add_spherical_laplace(
-                values, rate=rate, sensitivity=sensitivity, epsilon=amount, exponent=exponent
-            )
-        else:
-            drawn = rng.add_gaussian(values, sd=scale, sensitivity=sensitivity, rho=amount, exponent=exponent)
+        drawn = definition.add_noise(
+            _coordinates(matrix, symmetric),
+            law,
+            rng,
+            sensitivity=sensitivity,
+            amount=amount,
+            exponent=grid_under(law.scale),
+        )
         noisy = symmetrise(_matrix_of(drawn, len(matrix), symmetric))
     else:
-        noise = scale * unit_noise(len(matrix), kind=kind, rng=rng, symmetric=symmetric)
+        noise = law.scale * unit_noise(len(matrix), law=law.law, rng=rng, symmetric=symmetric)
         noisy = symmetrise(matrix + noise)
     floored = floor_eigenvalues(noisy, floor)
     return PrivateMatrix(noisy, floored.matrix, int(floored.n_lifted), float(floored.smallest_before))

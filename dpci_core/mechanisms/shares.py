@@ -7,14 +7,14 @@ from decimal import Decimal
 
 from dpci_core.base.decimals import EXACT, UP
 from dpci_core.design import Design
-from dpci_core.mechanisms.model import ModelNoise
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import to_float_down
-from dpci_core.privacy.sensitivity import gaussian_sd, laplace_rate
+from dpci_core.privacy.laws import NoiseLaw
 
 TAU = 1e-10
 """Bound on the gradient norm of every fit of a release; a public constant, never loosened."""
 INEXACT_SHARE = Decimal("0.001")
-"""Share of `budget.model` that pays for hiding how inexact the minimiser is (objective perturbation)."""
+"""Share of `budget.model` that pays for hiding how inexact the minimiser is (a tilted objective)."""
 _LARGEST_SENSITIVITY_FACTOR = 1.0 + 2.0**-50
 
 
@@ -23,7 +23,7 @@ class Shares:
     """The price of a design in exact parts: `lines` add up to `design.budget.total`.
 
     planned: the design as it was planned.  running: the same with what is left for the minimiser in `budget.model`.
-    minimiser: what hides the solver's error; None for output perturbation, where it is part of the sensitivity.
+    minimiser: what hides the solver's error; None for noise on the minimiser, where it is part of the sensitivity.
     """
 
     planned: Design
@@ -44,13 +44,11 @@ class Shares:
         """tau/c: how far apart the errors of the solver on two neighbouring tables can be."""
         return TAU / self.planned.regularization * _LARGEST_SENSITIVITY_FACTOR
 
-    def minimiser_noise(self) -> ModelNoise:
+    def minimiser_noise(self) -> NoiseLaw:
         """The law of what is added to the minimiser of a perturbed objective."""
         assert self.minimiser is not None
         amount = to_float_down(self.minimiser)
-        if self.planned.definition == "pure":
-            return ModelNoise(rate=laplace_rate(sensitivity=self.solver_error, epsilon=amount))
-        return ModelNoise(sd=gaussian_sd(sensitivity=self.solver_error, rho=amount))
+        return self.planned.budget.noise(sensitivity=self.solver_error, amount=amount)
 
 
 def share_out(design: Design) -> Shares:
@@ -65,7 +63,7 @@ def share_out(design: Design) -> Shares:
     >>> [f"{name} {amount}" for name, amount in shares.lines]
     ['model 0.124875', 'inexact minimiser 0.000125', 'hessian 0.03', 'covariance 0.03']
     """
-    if design.mechanism == "output":
+    if not mechanism_of(design).is_tilt:
         return Shares(planned=design, running=design, minimiser=None)
     budget = design.budget
     share = UP.multiply(budget.model, INEXACT_SHARE)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dpci_core.design import Calibration, Design
-from dpci_core.losses import LOSS_NAMES, Loss, RoundedHinge, make_loss
+from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan.fields import (
     Fields,
     PlanFieldError,
@@ -23,7 +23,7 @@ from dpci_core.plan.fields import (
 )
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable, Source
 from dpci_core.planner import Target
-from dpci_core.privacy.budget import PARTS, ZCDP, ApproxDP, Budget, PureDP
+from dpci_core.privacy.budget import DEFINITIONS, PARTS, ApproxDP, Budget
 from dpci_core.schema import CONSTANT, CategoricalColumn, Guesses, NumericColumn, Schema
 
 Plain = dict[str, Any]
@@ -123,7 +123,7 @@ def plain_design(design: Design) -> Plain:
     switches = design.switches
     names = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
     return {
-        "loss": {"name": design.loss.name} | ({"h": design.loss.h} if isinstance(design.loss, RoundedHinge) else {}),
+        "loss": {"name": design.loss.name, **design.loss.parameters},
         "mechanism": design.mechanism,
         "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in PARTS}},
         "regularization": design.regularization,
@@ -152,11 +152,11 @@ def design_from(record: object, path: str) -> Design:
 def _loss_from(record: object, path: str) -> Loss:
     given = Fields(record if isinstance(record, Mapping) else {"name": record}, path)
     name = given.get("name", a_text)
-    if name not in LOSS_NAMES:
-        raise PlanFieldError(given.where("name"), f"Expected {name!r} to be one of {', '.join(map(repr, LOSS_NAMES))}.")
-    h = None if name == "logistic" else given.get("h", a_number)
-    with at(given.where("h")):
-        loss = make_loss(name, h)
+    if name not in LOSSES:
+        raise PlanFieldError(given.where("name"), f"Expected {name!r} to be one of {', '.join(map(repr, LOSSES))}.")
+    found = {parameter: given.get(parameter, a_number) for parameter in LOSSES[name].parameter_names()}
+    with at(given.where(" and ".join(found))):
+        loss = make_loss(name, **found)
     given.done()
     return loss
 
@@ -170,9 +170,10 @@ def _budget_from(record: object, path: str) -> Budget:
         given.done()
         with at(path):
             return ApproxDP(epsilon, delta, shares).to_zcdp()
-    if definition not in ("pure", "zcdp"):
-        raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be 'pure', 'zcdp' or 'approx'.")
-    kind = PureDP if definition == "pure" else ZCDP
+    if definition not in DEFINITIONS:
+        listed = ", ".join(map(repr, DEFINITIONS))
+        raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be {listed} or 'approx'.")
+    kind = DEFINITIONS[definition]
     parts = {}
     for part in PARTS:
         parts[part] = given.get(part, an_amount)

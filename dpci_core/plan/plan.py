@@ -10,7 +10,7 @@ from typing import Any
 
 from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design, check_design
-from dpci_core.losses import HuberSVM, Logistic, SmoothedHinge
+from dpci_core.losses import LOSSES
 from dpci_core.plan import link
 from dpci_core.plan.content import (
     Plain,
@@ -79,9 +79,10 @@ class Plan:
         if not isinstance(self.source, PublicTable | DeclaredTable):
             raise ValueError(f"Expected source to be PublicTable or DeclaredTable, got {type(self.source).__name__}.")
         check_design(self.design)
-        if not isinstance(self.design.loss, Logistic | HuberSVM | SmoothedHinge):  # a plan file could not name it
+        if type(self.design.loss) not in LOSSES.values():  # a plan file could not name it
+            *others, last = (kind.__name__ for kind in LOSSES.values())
             name = type(self.design.loss).__name__
-            raise ValueError(f"Expected design.loss to be Logistic, HuberSVM or SmoothedHinge, got {name}.")
+            raise ValueError(f"Expected design.loss to be {', '.join(others)} or {last}, got {name}.")
         object.__setattr__(self, "n_records", records_in_range(self.n_records))
         delta = to_decimal(self.delta, name="delta")
         check_amount(DELTA, delta=delta)

@@ -103,7 +103,7 @@ def _imports(plan: Plan) -> str:
         names.add("datasets")
     if plan.goal is not None:
         names |= {"Target", "meeting_probability"}
-    if plan.design.definition == "zcdp":
+    if plan.design.budget.has_delta:
         names.add("zcdp_to_epsilon")
     if isinstance(_calibration(plan.design), Calibration):
         names.add("Calibration")
@@ -117,7 +117,7 @@ def _steps(plan: Plan) -> Iterable[_Step]:
     yield _records(plan)
     yield _Step(
         "The design",
-        f"What would be released. The parts of the budget are exact decimals, in {_currency(plan.design)}.",
+        f"What would be released. The parts of the budget are exact decimals, in {plan.design.budget.symbol}.",
         f"design = {_design(plan.design)}\n" + _assigned(n_records=plan.n_records, delta=decimal_text(plan.delta)),
     )
     yield _Step("The numbers", _NUMBERS_WORDS, _numbers(plan))
@@ -169,7 +169,7 @@ numbers = {
 
 def _numbers(plan: Plan) -> str:
     guarantee = "epsilon, at_delta = float(design.budget.total), 0.0\n"
-    if plan.design.definition == "zcdp":
+    if plan.design.budget.has_delta:
         guarantee = "at_delta = float(delta)\nepsilon = zcdp_to_epsilon(float(design.budget.total), at_delta)\n"
     probability = "probability = None  # of meeting a goal; this plan has none\n"
     if plan.goal is not None:
@@ -181,10 +181,6 @@ def _numbers(plan: Plan) -> str:
         "original = forecast(moments, design=design, n_records=n_records, contrasts=records.to_original)\n"
         f"{guarantee}{probability}{_RECORD}"
     )
-
-
-def _currency(design: Design) -> str:
-    return "epsilon" if design.definition == "pure" else "rho"
 
 
 def _calibration(design: Design) -> Calibration | str:

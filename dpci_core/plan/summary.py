@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpci_core.design import Design
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.content import plain_design
 from dpci_core.plan.fields import decimal_text
 from dpci_core.plan.numbers import PlanNumbers
@@ -29,10 +30,6 @@ _PART_WORDS = {
     "model": ("Coefficients", "the coefficients themselves"),
     "hessian": ("Curvature", "the Hessian, from which interval lengths are computed"),
     "covariance": ("Gradient covariance", "the sampling part of the lengths"),
-}
-_MECHANISMS = {
-    "objective": "objective perturbation (noise in the objective before the fit)",
-    "output": "output perturbation (noise on the fitted coefficients)",
 }
 _SERIES = ("Planned private interval", "Variability of the private estimate", "Without privacy")
 
@@ -60,29 +57,35 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
 
 def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
     total = decimal_text(plan.design.budget.total)
-    if plan.design.definition == "pure":
-        return f"Pure differential privacy with ε = {total} in total (δ = 0)."
+    budget = plan.design.budget
+    title = budget.title[0].upper() + budget.title[1:]
+    if not budget.has_delta:
+        return f"{title} with {budget.letter} = {total} in total (δ = 0)."
     return (
-        f"Zero-concentrated differential privacy with ρ = {total} in total. "
+        f"{title} with {budget.letter} = {total} in total. "
         f"That means ε = {number(numbers.epsilon)} at δ = {decimal_text(plan.delta)}."
     )
 
 
 def _split(design: Design) -> str:
-    symbol = "ε" if design.definition == "pure" else "ρ"
     rows = [
         (_PART_WORDS[part][0], _PART_WORDS[part][1], decimal_text(getattr(design.budget, part)), f"{100 * share:.3g} %")
         for part, share in zip(PARTS, shares_of(design.budget), strict=True)
     ]
-    return table(("Release", "What it is", symbol, "Share"), rows, caption="How the budget is split", numeric_from=2)
+    return table(
+        ("Release", "What it is", design.budget.letter, "Share"),
+        rows,
+        caption="How the budget is split",
+        numeric_from=2,
+    )
 
 
 def _released(plan: Plan) -> str:
-    design = plan.design
+    design, mechanism = plan.design, mechanism_of(plan.design)
     goal = "without penalty" if design.target == "unpenalised" else f"at the penalty c = {design.regularization:g}"
     return (
         f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} = "
-        f"{_name(plan.schema.positive)} by {_MECHANISMS[design.mechanism]}, each with a "
+        f"{_name(plan.schema.positive)} by {mechanism.title} ({mechanism.place}), each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the coefficient {goal}."
     )
 

@@ -99,9 +99,9 @@ class NeededBudget:
     @property
     def reason(self) -> str:
         """The answer in a sentence."""
-        name = "epsilon" if self.design.definition == "pure" else "rho"
         epsilon, delta = self.epsilon_delta
-        means = "" if self.design.definition == "pure" else f" (epsilon = {epsilon:.3g} at delta = {delta:g})"
+        means = f" (epsilon = {epsilon:.3g} at delta = {delta:g})" if delta else ""
+        name = self.design.budget.symbol
         return f"A total {name} of {self.total}{means} is needed so that {self.target.sentence}. {_in_words(self)}"
 
 

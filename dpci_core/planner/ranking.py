@@ -10,22 +10,18 @@ from decimal import Decimal, localcontext
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError, without_frames
 from dpci_core.base.limits import BUDGET_PART
-from dpci_core.design import Calibration, CalibrationName, Definition, Design, Estimand, Mechanism
+from dpci_core.design import MECHANISMS, Calibration, CalibrationName, Definition, Design, Estimand, MechanismName
 from dpci_core.intervals.forecast import Forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
 from dpci_core.privacy.budget import (
-    ZCDP,
+    DEFINITIONS,
     Amount,
-    Budget,
-    PureDP,
     check_amount,
-    epsilon_to_zcdp,
     to_decimal,
     to_float_down,
-    zcdp_to_epsilon,
 )
 from dpci_core.solvers.newton import Moments
 
@@ -49,7 +45,7 @@ class RankedDesign:
     """
 
     loss: str
-    mechanism: Mechanism
+    mechanism: MechanismName
     definition: Definition
     calibration: str
     design: Design | None
@@ -110,24 +106,22 @@ def rank_mechanisms(
     allowed = to_decimal(epsilon, name="epsilon")
     check_amount(BUDGET_PART, epsilon=allowed)
     at = _delta(delta)
-    budgets: dict[Definition, Budget | None] = {"pure": PureDP(**_parts(allowed)), "zcdp": None}
-    if at > 0:
-        budgets["zcdp"] = ZCDP(**_parts(epsilon_to_zcdp(to_float_down(allowed), at)))
     rows: list[RankedDesign] = []
     for fit in given:
         block = []
         spectra = SharedSpectra(fit.hessian)
         for calibration in calibrations:
-            for definition, budget in budgets.items():
-                for mechanism in _MECHANISMS:
+            for definition, kind in DEFINITIONS.items():
+                total = kind.total_within(allowed, at)
+                for mechanism in MECHANISMS:
                     row = _Row(fit, mechanism, definition, calibration, float(allowed), float(delta))
-                    if budget is None:
+                    if total is None:
                         block.append(row.out_of_reach(NothingPromisedError()))
                         continue
                     design = Design(
                         loss=fit.loss,
                         mechanism=mechanism,
-                        budget=budget,
+                        budget=kind(**_parts(total)),
                         regularization=regularization,
                         confidence_level=confidence_level,
                         calibration=calibration,
@@ -136,9 +130,6 @@ def rank_mechanisms(
                     block.append(row.ranked(design, n_records, spectra))
         rows += sorted(block, key=lambda row: row.length)
     return tuple(rows)
-
-
-_MECHANISMS: tuple[Mechanism, ...] = ("objective", "output")
 
 
 def _delta(delta: Amount) -> float:
@@ -159,7 +150,7 @@ class _Row:
     """What a ranked design is before its forecast."""
 
     moments: Moments
-    mechanism: Mechanism
+    mechanism: MechanismName
     definition: Definition
     calibration: CalibrationName | Calibration
     epsilon: float
@@ -170,9 +161,9 @@ class _Row:
             best, found = quick_split(self.moments, design=design, n_records=n_records, spectra=spectra)
         except InfeasibleDesignError as error:
             return self.out_of_reach(without_frames(error))
-        total = best.budget.total
-        means = float(total) if self.definition == "pure" else zcdp_to_epsilon(to_float_down(total), self.delta)
-        return self._make(best, found, means, as_if(found))
+        total, kind = best.budget.total, type(best.budget)
+        amount = to_float_down(total) if kind.has_delta else float(total)
+        return self._make(best, found, kind.epsilon_of(amount, self.delta), as_if(found))
 
     def out_of_reach(self, refusal: InfeasibleDesignError) -> RankedDesign:
         return self._make(None, None, self.epsilon, 0, refusal)
@@ -194,7 +185,7 @@ class _Row:
             design=design,
             forecast=found,
             epsilon=epsilon,
-            delta=0.0 if self.definition == "pure" else self.delta,
+            delta=self.delta if DEFINITIONS[self.definition].has_delta else 0.0,
             as_if_records=m,
             refusal=refusal,
         )

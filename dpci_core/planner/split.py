@@ -13,7 +13,7 @@ from dpci_core.base.limits import REGULARIZATION
 from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
-from dpci_core.mechanisms.model import model_noise
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
 from dpci_core.planner.search import SplitSearch
 from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal

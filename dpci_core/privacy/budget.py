@@ -6,18 +6,20 @@ Neighbouring tables differ in the value of one record; the number of records is 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
 from numbers import Integral
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import roots_legendre
 
-from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, UP_3
+from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, STRICT, UP, UP_3
 from dpci_core.base.errors import (
     Change,
     InfeasibleDesignError,
@@ -29,7 +31,10 @@ from dpci_core.base.errors import (
     check_probability,
 )
 from dpci_core.base.limits import BUDGET_PART, DELTA
+from dpci_core.privacy.laws import Law, NoiseLaw, noise_law
+from dpci_core.privacy.randomness import NoiseSource
 
+Array = npt.NDArray[np.float64]
 Amount = str | int | float | Decimal
 Pairing = Literal["paper", "guarantee"]
 
@@ -90,8 +95,27 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
 
 
 @dataclass(frozen=True)
-class _ThreeParts:
-    """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively."""
+class Budget(ABC):
+    """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively.
+
+    Each subclass is one privacy definition: what its amounts are called, which noise they ask for, and
+    what they mean elsewhere. `DEFINITIONS` lists those that a design may have.
+    """
+
+    definition: ClassVar[str]
+    """Its name, in files too."""
+    symbol: ClassVar[str]
+    """The word that stands before an amount."""
+    letter: ClassVar[str]
+    """The same in a formula."""
+    law: ClassVar[Law]
+    """Of the noise on matrices and on a minimiser."""
+    has_delta: ClassVar[bool]
+    """Whether an amount means an epsilon only together with a delta."""
+    title: ClassVar[str]
+    """What a reader calls it."""
+    promise: ClassVar[str]
+    """What a release with an `{amount}` is."""
 
     model: Decimal
     hessian: Decimal
@@ -111,21 +135,159 @@ class _ThreeParts:
         """The exact sum of the three parts."""
         return EXACT.add(EXACT.add(self.model, self.hessian), self.covariance)
 
+    def guarantee(self, delta: float | Decimal) -> tuple[float, float]:
+        """What the total means as (epsilon, delta); delta is 0 where none is needed."""
+        at = float(delta) if self.has_delta else 0.0
+        return self.epsilon_of(float(self.total), at), at
 
-class PureDP(_ThreeParts):
+    @classmethod
+    @abstractmethod
+    def epsilon_of(cls, amount: float, delta: float) -> float:
+        """The epsilon that an amount means at a delta."""
+
+    @classmethod
+    @abstractmethod
+    def as_rho(cls, amount: Amount) -> Decimal:
+        """The zCDP that an amount implies, exactly: what it costs beside amounts of a rho."""
+
+    @classmethod
+    def price_of(cls, other: type[Budget], amount: Decimal) -> Decimal | None:
+        """What an amount of another definition costs in this one, exactly; None if no amount covers it."""
+        return amount if other is cls else None
+
+    @classmethod
+    @abstractmethod
+    def pure_run(cls, amount: Amount) -> float:
+        """The largest float epsilon at which a purely private mechanism costs at most this amount."""
+
+    @classmethod
+    @abstractmethod
+    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+        """The amount that pays for a mechanism run at a pure epsilon, rounded up."""
+
+    @classmethod
+    @abstractmethod
+    def total_within(cls, epsilon: Decimal, delta: float) -> Decimal | None:
+        """The largest total that keeps (epsilon, delta), rounded down; None if none does."""
+
+    @classmethod
+    def law_amount(cls, amount: float) -> float:
+        """What an amount is for the law of the noise: an epsilon for Laplace, a rho for Gaussian noise."""
+        return amount
+
+    @classmethod
+    def price_of_law(cls, amount: Decimal) -> Decimal:
+        """The inverse of `law_amount`, rounded up."""
+        return amount
+
+    @classmethod
+    def noise(cls, *, sensitivity: float, amount: float, divided_by: float = 1.0) -> NoiseLaw:
+        """Return the noise that makes values of L2 sensitivity sensitivity / divided_by amount-private."""
+        amount = cls.law_amount(amount)
+        return noise_law(cls.law, sensitivity=sensitivity, amount=amount, divided_by=divided_by)
+
+    @classmethod
+    def add_noise(
+        cls,
+        values: Array,
+        noise: NoiseLaw,
+        rng: NoiseSource,
+        *,
+        sensitivity: float,
+        amount: float,
+        exponent: int,
+    ) -> Array:
+        """Return values (k,) plus one draw of `noise`; in a release exact, checked and on a grid.
+
+        Args:
+            sensitivity: L2, of the values as they are in floating point.
+            amount: that was booked, in this definition.
+            exponent: the sum is rounded to multiples of 2 to this; a public number.
+        """
+        amount = cls.law_amount(amount)
+        return noise.add_to(values, rng, sensitivity=sensitivity, amount=amount, exponent=exponent)
+
+
+class PureDP(Budget):
     """Three parts of a pure epsilon; together they are `total`-differentially private [WKL Theorems 2, 4].
 
     >>> PureDP(model="0.1", hessian=0.1, covariance="0.1").total
     Decimal('0.3')
     """
 
+    definition, symbol, letter, law = "pure", "epsilon", "ε", "laplace"
+    has_delta, title = False, "pure differential privacy"
+    promise = "{amount}-differentially private (pure epsilon)"
 
-class ZCDP(_ThreeParts):
+    @classmethod
+    def epsilon_of(cls, amount: float, delta: float) -> float:
+        return amount
+
+    @classmethod
+    def as_rho(cls, amount: Amount) -> Decimal:
+        """epsilon^2/2 [BS16 Prop. 1.4], every digit of it."""
+        epsilon = to_decimal(amount, name="epsilon")
+        return STRICT.divide(STRICT.multiply(epsilon, epsilon), Decimal(2))
+
+    @classmethod
+    def pure_run(cls, amount: Amount) -> float:
+        return to_float_down(to_decimal(amount, name="epsilon"))
+
+    @classmethod
+    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+        return epsilon
+
+    @classmethod
+    def total_within(cls, epsilon: Decimal, delta: float) -> Decimal | None:
+        return epsilon
+
+
+class ZCDP(Budget):
     """Three parts of a concentrated budget rho; together they are `total`-zCDP [BS16 Lemma 2.3, adaptive].
 
     >>> ZCDP(model="0.125", hessian="0.03125", covariance="0.03125").total
     Decimal('0.18750')
     """
+
+    definition, symbol, letter, law = "zcdp", "rho", "ρ", "gaussian"
+    has_delta, title = True, "zero-concentrated differential privacy"
+    promise = "{amount}-zCDP (rho)"
+
+    @classmethod
+    def epsilon_of(cls, amount: float, delta: float) -> float:
+        """By `zcdp_to_epsilon`, the conversion that is shown everywhere."""
+        return zcdp_to_epsilon(amount, delta)
+
+    @classmethod
+    def as_rho(cls, amount: Amount) -> Decimal:
+        return to_decimal(amount, name="rho")
+
+    @classmethod
+    def price_of(cls, other: type[Budget], amount: Decimal) -> Decimal | None:
+        return other.as_rho(amount)
+
+    @classmethod
+    def pure_run(cls, amount: Amount) -> float:
+        return zcdp_to_pure_run(amount)
+
+    @classmethod
+    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+        """epsilon^2/2 [BS16 Prop. 1.4]."""
+        return UP.multiply(epsilon, UP.divide(epsilon, Decimal(2)))
+
+    @classmethod
+    def total_within(cls, epsilon: Decimal, delta: float) -> Decimal | None:
+        return epsilon_to_zcdp(to_float_down(epsilon), delta) if delta > 0.0 else None
+
+
+DEFINITIONS: dict[str, type[Budget]] = {kind.definition: kind for kind in (PureDP, ZCDP)}
+"""Every privacy definition by name, in the order in which they are listed; a further one is added here."""
+
+
+def definition_named(name: str, *, argument: str = "definition") -> type[Budget]:
+    """Return the definition of a name; ValueError naming the argument for a name that is none."""
+    check_choice(name, tuple(DEFINITIONS), name=argument)
+    return DEFINITIONS[name]
 
 
 @dataclass(frozen=True)
@@ -162,9 +324,6 @@ class ApproxDP:
         rho = epsilon_to_zcdp(to_float_down(self.epsilon), to_float_down(self.delta))
         model, hessian, covariance = (DOWN.multiply(rho, share) for share in self.shares)
         return ZCDP(model=model, hessian=hessian, covariance=covariance)
-
-
-Budget = PureDP | ZCDP
 
 
 def pure_to_zcdp(epsilon: Amount) -> Decimal:

@@ -99,7 +99,7 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
 
     Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
     Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP, replace-one neighbours,
-             for a loss whose slope keeps one sign. New result, not peer-reviewed (`design.NOT_REVIEWED`).
+             for a loss whose slope keeps one sign. New result, not peer-reviewed (`objective.NOT_REVIEWED`).
     Raises:  PenaltyTooSmallError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work; ValueError for a
              loss that is not known to be nonincreasing, for which the proof does not hold.
     Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
@@ -142,7 +142,7 @@ def output_noise_rate(*, epsilon: float, n_records: int, regularization: float, 
     check_positive(epsilon=epsilon, regularization=regularization)
     check_count(n_records=n_records)
     nc = n_records * regularization
-    return _down(nc * epsilon / (1.0 + nc * solver_error))
+    return laplace_rate(sensitivity=1.0 + nc * solver_error, epsilon=epsilon, divided_by=nc)
 
 
 def output_noise_sd(*, rho: float, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
@@ -154,7 +154,7 @@ def output_noise_sd(*, rho: float, n_records: int, regularization: float, solver
     check_positive(rho=rho, regularization=regularization)
     check_count(n_records=n_records)
     nc = n_records * regularization
-    return _up((1.0 + nc * solver_error) / (nc * math.sqrt(2.0 * rho)))
+    return gaussian_sd(sensitivity=1.0 + nc * solver_error, rho=rho, divided_by=nc)
 
 
 def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> float:
@@ -192,13 +192,19 @@ def covariance_sensitivity(
     return _up(factor * largest / n_records)
 
 
-def gaussian_sd(*, sensitivity: float, rho: float) -> float:
-    """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16 Prop. 1.6]."""
+def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> float:
+    """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16 Prop. 1.6].
+
+    The sensitivity is sensitivity / divided_by: a quotient loses a bit to rounding.
+    """
     check_positive(sensitivity=sensitivity, rho=rho)
-    return _up(sensitivity / math.sqrt(2.0 * rho))
+    return _up(sensitivity / (divided_by * math.sqrt(2.0 * rho)))
 
 
-def laplace_rate(*, sensitivity: float, epsilon: float) -> float:
-    """Return epsilon / sensitivity, the rate of epsilon-DP spherical Laplace noise [WKL Algorithm 2, line 3]."""
+def laplace_rate(*, sensitivity: float, epsilon: float, divided_by: float = 1.0) -> float:
+    """Return epsilon / sensitivity, the rate of epsilon-DP spherical Laplace noise [WKL Algorithm 2, line 3].
+
+    `divided_by` as for `gaussian_sd`.
+    """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
-    return _down(epsilon / sensitivity)
+    return _down(divided_by * epsilon / sensitivity)

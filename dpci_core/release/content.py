@@ -11,11 +11,11 @@ from importlib.metadata import version
 from dpci_core.design import guarantee_at
 from dpci_core.intervals.draw import Drawn
 from dpci_core.ledger import Charge, Cost, as_text
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.mechanisms.shares import Shares
 from dpci_core.plan import Plan, PlanNumbers, as_yaml
 from dpci_core.plan.content import plain_schema
 from dpci_core.plan.link import canonical
-from dpci_core.privacy.budget import pure_to_zcdp
 from dpci_core.release.record import RECORD_NAME, Coefficient, Guarantee, Interval, Release
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.schema import Schema
@@ -84,7 +84,7 @@ def _guarantee(plan: Plan, shares: Shares) -> Guarantee:
         lines={name: as_text(amount) for name, amount in shares.lines},
         epsilon=epsilon,
         delta=delta,
-        rho=as_text(pure_to_zcdp(total) if design.definition == "pure" else total),
+        rho=as_text(design.budget.as_rho(total)),
     )
 
 
@@ -119,7 +119,7 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
         "All noise is drawn from the operating system's entropy and exact, and every number here is made from "
         "multiples of a public grid; the program, the OpenDP and Arb libraries do what they say."
     )
-    if design.mechanism == "objective":
+    if mechanism_of(design).is_tilt:
         found.append(
             "A noise vector too long for a certified fit ends a release without a result: a delta of at most 2^-200."
         )

@@ -85,7 +85,7 @@ def _start(release: Release) -> str:
 
 def _measure(release: Release, verb: str) -> str:
     """What the model adds up, with its verb in the right number."""
-    if release.design.loss.name == "logistic":
+    if release.design.loss.is_log_odds:
         return f"the log-odds of {_outcome(release)} {verb}"
     return f"the score for {_outcome(release)} {'is' if verb == 'are' else f'{verb}s'}"
 
@@ -95,7 +95,7 @@ def _outcome(release: Release) -> str:
 
 
 def _odds(by: Interval, release: Release) -> str:
-    if release.design.loss.name != "logistic" or max(abs(by.low), abs(by.high)) > _LARGEST_LOG_ODDS:
+    if not release.design.loss.is_log_odds or max(abs(by.low), abs(by.high)) > _LARGEST_LOG_ODDS:
         return ""
     low, middle, high = (number(math.exp(x)) for x in (by.low, by.estimate, by.high))
     return f" (odds times {middle}, between {low} and {high})"
@@ -104,7 +104,7 @@ def _odds(by: Interval, release: Release) -> str:
 def reading_sentence(release: Release) -> str:
     """What the numbers are measured in."""
     outcome = _outcome(release)
-    if release.design.loss.name == "logistic":
+    if release.design.loss.is_log_odds:
         return (
             f"Log-odds of 0 are a chance of one half that {outcome}; each more multiplies the odds by e, about 2.72. "
             f"A coefficient compares rows; it does not say that one thing causes another."

@@ -21,6 +21,7 @@ from dpci_core.plan.fields import (
     texts,
 )
 from dpci_core.plan.link import load_json
+from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release.record import (
     FORMAT,
     READABLE,
@@ -128,8 +129,8 @@ _a_matrix = list_of(list_of(a_number))
 
 def _guarantee_from(record: object, path: str) -> Guarantee:
     found = a_record(Guarantee, needed=Guarantee.__slots__)(record, path)
-    if found.definition not in ("pure", "zcdp"):
-        raise RecordError(f"{path}.definition", "Expected 'pure' or 'zcdp'.")
+    if found.definition not in DEFINITIONS:
+        raise RecordError(f"{path}.definition", f"Expected {' or '.join(map(repr, DEFINITIONS))}.")
     return found
 
 

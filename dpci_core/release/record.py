@@ -163,7 +163,7 @@ class Release:
 
     def predict_proba(self, frame: pd.DataFrame) -> Array:
         """Return the probability of the positive level for every row (n,); of a logistic model only."""
-        if self.design.loss.name != "logistic":
+        if not self.design.loss.is_log_odds:
             raise ValueError("Expected a logistic model: a support vector machine has no probabilities.")
         return np.asarray(expit(self.decision(frame)))
 

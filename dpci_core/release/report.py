@@ -8,7 +8,8 @@ import math
 
 from dpci_core.base.decimals import UP_4
 from dpci_core.ledger import safe_cell
-from dpci_core.privacy.budget import approx_risk, pure_risk
+from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 from dpci_core.release.effects import effect_sentences, reading_sentence
 from dpci_core.release.record import Coefficient, Release
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
@@ -63,19 +64,20 @@ def report_html(release: Release) -> str:
 def guarantee_sentence(release: Release) -> str:
     """The guarantee in one sentence, in its own definition."""
     g = release.guarantee
-    if g.definition == "pure":
-        return f"The release is {g.amount}-differentially private (pure epsilon)."
+    kind = DEFINITIONS[g.definition]
+    promise = kind.promise.format(amount=g.amount)
+    if not kind.has_delta:
+        return f"The release is {promise}."
     epsilon = UP_4.create_decimal(g.epsilon)
     return (
-        f"The release is {g.amount}-zCDP (rho); at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-"
-        f"differential privacy."
+        f"The release is {promise}; at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-differential privacy."
     )
 
 
 def risk_sentence(release: Release) -> str:
     """What an attacker can gain."""
     g = release.guarantee
-    if g.definition == "pure":
+    if not DEFINITIONS[g.definition].has_delta:
         return (
             f"Whoever held it for as likely as not that a given person's record is this one, and no other, can be at "
             f"most {_percent_up(pure_risk(g.epsilon))}% sure of it after reading everything here."
@@ -95,10 +97,9 @@ def _percent_up(share: float) -> str:
 def mechanism_sentence(release: Release) -> str:
     """How the noise was put in."""
     design = release.design
-    loss = "Logistic regression" if design.loss.name == "logistic" else f"A {design.loss.title}"
-    kind = "objective perturbation" if design.mechanism == "objective" else "output perturbation"
-    tilt = " with Gaussian noise" if design.is_gaussian_objective else ""
-    return f"{loss}, penalty c = {design.regularization:g}, trained by {kind}{tilt}."
+    mechanism = mechanism_of(design)
+    kind = f"{mechanism.title}{mechanism.noise_words(design)}"
+    return f"{design.loss.opening}, penalty c = {design.regularization:g}, trained by {kind}."
 
 
 def target_sentence(release: Release) -> str:

@@ -44,7 +44,7 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
 
     Raises:  ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
     """
-    if plan.design.is_gaussian_objective and not allow_unreviewed:
+    if plan.design.status and not allow_unreviewed:
         raise ReleaseRefusedError(
             f"This plan uses Gaussian objective perturbation. {plan.design.status} It is off by default in a release: "
             "allow it by name, or turn the switch gaussian_objective off."

@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import Calibration, Design
 from dpci_core.losses import Loss, make_loss
-from dpci_core.privacy.budget import ZCDP, PureDP
+from dpci_core.privacy.budget import DEFINITIONS
 
 FORMAT = 1
 """Of the document `ExperimentResult.to_record` gives."""
@@ -161,7 +161,7 @@ def _plain(x: float) -> float | None:
 def _design_record(result: DesignResult) -> dict[str, Any]:
     design = result.design
     return {
-        "loss": {"name": design.loss.name, **asdict(design.loss)},  # type: ignore[call-overload]
+        "loss": {"name": design.loss.name, **design.loss.parameters},
         "mechanism": design.mechanism,
         "definition": design.definition,
         "budget": [str(part) for part in design.budget.parts],
@@ -176,13 +176,13 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
 
 
 def _loss_from(record: dict[str, Any]) -> Loss:
-    name = record["name"]
-    return make_loss(name, None if name == "logistic" else float(record["h"]))
+    numbers = {name: float(value) for name, value in record.items() if name != "name"}
+    return make_loss(record["name"], **numbers)
 
 
 def _design_from(record: dict[str, Any]) -> DesignResult:
     model, hessian, covariance = record["budget"]
-    kind = PureDP if record["definition"] == "pure" else ZCDP
+    kind = DEFINITIONS[record["definition"]]
     design = Design(
         loss=_loss_from(record["loss"]),
         mechanism=record["mechanism"],

@@ -24,12 +24,12 @@ from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
 from dpci_core.base.validation import check_records
-from dpci_core.design import Definition, Design, check_design
+from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
-from dpci_core.mechanisms.model import ModelNoise, model_noise
-from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
+from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, summarise, versions
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.newton import unpenalised_minimiser
@@ -45,10 +45,9 @@ from dpci_core.solvers.replicates import (
 
 _BATCH_NUMBERS = 2**21
 """Counts held by one batch of replicates; decides how many replicates that is, which changes no result."""
-_KINDS: tuple[Definition, ...] = ("pure", "zcdp")
-MatrixKind = tuple[Definition, bool]
-"""Definition of the noise on a matrix and whether it is drawn symmetric."""
-_MATRIX_KINDS: tuple[MatrixKind, ...] = (("pure", False), ("zcdp", False), ("pure", True), ("zcdp", True))
+MatrixKind = tuple[Law, bool]
+"""Law of the noise on a matrix and whether it is drawn symmetric."""
+_MATRIX_KINDS: tuple[MatrixKind, ...] = tuple((law, symmetric) for symmetric in (False, True) for law in LAWS)
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,18 @@ class _Job:
 
     design: Design
     table: Table
-    noise: ModelNoise
+    noise: NoiseLaw
     goal: Array
 
     @property
-    def fit_key(self) -> tuple[int, ModelNoise | None]:
+    def is_tilt(self) -> bool:
+        """Whether the noise is in the objective, or added to its minimiser."""
+        return mechanism_of(self.design).is_tilt
+
+    @property
+    def fit_key(self) -> tuple[int, NoiseLaw | None]:
         """Designs with equal keys have the same fits."""
-        return id(self.table), self.noise if self.design.mechanism == "objective" else None
+        return id(self.table), self.noise if self.is_tilt else None
 
     @property
     def theta_key(self) -> tuple[object, ...]:
@@ -84,10 +88,10 @@ class _Plan:
 
 @dataclass(frozen=True)
 class Draws:
-    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both matrices, by kind."""
+    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both matrices, by law."""
 
     counts: Counts
-    model: dict[Definition, Array]
+    model: dict[Law, Array]
     hessian: dict[MatrixKind, Array]
     covariance: dict[MatrixKind, Array]
 
@@ -169,7 +173,7 @@ def run_experiment(
     )
 
 
-def _job(design: Design, table: Table, noise: ModelNoise, goals: dict[Loss, Array]) -> _Job:
+def _job(design: Design, table: Table, noise: NoiseLaw, goals: dict[Loss, Array]) -> _Job:
     """A design on its table; the goal is the coefficient its intervals are for."""
     return _Job(design, table, noise, goals[design.loss] if design.target == "unpenalised" else table.theta_hat)
 
@@ -229,20 +233,19 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     """Return the randomness of replicates first .. last - 1, each from its own stream."""
     n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
     counts = np.empty((last - first, n_rows), dtype=np.float32)
-    model: dict[Definition, list[Array]] = {kind: [] for kind in _KINDS}
+    model: dict[Law, list[Array]] = {law: [] for law in LAWS}
     matrices: list[dict[MatrixKind, list[Array]]] = [{kind: [] for kind in _MATRIX_KINDS} for _ in range(2)]
     for i in range(first, last):
         bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(i,)))
         draw_counts(counts[i - first], plan.n_records, bits)
         rng = np.random.Generator(bits)
-        model["pure"].append(sample_spherical_laplace(p, rate=1.0, rng=rng))
-        model["zcdp"].append(sample_gaussian(p, sd=1.0, rng=rng))
+        for law in LAWS:
+            model[law].append(unit_vector(law, p, rng))
         # The order is part of the results on file: new kinds of noise go to the end.
         for symmetric in (False, True) if i < plan.n_coverage else ():
             for of_one in matrices:
-                for definition in _KINDS:
-                    noise = unit_noise(p, kind=definition, rng=rng, symmetric=symmetric)
-                    of_one[definition, symmetric].append(noise)
+                for law in LAWS:
+                    of_one[law, symmetric].append(unit_noise(p, law=law, rng=rng, symmetric=symmetric))
     hessian, covariance = ({k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices)
     return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
 
@@ -258,8 +261,8 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
         fit = fits.get(job.fit_key) or _fit(plan, job, draws)
         fits[job.fit_key] = fit
         theta = fit.theta
-        if job.design.mechanism == "output":
-            theta = theta + job.noise.scale * draws.model[job.noise.kind]
+        if not job.is_tilt:
+            theta = theta + job.noise.scale * draws.model[job.noise.law]
         if n_covered and job.theta_key not in moments:
             moments[job.theta_key] = replicate_moments(
                 job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
@@ -276,8 +279,8 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
 
 
 def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
-    """Exact fits of the batch, tilted for objective perturbation."""
-    tilt = job.noise.scale * draws.model[job.noise.kind] if job.design.mechanism == "objective" else None
+    """Exact fits of the batch, tilted where the noise is in the objective."""
+    tilt = job.noise.scale * draws.model[job.noise.law] if job.is_tilt else None
     return fit_replicates(job.table, draws.counts, n_records=plan.n_records, tilt=tilt, tolerance=plan.tolerance)
 
 
@@ -288,7 +291,7 @@ def _intervals(
     if moments is None or not len(theta):
         return theta, np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
     design, n = job.design, plan.n_records
-    key = design.definition, design.switches.symmetric_noise
+    key = design.budget.law, design.switches.symmetric_noise
     p = theta.shape[1]
     laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]

@@ -19,11 +19,11 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.places import DATA
 from dpci_core.datasets import list_datasets, load
-from dpci_core.design import Calibration, Definition, Design, Mechanism
+from dpci_core.design import Calibration, Definition, Design, MechanismName
 from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.planner import best_split, shares_of
-from dpci_core.privacy.budget import ZCDP, Parts, PureDP
+from dpci_core.privacy.budget import DEFINITIONS, Parts
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.solvers.newton import Moments, fit_moments
@@ -34,7 +34,7 @@ COMPARISON_FILE = DATA / "published_or_sharp.csv"
 REGULARIZATION = 0.001
 CONFIDENCE_LEVEL = 0.95
 LOSSES: dict[str, Loss] = {"logistic": Logistic(), "huber_svm": HuberSVM(h=1.0)}
-MECHANISMS: tuple[Mechanism, ...] = ("objective", "output")
+MECHANISMS: tuple[MechanismName, ...] = ("objective", "output")
 PUBLISHED_PARTS: dict[Definition, Parts] = {
     "pure": (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")),
     "zcdp": (Decimal("0.125"), Decimal("0.03125"), Decimal("0.03125")),
@@ -125,7 +125,7 @@ class Comparison:
     d: int
     loss: str
     privacy: Definition
-    mechanism: Mechanism
+    mechanism: MechanismName
     calibration: str
 
     def __post_init__(self) -> None:
@@ -143,7 +143,7 @@ class Comparison:
     def design(self) -> Design:
         """The design of the cell, at the published split."""
         model, hessian, covariance = PUBLISHED_PARTS[self.privacy]
-        kind = PureDP if self.privacy == "pure" else ZCDP
+        kind = DEFINITIONS[self.privacy]
         return Design(
             loss=LOSSES[self.loss],
             mechanism=self.mechanism,
@@ -203,7 +203,7 @@ def cells_of(name: str) -> tuple[Comparison, ...]:
     )
 
 
-def _is_compared(name: str, privacy: Definition, mechanism: Mechanism, label: str) -> bool:
+def _is_compared(name: str, privacy: Definition, mechanism: MechanismName, label: str) -> bool:
     if label in LADDER or label in ALONE:
         return name == LADDER_SET
     return label != "sharp_reviewed" or (privacy, mechanism) == ("zcdp", "objective")

@@ -19,8 +19,8 @@ from dpci_core.base.errors import check_choice
 from dpci_core.base.places import DATA
 from dpci_core.datasets import load
 from dpci_core.datasets.ipums import load_ipums
-from dpci_core.design import Design, Mechanism
-from dpci_core.losses import HuberSVM, Logistic
+from dpci_core.design import Design, MechanismName
+from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import PureDP, pair_budget
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
@@ -48,7 +48,7 @@ class Cell:
     table: str
     dataset: str
     privacy: str
-    mechanism: Mechanism
+    mechanism: MechanismName
     loss: str
     n: int
     d: int
@@ -70,7 +70,7 @@ class Cell:
         """The design of the cell, published calibration."""
         pure = PureDP(model=self.epsilon_1, hessian=self.epsilon_2, covariance=self.epsilon_3)
         return Design(
-            loss=Logistic() if self.loss == "logistic" else HuberSVM(h=self.h),
+            loss=make_loss(self.loss, self.h),
             mechanism=self.mechanism,
             budget=pure if self.privacy == "pure" else pair_budget(pure, rule="paper", delta="1e-6"),
             regularization=self.c,
@@ -108,7 +108,7 @@ def published_cells() -> tuple[Cell, ...]:
             table=row["table"],
             dataset=row["dataset"],
             privacy=row["privacy"],
-            mechanism="objective" if row["mechanism"] == "objective" else "output",
+            mechanism=row["mechanism"],
             loss=row["loss"],
             n=int(row["n"]),
             d=int(row["d"]),
@@ -211,7 +211,7 @@ def panel_cells(panel: Panel) -> tuple[Cell, ...]:
                 table=panel.name,
                 dataset=panel.dataset,
                 privacy=privacy,
-                mechanism="objective" if mechanism == "objective" else "output",
+                mechanism=mechanism,
                 loss=loss,
                 n=_ROWS[panel.dataset],
                 d=10,

@@ -12,7 +12,8 @@ from dpci_core.base.errors import check_generator
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design, check_design
 from dpci_core.losses import Loss
-from dpci_core.mechanisms.model import ModelNoise, model_noise
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.tuning.learners import Learner, learner_noise
 
 
@@ -22,22 +23,22 @@ class Training:
 
     loss: Loss
     regularization: float
-    noise: ModelNoise | None
+    noise: NoiseLaw | None
     is_tilt: bool
 
     @classmethod
     def of_learner(cls, learner: Learner, *, epsilon: float | None, n_records: int) -> Training:
         """As [CMS] trains, at the c that Algorithm 2 may have raised."""
         law = learner_noise(learner, epsilon=epsilon, n_records=n_records)
-        noise = None if law.rate is None else ModelNoise(rate=law.rate)
+        noise = None if law.rate is None else NoiseLaw(rate=law.rate)
         return cls(learner.loss, law.regularization, noise, law.is_tilt)
 
     @classmethod
     def of_design(cls, design: Design, *, n_records: int) -> Training:
         """The coefficients of a design, so that their accuracy can stand beside the length of its intervals."""
         check_design(design)
-        is_tilt = design.mechanism == "objective"
-        return cls(design.loss, design.regularization, model_noise(design, n_records), is_tilt)
+        noise = model_noise(design, n_records)
+        return cls(design.loss, design.regularization, noise, mechanism_of(design).is_tilt)
 
     @classmethod
     def without_privacy(cls, loss: Loss, regularization: float) -> Training:

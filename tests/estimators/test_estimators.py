@@ -43,7 +43,7 @@ from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED, noise_source
 from dpci_core.intervals.draw import GRID
 from dpci_core.losses import HuberSVM
-from dpci_core.mechanisms.model import model_noise
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy import exact
 from dpci_core.solvers.newton import solve
 

@@ -18,8 +18,9 @@ from dpci_core.intervals import draw as drawing
 from dpci_core.intervals.draw import GRID, UnfitRecordsError, check_feasible, draw_coefficients, draw_release
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, release_moments, rounding_allowance
-from dpci_core.mechanisms.model import ModelNoise, PerturbedModel, model_noise
+from dpci_core.mechanisms.mechanism import PerturbedModel, model_noise
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, share_out
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, grid_under
 from dpci_core.solvers.newton import (
     descent_passes,
@@ -256,7 +257,7 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
     for budget, law in ((RHO, stats.norm), (PURE, None)):
         shares = share_out(make(budget, calibration="published", c=1e-3 if budget is RHO else 1e-2))
         still = solve(A, loss=Logistic(), regularization=shares.planned.regularization)
-        monkeypatch.setattr(drawing, "perturb_objective", lambda A, fit=still, **_: drawing_model(fit))
+        monkeypatch.setattr(drawing, "train_private", lambda A, fit=still, **_: drawing_model(fit))
         z = np.array([draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(2000)]) - still.theta
         amount = 0.000125 if law else 0.0005
         unit = TAU / shares.planned.regularization
@@ -271,7 +272,7 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
 
 
 def drawing_model(found):
-    return PerturbedModel(found.theta, ModelNoise(rate=1.0), found)
+    return PerturbedModel(found.theta, NoiseLaw(rate=1.0), found)
 
 
 def test_matrices_of_a_release_have_the_noise_of_the_simulation() -> None:
@@ -400,7 +401,7 @@ def test_matrices_are_protected_with_their_rounding(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
     L, S = np.array([[2.0, 0.0], [0.0, 1.0]]), np.eye(2)
-    for noise in (ModelNoise(rate=2.0, added_var=0.5), ModelNoise(sd=2.0, added_var=0.5)):
+    for noise in (NoiseLaw(rate=2.0, added_var=0.5), NoiseLaw(sd=2.0, added_var=0.5)):
         with_it, without = (
             error_variance(np.eye(2), S, mechanism="objective", noise=law, n_records=10, contrasts=L)
             for law in (noise, dataclasses.replace(noise, added_var=0.0))
@@ -410,9 +411,9 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
 
 def test_the_length_that_no_tilt_exceeds_has_the_stated_probability() -> None:
     log_tail = -200 * math.log(2.0)
-    x = (drawing._longest_tilt(ModelNoise(rate=0.5), 3) - 2.0) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
+    x = (drawing._longest_tilt(NoiseLaw(rate=0.5), 3) - 2.0) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
     assert -x + math.log(1 + x + x * x / 2) == pytest.approx(log_tail, rel=1e-6)
-    z = (drawing._longest_tilt(ModelNoise(sd=2.0), 2) - 2.0) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
+    z = (drawing._longest_tilt(NoiseLaw(sd=2.0), 2) - 2.0) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
     assert -z * z / 2 == pytest.approx(log_tail, rel=1e-6)
 
 

@@ -24,10 +24,13 @@ from dpci_core import (
     forecast,
     private_intervals,
 )
-from dpci_core.intervals.forecast import _CUTS
+from dpci_core.design import MECHANISMS
+from dpci_core.intervals.forecast import _CUTS as NOISE_CUTS
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.matrices import fixed_draws, hessian_noise, noise_scale, unit_noise
-from dpci_core.mechanisms.model import ModelNoise, model_noise
+from dpci_core.mechanisms.mechanism import mechanism_named, model_noise
+from dpci_core.privacy.budget import definition_named
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.sensitivity import hessian_sensitivity
 
 N_RECORDS = 4000
@@ -232,6 +235,7 @@ def test_grades_tell_a_good_forecast_from_a_bad_one(moments: dict[str, Moments])
     assert expected_bad.ci_length_mean < 0.8 * mean_length_of_runs(bad)
 
 
+_CUTS = NOISE_CUTS | {f"r3 {name}": mechanism_named(name).drift_limits for name in MECHANISMS}
 PARTS = {"r1": 1, "r2": 2, "r3 objective": 0, "r3 output": 0}
 """Which amount drives which ratio."""
 
@@ -287,13 +291,15 @@ def test_matrix_noise_has_the_size_of_the_real_one(definition: str, moments: dic
     rng, p = np.random.default_rng(0), len(fit.theta_hat)
     bound = hessian_sensitivity(loss=design.loss, n_records=n)
     scale = noise_scale(sensitivity=bound, amount=0.3, kind=definition)
-    diagonal = np.array([scale * np.diag(unit_noise(p, kind=definition, rng=rng)) for _ in range(8000)])
+    diagonal = np.array(
+        [scale * np.diag(unit_noise(p, law=definition_named(definition).law, rng=rng)) for _ in range(8000)]
+    )
     assert diagonal.std() == pytest.approx(sd_h, rel=0.02)
 
 
 def test_unit_draws_have_the_spread_of_spherical_laplace_noise() -> None:
     p = 2
-    draws = fixed_draws(p, n_draws=400_000, kind="pure", symmetric=False, seed=1)
+    draws = fixed_draws(p, n_draws=400_000, law="laplace", symmetric=False, seed=1)
     entries = draws[:, 0, 0]
     assert entries.var() == pytest.approx(1.0, rel=0.03)
     # E W^2 / (E W)^2 = 1 + 1/shape with shape (p^2 + 1)/2, so the kurtosis is 3 (1 + 2/(p^2 + 1)).
@@ -313,8 +319,8 @@ def test_r1_is_the_noise_over_the_smallest_eigenvalue(moments: dict[str, Moments
 @pytest.mark.parametrize("dim", [1, 4, 11])
 def test_the_variance_of_model_noise_is_that_of_its_draws(dim: int) -> None:
     rng = np.random.default_rng(dim)
-    for noise in (ModelNoise(rate=2.0), ModelNoise(sd=0.3)):
+    for noise in (NoiseLaw(rate=2.0), NoiseLaw(sd=0.3)):
         draws = np.array([noise.sample(dim, rng) for _ in range(30_000)])
         assert draws.var() == pytest.approx(noise.variance(dim), rel=0.05)
-        unit = ModelNoise(rate=1.0) if noise.rate else ModelNoise(sd=1.0)
+        unit = NoiseLaw(rate=1.0) if noise.rate else NoiseLaw(sd=1.0)
         assert noise.variance(dim) == pytest.approx(noise.scale**2 * unit.variance(dim))

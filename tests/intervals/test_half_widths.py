@@ -25,7 +25,7 @@ from dpci_core.intervals.half_widths import (
 from dpci_core.intervals.newton_step import correction
 from dpci_core.intervals.spectra import shrink_eigenvalues
 from dpci_core.mechanisms.matrices import MatrixNoise
-from dpci_core.mechanisms.model import ModelNoise
+from dpci_core.privacy.laws import NoiseLaw
 
 C = 0.001
 LEVEL = 0.95
@@ -257,7 +257,7 @@ def widths_of(
     law = MatrixNoise(problem.sensitivities[1], problem.amounts[1], problem.definition, problem.symmetric, floor)
     rate, sd = problem.model_noise
     given = {"theta_priv": problem.theta} | more
-    noise = ModelNoise(rate=rate, sd=sd)
+    noise = NoiseLaw(rate=rate, sd=sd)
     return private_half_widths(H, S, design=design, noise=noise, n_records=problem.n, covariance_noise=law, **given)
 
 

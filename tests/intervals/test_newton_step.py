@@ -25,7 +25,7 @@ from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.intervals.newton_step import Correction, correction, floor_of, no_correction
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import MatrixNoise
-from dpci_core.mechanisms.model import ModelNoise
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.newton import unpenalised_minimiser
 
 C = 0.004
@@ -213,7 +213,7 @@ def widths(
     budget = ZCDP(model=1, hessian=rho, covariance=1)
     design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, target=target)
     law = MatrixNoise(1e-9, 1.0, "zcdp", False, 0.0)
-    given = {"design": design, "noise": ModelNoise(sd=SD_MODEL), "n_records": N, "covariance_noise": law}
+    given = {"design": design, "noise": NoiseLaw(sd=SD_MODEL), "n_records": N, "covariance_noise": law}
     return private_half_widths(H3, 0.5 * H3, theta_priv=theta, contrasts=L, **given)
 
 

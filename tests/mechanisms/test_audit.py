@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
-from dpci_core.mechanisms.model import model_noise, perturb_objective, perturb_output
+from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.solvers.newton import solve
 from tests.oracle import paper
 
@@ -236,9 +236,8 @@ def identity_density(loss: str, mechanism: str, definition: str) -> tuple[LogDen
 def test_density_identity(loss: str, mechanism: str, definition: str) -> None:
     log_density, c = identity_density(loss, mechanism, definition)
     design = make_design(loss, mechanism, definition, "2", c)  # epsilon = 2, and rho = 2 runs at epsilon 2
-    perturb = perturb_objective if mechanism == "objective" else perturb_output
     rng = np.random.default_rng([7, len(loss), len(mechanism), len(definition)])
-    theta = np.array([perturb(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])
+    theta = np.array([train_private(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])
     assert abs(identity_distance(theta, log_density, (TABLE, NEIGHBOUR))) <= 4.0
 
 

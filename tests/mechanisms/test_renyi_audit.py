@@ -26,7 +26,7 @@ from scipy.special import ndtr
 
 from dpci_core import ZCDP, Calibration, Design
 from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.mechanisms.model import perturb_objective
+from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.sensitivity import gaussian_objective_sd
 from dpci_core.solvers.newton import solve
 from tests.mechanisms.test_audit import (
@@ -426,7 +426,7 @@ def test_density_identity(loss: str) -> None:
         calibration=Calibration.published(gaussian_objective=True),
     )
     rng = np.random.default_rng([4, len(loss)])
-    theta = np.array([perturb_objective(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])
+    theta = np.array([train_private(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])
     assert abs(distance(theta, setting)) <= 4.0
 
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, Plan, PublicTable, PureDP, Target
-from dpci_core.design import NOT_REVIEWED
+from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import to_html
 from dpci_core.plan.summary import MOST_ROWS, goal_words
 from dpci_core.report.words import number, percent, risk, risk_approx, risk_pure

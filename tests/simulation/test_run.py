@@ -70,7 +70,8 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
     result = run([design], m=3, k=3, n_records=n_records, tolerance=1e-12)
     draws = engine.replicate_draws(plans[0], 0, 3)
     outcomes = original(plans[0], 0, 3)[0]
-    kind = "zcdp" if (definition, mechanism) == ("zcdp", "output") else "pure"
+    law = "gaussian" if definition == "zcdp" else "laplace"
+    of_model = law if mechanism == "output" else "laplace"
     for i in range(3):
         theta, inside, length = replicate(
             X,
@@ -78,9 +79,9 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
             draws.counts[i].astype(int),
             result.designs[0].theta_hat,
             setting,
-            unit_model=draws.model[kind][i],
-            unit_hessian=draws.hessian[definition, False][i],
-            unit_covariance=draws.covariance[definition, False][i],
+            unit_model=draws.model[of_model][i],
+            unit_hessian=draws.hessian[law, False][i],
+            unit_covariance=draws.covariance[law, False][i],
         )
         np.testing.assert_allclose(outcomes.theta[i], theta, atol=1e-8)
         np.testing.assert_allclose(outcomes.length[i], length, atol=1e-8, rtol=1e-7)
@@ -91,16 +92,16 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
 def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
     plan = engine._Plan((_job(),), seed=3, n_records=50, n_coverage=400, tolerance=1e-8)
     draws = engine.replicate_draws(plan, 0, 400)
-    p = draws.model["pure"].shape[1]
-    norms = np.linalg.norm(draws.model["pure"], axis=1)
+    p = draws.model["laplace"].shape[1]
+    norms = np.linalg.norm(draws.model["laplace"], axis=1)
     assert abs(norms.mean() - p) < 4 * np.sqrt(p / 400)
-    assert abs(draws.model["zcdp"].std() - 1) < 0.08
+    assert abs(draws.model["gaussian"].std() - 1) < 0.08
     for part in (draws.hessian, draws.covariance):
         for symmetric, dim in ((False, p * p), (True, p * (p + 1) // 2)):
-            norms = np.linalg.norm(part["pure", symmetric], axis=(1, 2))
+            norms = np.linalg.norm(part["laplace", symmetric], axis=(1, 2))
             assert abs(norms.mean() - dim) < 4 * np.sqrt(dim / 400)
-            assert abs((part["zcdp", symmetric] ** 2).sum(axis=(1, 2)).mean() - dim) < 4 * np.sqrt(2 * dim / 400)
-    hessian, covariance = (part["zcdp", False].ravel() for part in (draws.hessian, draws.covariance))
+            assert abs((part["gaussian", symmetric] ** 2).sum(axis=(1, 2)).mean() - dim) < 4 * np.sqrt(2 * dim / 400)
+    hessian, covariance = (part["gaussian", False].ravel() for part in (draws.hessian, draws.covariance))
     assert abs(np.corrcoef(hessian, covariance)[0, 1]) < 0.07
 
 

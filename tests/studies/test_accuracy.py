@@ -11,7 +11,7 @@ import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.__main__ import main
-from dpci_core.mechanisms.model import train_private
+from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.solvers.newton import solve
 from dpci_core.studies.accuracy import curve, protocol, published
 from dpci_core.studies.accuracy.curve import accuracy_curve, train_and_test

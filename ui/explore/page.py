@@ -7,7 +7,7 @@ import time
 import streamlit as st
 
 from dpci_core import remedies
-from dpci_core.design import NOT_REVIEWED
+from dpci_core.mechanisms.objective import NOT_REVIEWED
 from ui.controls import hints
 from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.explore import pins, wasted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Definition = Literal["pure", "zcdp"]
-Mechanism = Literal["objective", "output"]
+Definition = str
+Mechanism = str
 LossName = Literal["logistic", "huber_svm"]
 CalibrationName = Literal["sharp", "published"]
 

@@ -27,10 +27,11 @@ from dpci_core import (
     forecast,
 )
 from dpci_core.base.array import Array
-from dpci_core.design import CalibrationName, Mechanism
+from dpci_core.design import CalibrationName, MechanismName
 from dpci_core.intervals.inflation import error_variance
-from dpci_core.mechanisms.model import ModelNoise, model_noise, perturb_objective
+from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.privacy.budget import pair_budget, pure_risk
+from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import half_width
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.schema import encode
@@ -91,7 +92,7 @@ def rows_of(features: tuple[str, ...]) -> Array:
 def design(
     epsilon: float,
     *,
-    mechanism: Mechanism = "objective",
+    mechanism: MechanismName = "objective",
     c: float = C,
     loss: Loss | None = None,
     share: float = 0.5,
@@ -142,7 +143,7 @@ def replays() -> Replays:
 
 def sampling_variance(H: Array, S: Array, n_records: int) -> Array:
     """Variance of each coefficient from sampling alone."""
-    return error_variance(H, S, mechanism="objective", noise=ModelNoise(sd=1.0), n_records=n_records).sampling
+    return error_variance(H, S, mechanism="objective", noise=NoiseLaw(sd=1.0), n_records=n_records).sampling
 
 
 def plain_half_width(variance: Array, level: float) -> Array:
@@ -278,7 +279,7 @@ def clouds(c: float) -> Numbers:
     exact = solve(A, loss=Logistic(), regularization=c).theta
     tilted = design(1.0, c=c)
     rng = np.random.default_rng([_SEED, 6])
-    objective = np.array([perturb_objective(A, design=tilted, rng=rng).theta_priv for _ in range(N_CLOUD)])
+    objective = np.array([train_private(A, design=tilted, rng=rng).theta_priv for _ in range(N_CLOUD)])
     law = model_noise(replace(tilted, mechanism="output"), REPLAY_ROWS)
     added = np.array([law.sample(2, rng) for _ in range(N_CLOUD)])
     found = np.vstack([objective, exact + added])

@@ -41,7 +41,7 @@ def chance_words(goal: str, chance: float) -> str:
 def goal_unit(settings: Settings, records: Records) -> str:
     """Units of the wished length or value."""
     place = place_of(settings, records)
-    what = "log odds" if settings.losses[0] == "logistic" else "margin"
+    what = settings.loss(settings.losses[0]).effect
     if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
         return "scaled coefficient"
     name = records.feature_names[place]

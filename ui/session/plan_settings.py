@@ -66,7 +66,7 @@ def settings_of(plan: Plan) -> Settings:
         calibrations=(calibration,),
         results=results,
         target=design.target,
-        currency=design.definition,
+        currency="zcdp" if design.budget.has_delta else "pure",
         delta=_shortest(plan.delta),
         split=Split(budget.total, budget.parts),
         n=plan.n_records,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.design import Design
-from dpci_core.mechanisms.model import smallest_regularization_of
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import (
     analytic_gaussian_epsilon,
     to_float_down,
@@ -119,7 +119,7 @@ def c_sentence(settings: Settings) -> str:
                 design = settings.design(combination)
             except InfeasibleDesignError:
                 continue  # no budget can be paired, so nothing is drawn for this combination
-            smallest.append(smallest_regularization_of(design, settings.n))
+            smallest.append(mechanism_of(design).smallest_regularization(design, settings.n))
     rule = f" Objective perturbation needs c above {number(max(smallest), 2)} here." if smallest else ""
     covered = "pulled" if settings.target == "penalised" else "unpulled"
     return (

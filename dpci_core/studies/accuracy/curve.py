@@ -15,8 +15,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags, Single
 from dpci_core.base.errors import check_count, check_generator, check_range
-from dpci_core.mechanisms.model import ModelNoise
-from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
+from dpci_core.privacy.laws import unit_vector
 from dpci_core.solvers.quasi_newton import solve_quickly
 from dpci_core.solvers.replicates import MOST_RECORDS, Table, fit_replicates
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training
@@ -129,7 +128,7 @@ def trained_models(A: Array, training: Training, n_fits: int, seed: int, n_recor
         numbers = range(first, min(first + size, n_fits))
         drawn = np.zeros((len(numbers), p))
         if noise is not None:
-            drawn = noise.scale * np.array([_unit_noise(noise, p, _stream(seed, i, _NOISE)) for i in numbers])
+            drawn = noise.scale * np.array([unit_vector(noise.law, p, _stream(seed, i, _NOISE)) for i in numbers])
         if table is None:
             assert exact is not None
             yield exact + drawn
@@ -144,12 +143,6 @@ def trained_models(A: Array, training: Training, n_fits: int, seed: int, n_recor
 
 def _stream(seed: int, number: int, kind: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number, kind)))
-
-
-def _unit_noise(noise: ModelNoise, p: int, rng: np.random.Generator) -> Array:
-    if noise.kind == "pure":
-        return sample_spherical_laplace(p, rate=1.0, rng=rng)
-    return sample_gaussian(p, sd=1.0, rng=rng)
 
 
 def _chosen(n_rows: int, n_records: int, rng: np.random.Generator) -> Single:

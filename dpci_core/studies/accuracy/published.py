@@ -98,7 +98,7 @@ class RateCell:
     @property
     def learner(self) -> Learner:
         """The learner; the smallest Lambda, 1e-10, stands at the smallest c allowed here."""
-        loss = make_loss(self.loss, None if self.loss == "logistic" else PUBLISHED_WIDTH)
+        loss = make_loss(self.loss, PUBLISHED_WIDTH)
         c = max(penalty_value(self.penalty) / 2.0, REGULARIZATION[0])
         return Learner(loss=loss, method=self.method, regularization=c)
 

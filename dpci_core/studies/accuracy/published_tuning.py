@@ -35,7 +35,7 @@ PUBLISHED_SIZES = (60_000, 120_000)
 def loss_of(part: str) -> Loss:
     """The loss of a figure."""
     check_choice(part, tuple(EXHIBITS), name="part")
-    return make_loss(EXHIBITS[part], None if EXHIBITS[part] == "logistic" else PUBLISHED_WIDTH)
+    return make_loss(EXHIBITS[part], PUBLISHED_WIDTH)
 
 
 def regularizations() -> list[float]:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from dpci_core.design import NOT_REVIEWED
+from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.studies import compare
 from dpci_core.studies.compare import ALONE, SETS, Compared, append_comparisons, cells_of
 from tests.ui.test_pages import charts_of, check, start

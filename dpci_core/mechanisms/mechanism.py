@@ -1,0 +1,152 @@
+"""What a mechanism is: how noise protects the coefficients, and what that does to their error.
+
+One file a mechanism, listed in `mechanisms/__init__.py`; a design names it. All of them train on A,
+the rows y_i x_i of checked records, and are private for replace-one neighbours with n public.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpci_core.base.array import Array
+from dpci_core.base.rows import Rows
+from dpci_core.design import MECHANISMS, Design, MechanismName
+from dpci_core.privacy.laws import Law, NoiseLaw
+from dpci_core.privacy.randomness import NoiseSource
+from dpci_core.solvers.newton import Fit, HessianDrift, solve
+
+Solver = Callable[..., Fit]
+"""`newton.solve`, or another function of its arguments that returns a minimiser."""
+GRID_EXPONENT = -30
+"""Released coefficients are multiples of 2 to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbedModel:
+    """Released coefficients theta_priv (p,), the public noise law, and what certifies the solver."""
+
+    theta_priv: Array
+    noise: NoiseLaw
+    fit: Fit
+
+
+class Mechanism(ABC):
+    """Noise on the coefficients: its law, how it is put in, and the error it leaves."""
+
+    name: ClassVar[str]
+    """In designs, files and links."""
+    title: ClassVar[str]
+    """What a reader calls it."""
+    place: ClassVar[str]
+    """Where its noise goes, in words."""
+    is_tilt: ClassVar[bool]
+    """Whether the noise is in the objective, before the fit, or added to the minimiser, after it.
+
+    A release hides the error of the solver accordingly: by noise of its own, or in the sensitivity.
+    """
+    drift_limits: ClassVar[tuple[float, float]]
+    """How far the noise may move the Hessian before a forecast is rough, and unusable."""
+
+    @abstractmethod
+    def law(self, design: Design) -> Law:
+        """The law of the noise of a design."""
+
+    @abstractmethod
+    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
+        """The noise of a design on n records; arguments and errors as for `model_noise`."""
+
+    @abstractmethod
+    def perturb(
+        self,
+        A: Rows,
+        *,
+        design: Design,
+        rng: NoiseSource,
+        solver: Solver = solve,
+        solver_error: float = 0.0,
+    ) -> PerturbedModel:
+        """Train on the rows; arguments and privacy as for `train_private`."""
+
+    @abstractmethod
+    def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
+        """Variance of the error per unit variance of the noise.
+
+        Args:
+            rows: of L H^-1, (..., k, p).
+            contrasts: L (..., k, p).
+        """
+
+    @abstractmethod
+    def shift(self, hessian: Array, noise: NoiseLaw, n_records: int) -> float:
+        """Root-mean-square length of the shift that the noise alone causes in theta."""
+
+    @abstractmethod
+    def drift(self, tabulated: HessianDrift) -> Array:
+        """The tabulated drift of the Hessian for shifts that are shaped like this mechanism's."""
+
+    @abstractmethod
+    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
+        """A penalty near the least error of what is trained; `estimators.defaults` has the rule."""
+
+    def smallest_regularization(self, design: Design, n_records: int) -> float:
+        """The c that a design has to exceed; 0 where every c will do."""
+        return 0.0
+
+    def noise_words(self, design: Design) -> str:
+        """What is said of the noise behind the title; mostly nothing."""
+        return ""
+
+    def status(self, design: Design) -> str:
+        """What a reader must be told about the results behind a design; empty if all are published."""
+        return ""
+
+    def noise_per_record(self, design: Design, n_records: int, n_coefficients: int) -> float:
+        """sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian."""
+        epsilon = design.budget.pure_run(design.budget.model)
+        is_gaussian = self.law(design) == "gaussian"
+        return (1.0 if is_gaussian else math.sqrt(n_coefficients + 1.0)) / (n_records * epsilon)
+
+
+def mechanism_named(name: MechanismName) -> Mechanism:
+    """Return the mechanism of a name."""
+    found = MECHANISMS[name]
+    assert isinstance(found, Mechanism)
+    return found
+
+
+def mechanism_of(design: Design) -> Mechanism:
+    """Return the mechanism that a design names."""
+    return mechanism_named(design.mechanism)
+
+
+def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
+    """Return the law of the noise of a design on n records: the tilt of its objective, or what is added.
+
+    Args:
+        solver_error: what inexact solutions add to the sensitivity of a minimiser.
+
+    Raises:
+        InfeasibleDesignError: c is too small for the mechanism; with the smallest c, n, budget of
+            the coefficients, and total at these shares, that would do.
+    """
+    return mechanism_of(design).noise(design, n_records, solver_error=solver_error)
+
+
+def train_private(
+    A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = solve, solver_error: float = 0.0
+) -> PerturbedModel:
+    """Run the mechanism that the design names.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity of
+            a minimiser, and a tilted one is hidden by its caller (`intervals.draw`).
+
+    Privacy: `budget.model` in the definition of the design.
+    """
+    run = mechanism_of(design).perturb
+    return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)

@@ -1,0 +1,122 @@
+"""Objective perturbation: the objective is tilted by b.theta/n before it is minimised."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.base.decimals import UP, UP_3
+from dpci_core.base.errors import Change, InfeasibleDesignError
+from dpci_core.base.rows import Rows
+from dpci_core.design import Design
+from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver
+from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.laws import Law, NoiseLaw
+from dpci_core.privacy.randomness import NoiseSource
+from dpci_core.privacy.sensitivity import (
+    gaussian_objective_sd,
+    objective_noise_rate,
+    smallest_gaussian_regularization,
+    smallest_regularization,
+)
+from dpci_core.solvers.newton import HessianDrift, solve
+
+NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
+"""Stands wherever Gaussian objective perturbation is used."""
+_USUAL = 1.5
+"""Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census
+(`python -m benchmarks.penalties`)."""
+
+
+class Objective(Mechanism):
+    """b spherical Laplace [WKL Algorithm 1], or Gaussian where the definition's noise is (own).
+
+    Privacy: the pure epsilon at which Algorithm 1 runs (Theorem 1) costs what the definition says
+        of it, so epsilon^2/2 of a rho; a Gaussian tilt its rho (`sensitivity.gaussian_objective_sd`).
+    """
+
+    name = "objective"
+    title = "objective perturbation"
+    place = "noise in the objective before the fit"
+    is_tilt = True
+    drift_limits = (0.1, 0.2)
+
+    def law(self, design: Design) -> Law:
+        return design.budget.law if design.switches.gaussian_objective else "laplace"
+
+    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
+        """As for `model_noise`; the solver's error is nothing to the tilt."""
+        given = {"n_records": n_records, "regularization": design.regularization, "loss": design.loss}
+        try:
+            if self.law(design) == "gaussian":
+                return NoiseLaw(sd=gaussian_objective_sd(rho=_rho(design), **given))  # type: ignore[arg-type]
+            epsilon = design.budget.pure_run(design.budget.model)
+            return NoiseLaw(rate=objective_noise_rate(epsilon=epsilon, **given))  # type: ignore[arg-type]
+        except InfeasibleDesignError as error:
+            error.changes = self._in_design(error.changes, design)
+            raise
+
+    def _in_design(self, changes: tuple[Change, ...], design: Design) -> tuple[Change, ...]:
+        """The bounds' changes, amounts in the currency of the design and with the total they take."""
+        budget, found = design.budget, []
+        price = budget.price_of_law if self.law(design) == "gaussian" else budget.price_of_pure_run
+        for change in changes:
+            if change.what != "model":
+                found.append(change)
+                continue
+            amount = price(Decimal(change.value))
+            total = UP.divide(UP.multiply(amount, budget.total), budget.model)
+            found += [Change("model", UP_3.plus(amount)), Change("total", UP_3.plus(total))]
+        return tuple(found)
+
+    def perturb(
+        self,
+        A: Rows,
+        *,
+        design: Design,
+        rng: NoiseSource,
+        solver: Solver = solve,
+        solver_error: float = 0.0,
+    ) -> PerturbedModel:
+        noise = self.noise(design, len(A))
+        tilt = noise.sample(A.shape[1], rng)
+        fit = solver(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
+        return PerturbedModel(fit.theta, noise, fit)
+
+    def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
+        """|L H^-1|^2 / n^2: the error is H^-1 b / n [WKL Algorithm 3]."""
+        return np.asarray(np.einsum("...ij,...ij->...i", rows, rows) / n_records**2)
+
+    def shift(self, hessian: Array, noise: NoiseLaw, n_records: int) -> float:
+        size = np.linalg.norm(np.linalg.inv(hessian))
+        return float(np.sqrt(noise.variance(len(hessian))) * size / n_records)
+
+    def drift(self, tabulated: HessianDrift) -> Array:
+        return tabulated.objective
+
+    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
+        """1.5 sqrt(p + 1) s^1.5, at least t / (n epsilon)."""
+        noise = self.noise_per_record(design, n_records, n_coefficients)
+        epsilon = design.budget.pure_run(design.budget.model)
+        least = design.loss.max_curvature / (n_records * epsilon)
+        return max(_USUAL * math.sqrt(n_coefficients + 1.0) * noise * math.sqrt(noise), least)
+
+    def smallest_regularization(self, design: Design, n_records: int) -> float:
+        if self.law(design) == "gaussian":
+            return smallest_gaussian_regularization(rho=_rho(design), n_records=n_records, loss=design.loss)
+        epsilon = design.budget.pure_run(design.budget.model)
+        return smallest_regularization(epsilon=epsilon, n_records=n_records, loss=design.loss)
+
+    def noise_words(self, design: Design) -> str:
+        return " with Gaussian noise" if self.law(design) == "gaussian" else ""
+
+    def status(self, design: Design) -> str:
+        return NOT_REVIEWED if self.law(design) == "gaussian" else ""
+
+
+def _rho(design: Design) -> float:
+    """The rho of a Gaussian tilt."""
+    return design.budget.law_amount(to_float_down(design.budget.model))

@@ -1,0 +1,76 @@
+"""Output perturbation: noise is added to the minimiser."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.base.rows import Rows
+from dpci_core.design import Design
+from dpci_core.mechanisms.mechanism import GRID_EXPONENT, Mechanism, PerturbedModel, Solver
+from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.laws import Law, NoiseLaw
+from dpci_core.privacy.randomness import NoiseSource
+from dpci_core.privacy.sensitivity import output_sensitivity
+from dpci_core.solvers.newton import HessianDrift, solve
+
+_USUAL = 2.0
+"""Factor of s, near the least error on the simulated census (`python -m benchmarks.penalties`)."""
+
+
+class Output(Mechanism):
+    """Noise of the definition's law on the minimiser, whose L2 sensitivity is 1/(nc).
+
+    Source: WKL Algorithm 4; CMS Algorithm 1, Corollary 8.
+    """
+
+    name = "output"
+    title = "output perturbation"
+    place = "noise on the fitted coefficients"
+    is_tilt = False
+    drift_limits = (0.4, 0.8)
+
+    def law(self, design: Design) -> Law:
+        return design.budget.law
+
+    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
+        nc = n_records * design.regularization
+        amount = to_float_down(design.budget.model)
+        return design.budget.noise(sensitivity=1.0 + nc * solver_error, amount=amount, divided_by=nc)
+
+    def perturb(
+        self,
+        A: Rows,
+        *,
+        design: Design,
+        rng: NoiseSource,
+        solver: Solver = solve,
+        solver_error: float = 0.0,
+    ) -> PerturbedModel:
+        n, c = len(A), design.regularization
+        noise = self.noise(design, n, solver_error=solver_error)
+        fit = solver(A, loss=design.loss, regularization=c)
+        theta = design.budget.add_noise(
+            fit.theta,
+            noise,
+            rng,
+            sensitivity=output_sensitivity(n_records=n, regularization=c, solver_error=solver_error),
+            amount=to_float_down(design.budget.model),
+            exponent=GRID_EXPONENT,
+        )
+        return PerturbedModel(theta, noise, fit)
+
+    def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
+        """|L|^2: the error is b itself [WKL Algorithm 5]."""
+        return np.asarray(np.einsum("...ij,...ij->...i", contrasts, contrasts))
+
+    def shift(self, hessian: Array, noise: NoiseLaw, n_records: int) -> float:
+        p = len(hessian)
+        return float(np.sqrt(noise.variance(p) * p))
+
+    def drift(self, tabulated: HessianDrift) -> Array:
+        return tabulated.output
+
+    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
+        """2 s."""
+        return _USUAL * self.noise_per_record(design, n_records, n_coefficients)
