@@ -19,7 +19,7 @@ import numpy as np
 from dpci_core import ZCDP, Design, DPLogisticRegression, Logistic, PureDP
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, noise_scale, rounding_allowance
 from dpci_core.release import draw_release, share_out
-from dpci_core.solvers.newton import moments_at
+from dpci_core.solvers.objective import moments_at
 
 Table = tuple[np.ndarray, np.ndarray]
 TOO_MANY = 16

@@ -17,7 +17,7 @@ from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.model import ModelNoise, perturb_objective, perturb_output
 from dpci_core.privacy.budget import Budget
 from dpci_core.privacy.randomness import Source, SystemSource
-from dpci_core.solvers.quasi_newton import solve_quickly
+from dpci_core.solvers.minimise import minimise
 
 Array = npt.NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: Source) -> R
         design = shares.running
     else:
         perturb = perturb_objective if design.mechanism == "objective" else perturb_output
-        model = perturb(A, design=design, rng=source, solver=solve_quickly)
+        model = perturb(A, design=design, rng=source, solver=minimise)
         theta, noise = model.theta_priv, model.noise
     if not intervals:
         return ReleasedModel(design, len(A), theta, noise, None, None)

@@ -29,7 +29,7 @@ from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.model import ModelNoise, model_noise
 from dpci_core.privacy.noise import coverage_probability, half_width
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Array = npt.NDArray[np.float64]
 Grade = Literal["valid", "rough", "unusable"]

@@ -15,7 +15,7 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.model import model_noise, train_private
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Array = npt.NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy.randomness import Source, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, gaussian_sd, hessian_sensitivity, laplace_rate
-from dpci_core.solvers.newton import moments_at, rounding_of_sums
+from dpci_core.solvers.objective import moments_at, rounding_of_sums
 
 Array = npt.NDArray[np.float64]
 

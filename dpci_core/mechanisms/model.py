@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +29,13 @@ from dpci_core.privacy.sensitivity import (
     smallest_gaussian_regularization,
     smallest_regularization,
 )
-from dpci_core.solvers.newton import Fit, solve
+from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.objective import Fit
 
 Array = npt.NDArray[np.float64]
 Solver = Callable[..., Fit]
-"""`erm.solve`, or another function of its arguments that returns a minimiser."""
+"""`minimise` by one of its methods, or another function of its arguments that returns a minimiser."""
+_NEWTON: Solver = partial(minimise, method="newton")
 GRID_EXPONENT = -30
 """Released coefficients are multiples of 2 to this."""
 
@@ -161,7 +164,7 @@ def smallest_regularization_of(design: Design, n_records: int) -> float:
     return smallest_regularization(epsilon=design.objective_epsilon, n_records=n_records, loss=design.loss)
 
 
-def perturb_objective(A: Rows, *, design: Design, rng: Source, solver: Solver = solve) -> PerturbedModel:
+def perturb_objective(A: Rows, *, design: Design, rng: Source, solver: Solver = _NEWTON) -> PerturbedModel:
     """Minimise the objective tilted by b.theta/n, b spherical Laplace [WKL Algorithm 1] or Gaussian (own).
 
     Privacy: `budget.model` in the definition of the design: epsilon-DP (Theorem 1), hence epsilon^2/2-zCDP; rho-zCDP
@@ -174,7 +177,7 @@ def perturb_objective(A: Rows, *, design: Design, rng: Source, solver: Solver = 
 
 
 def perturb_output(
-    A: Rows, *, design: Design, rng: Source, solver: Solver = solve, solver_error: float = 0.0
+    A: Rows, *, design: Design, rng: Source, solver: Solver = _NEWTON, solver_error: float = 0.0
 ) -> PerturbedModel:
     """Add noise to the minimiser, whose L2 sensitivity is 1/(nc) [WKL Algorithm 4; CMS Algorithm 1].
 

@@ -36,7 +36,7 @@ from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import Forecast, drawn_intervals, forecast_of
 from dpci_core.intervals.spectra import SharedSpectra
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Array = npt.NDArray[np.float64]
 Parts = tuple[Decimal, Decimal, Decimal]

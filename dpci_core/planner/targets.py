@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, DrawnIntervals, Forecast, drawn_intervals, forecast
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Array = npt.NDArray[np.float64]
 

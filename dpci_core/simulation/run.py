@@ -31,7 +31,7 @@ from dpci_core.mechanisms.model import ModelNoise, model_noise
 from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, summarise, versions
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.newton import unpenalised_minimiser
+from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
     TOLERANCE,

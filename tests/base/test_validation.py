@@ -60,11 +60,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("work began before the input was refused")
 
     steps = {
-        "erm": ("solve",),
-        "batched": ("solve",),
-        "perturbation": ("solve",),
-        "inference": ("train_private", "release_moments"),
-        "forecast": ("error_variance", "private_half_widths"),
+        "solvers.moments": ("minimise",),
+        "intervals.inference": ("train_private", "release_moments"),
+        "intervals.forecast": ("error_variance", "private_half_widths"),
     }
     for room, names in steps.items():
         for name in names:
