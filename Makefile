@@ -24,7 +24,7 @@ unit: $(VENV)/.dev-ready
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not soak and not browser"
 
 browser: $(VENV)/.dev-ready
-	$(BIN)/pytest -m browser tests/browser
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m browser tests/browser
 
 soak: $(VENV)/.dev-ready
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak --soak-log docs/soak.json

@@ -8,6 +8,7 @@ one nearly always; a guess is right half of the time.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -17,8 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from dpci_core import ZCDP, Design, DPLogisticRegression, Logistic, PureDP
+from dpci_core.ledger import Cap, Ledger
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, noise_scale, rounding_allowance
-from dpci_core.release import draw_release, share_out
+from dpci_core.plan import DeclaredTable, Plan
+from dpci_core.release import draw_release, read_header, read_records, release, schema_hash, share_out
+from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, RecordMapper, Schema
 from dpci_core.solvers.objective import moments_at
 
 Table = tuple[np.ndarray, np.ndarray]
@@ -179,6 +183,69 @@ def attack(
             ]
             score.guess(truth, counts)
     return found
+
+
+SCHEMA = Schema(
+    features=(
+        NumericColumn("age", 0, 100),
+        NumericColumn("income", 0, 200_000),
+        CategoricalColumn("city", ("a", "b", "c", "d")),
+        CategoricalColumn("job", ("x", "y", "z", "w")),
+    ),
+    target="sick",
+    positive="yes",
+)
+
+
+def write_tables(folder: Path, n: int) -> tuple[Path, Path]:
+    """Two CSV files that differ in their last row."""
+    rng = np.random.default_rng(3)
+    age, income = rng.uniform(0, 100, n), rng.lognormal(10.5, 0.5, n)
+    city, job = rng.choice(list("abcd"), n, p=[0.9, 0.06, 0.03, 0.01]), rng.choice(list("xyzw"), n)
+    sick = np.where(rng.random(n) < 0.2 + age / 300, "yes", "no")
+    columns = zip(age, income, city, job, sick, strict=True)
+    rows = [f"{a:.3f},{i:.2f},{c},{j},{s}" for a, i, c, j, s in columns]
+    paths = folder / "one.csv", folder / "other.csv"
+    for path, last in zip(paths, ("41.000,31000.00,a,x,no", "67.000,52000.00,d,w,yes"), strict=True):
+        path.write_text("\n".join(["age,income,city,job,sick", *rows[:-1], last]) + "\n")
+    return paths
+
+
+def attack_records(folder: Path, kind: str, mechanism: str, calibration: str, rounds: int, n: int = 2000) -> dict:
+    """`release` from one of two files; the attacker has release.json, read as anyone would."""
+    design = design_of(kind, mechanism, calibration)
+    plan = Plan(
+        title="Attack",
+        source=DeclaredTable(schema=SCHEMA, guesses=Guesses(n_rows=n)),
+        design=design,
+        n_records=n,
+        delta="1e-6",  # type: ignore[arg-type]
+    )
+    ledger = Ledger(folder / "ledger.sqlite")
+    cap = Cap.pure(rounds + 1) if kind == "pure" else Cap.zcdp(rounds + 1)
+    ledger.create_dataset("Clinic", schema_hash=schema_hash(SCHEMA), cap=cap, unit="one row is one person", person="A")
+    files = write_tables(folder, n)
+    rows = []
+    for file in files:
+        X, y, _ = read_records(read_header(file), RecordMapper(plan.schema, plan.features))
+        rows.append(y[:, None] * X)
+    requests = itertools.count()
+
+    def publish(truth: int) -> dict[str, np.ndarray]:
+        request = f"r{next(requests)}"
+        release(
+            plan,
+            files[truth],
+            ledger=ledger,
+            dataset="Clinic",
+            person="Ada",
+            request_id=request,
+            folder=folder / request,
+            allow_unreviewed=True,
+        )
+        return read_record(folder / request)
+
+    return attack(publish, share_out(design).running, rows, rounds)
 
 
 def read_record(folder: Path) -> dict[str, np.ndarray]:

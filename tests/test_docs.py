@@ -36,19 +36,20 @@ def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
     api = runpy.run_path(str(ROOT / "docs" / "api.py"))
     assert api["write"](tmp_path) == []
     rooms = ["dpci_core", *(f"dpci_core.{room}" for room in api["rooms"]())]
-    assert {"dpci_core.plan", "dpci_core.ledger", "dpci_core.estimators", "dpci_core.privacy.budget"} < set(rooms)
+    assert {"dpci_core.plan", "dpci_core.ledger", "dpci_core.estimators", "dpci_core.privacy"} < set(rooms)
     assert not [room for room in rooms if room.endswith(("_command", "__main__"))]
     for room in rooms:
         page = (tmp_path / f"{room.replace('.', '/')}.html").read_text(encoding="utf-8")
         module = import_module(room)
         shown = set(re.findall(r'<section id="(\w+)">', page))
-        assert set(getattr(module, "__all__", ())) <= shown
+        rooms_shown = {x for x in getattr(module, "__all__", ()) if f"{room}.{x}" in rooms}
+        assert set(getattr(module, "__all__", ())) - rooms_shown <= shown
         made_here = [x for x in vars(module).values() if getattr(x, "__module__", None) == room]
         public = {x.__name__ for x in made_here if not x.__name__.startswith("_") and callable(x)}
         assert public <= shown or hasattr(module, "__all__"), room
     words = {name: inspect.getdoc(getattr(dpci_core, name)) for name in dpci_core.__all__}
     assert [name for name, text in words.items() if not text] == []
-    front = (tmp_path / "dpci_core.report.html").read_text(encoding="utf-8")
+    front = (tmp_path / "dpci_core.html").read_text(encoding="utf-8")
     assert "neighbours" in front
     assert re.search("white-space: ?pre-line", front)
 

@@ -115,7 +115,8 @@ class SystemSource:
 
         Privacy: epsilon-DP where one record changes each score by at most 1 (exponential mechanism).
         """
-        check_positive(epsilon=epsilon)
+        if not epsilon > 0:
+            raise ValueError(f"Expected epsilon={epsilon!r} > 0.")
         return choose(Fraction(epsilon) * int(score) / 2 for score in scores)
 
 

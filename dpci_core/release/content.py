@@ -20,7 +20,7 @@ from dpci_core.release.record import RECORD_NAME, Coefficient, Guarantee, Interv
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.schema import Schema
 
-_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp")
+_PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

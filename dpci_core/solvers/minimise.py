@@ -29,9 +29,9 @@ from dpci_core.solvers.quasi_newton import approach
 Array = npt.NDArray[np.float64]
 Method = Literal["quick", "checked", "newton", "certain"]
 METHODS: tuple[Method, ...] = ("quick", "checked", "newton", "certain")
-_BEYOND = 1e-4
-"""Share of the tolerance that checked steps aim at, for two passes or so: the digits that are shown are then those of
-Newton's method, whose last step squares the error. Where rounding is in the way, the tolerance counts."""
+_BEYOND = 0.01
+"""Share of the tolerance that checked steps aim at, for a pass or two more; where rounding is in the way, the tolerance
+counts."""
 
 
 def minimise(

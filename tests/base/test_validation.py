@@ -61,6 +61,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     steps = {
         "solvers.moments": ("minimise",),
+        "solvers.minimise": ("solve", "approach"),
+        "solvers.replicates": ("minimise",),
         "intervals.inference": ("train_private", "release_moments"),
         "intervals.forecast": ("error_variance", "private_half_widths"),
     }

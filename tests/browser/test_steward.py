@@ -16,14 +16,13 @@ pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory) -> Iterator[tuple[str, Path]]:
+@pytest.fixture
+def desk(tmp_path) -> Iterator[tuple[str, Path]]:
     """A server with a ledger, a folder of releases and a temporary directory of its own."""
-    place = tmp_path_factory.mktemp("desk")
-    (place / "tmp").mkdir()
-    where = {"DPCI_LEDGER": str(place / "ledger.sqlite"), "DPCI_RELEASES": str(place / "releases")}
-    with running_server(**where, TMPDIR=str(place / "tmp")) as address:
-        yield address, place
+    (tmp_path / "tmp").mkdir()
+    where = {"DPCI_LEDGER": str(tmp_path / "ledger.sqlite"), "DPCI_RELEASES": str(tmp_path / "releases")}
+    with running_server(**where, TMPDIR=str(tmp_path / "tmp")) as address:
+        yield address, tmp_path
 
 
 def fill(page, key: str, text: str) -> None:
@@ -67,8 +66,17 @@ def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
     page.get_by_text("This fulfils your wish").wait_for()
 
 
-def test_one_release_whatever_is_clicked(desk, open_page):
+def test_one_release_whatever_is_clicked_its_ledger_and_its_report(desk, open_page, browser, subtests):
     address, place = desk
+    with subtests.test("one release, whatever is clicked"):
+        check_one_release(address, place, open_page)
+    with subtests.test("the ledger page tells and verifies it"):
+        check_ledger(open_page("/ledger", at=address, width=390, theme="dark"))
+    with subtests.test("the report stands alone"):
+        check_report(place, browser)
+
+
+def check_one_release(address, place, open_page):
     link = "/release?" + urlencode(LINK)
     page = open_page(link, at=address)
     page.get_by_role("button", name="Set this budget").wait_for()
@@ -99,9 +107,7 @@ def test_one_release_whatever_is_clicked(desk, open_page):
         assert tab.locator("[data-testid=stException]").count() == 0
 
 
-def test_the_ledger_page_tells_and_verifies_it(desk, open_page):
-    address, _ = desk
-    page = open_page("/ledger", at=address, width=390, theme="dark")
+def check_ledger(page):
     page.get_by_text("1 charge: 1 released.").wait_for()
     page.get_by_role("button", name="Check every entry").click()
     page.get_by_text("All 3 entries are as they were written").wait_for()
@@ -109,8 +115,7 @@ def test_the_ledger_page_tells_and_verifies_it(desk, open_page):
     assert "Clinic" in main_text(page)
 
 
-def test_the_report_stands_alone(desk, browser):
-    _, place = desk
+def check_report(place, browser):
     (report,) = (place / "releases").rglob("report.html")
     page = browser.new_page()
     requests: list[str] = []

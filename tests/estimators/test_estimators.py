@@ -44,7 +44,7 @@ from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED, noise_
 from dpci_core.intervals.draw import GRID
 from dpci_core.losses import HuberSVM
 from dpci_core.mechanisms.model import model_noise
-from dpci_core.privacy import randomness
+from dpci_core.privacy import exact
 from dpci_core.solvers.newton import solve
 
 NO_PRIVACY = PureDP(model="1e6", hessian="1e6", covariance="1e6")
@@ -326,11 +326,11 @@ def test_without_a_seed_all_noise_is_the_operating_systems(monkeypatch, mechanis
     X, y = table()
     model, asked = made(random_state=None, mechanism=mechanism), []
     monkeypatch.setattr(np.random, "default_rng", lambda *_: pytest.fail("a generator was asked"))
-    monkeypatch.setattr(randomness.secrets, "token_bytes", lambda n: asked.append(n) or os.urandom(n))
+    monkeypatch.setattr(exact.secrets, "token_bytes", lambda n: asked.append(n) or os.urandom(n))
     model.fit(X, y)
     numbers = 4 + 4 + 2 * (16 + 16)  # direction and length: of the coefficients, and of both matrices
     numbers += 4 + 4 if mechanism == "objective" else 0  # and of what hides the minimiser's error
-    assert sum(asked) == 8 * numbers
+    assert sum(asked) == 16 * numbers  # 128 bits each
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])

@@ -59,8 +59,8 @@ def test_the_script_runs_on_its_own_and_prints_json(tmp_path: Path) -> None:
 
 
 def threads() -> dict[str, str]:
-    """What this process was told about threads of linear algebra: their number decides the last digits of a sum."""
-    return {name: os.environ[name] for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS") if name in os.environ}
+    """What this process was told about linear algebra: threads and kernels decide the last digits of a sum."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("OMP_", "OPENBLAS_", "MKL_"))}
 
 
 @pytest.mark.parametrize("name", PLANS)

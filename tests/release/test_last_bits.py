@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.last_bits import attack_draws, attack_estimators, is_draw, unexplained
+from tests.last_bits import attack_draws, attack_estimators, attack_records, is_draw, unexplained
 
 CASES = [
     (kind, mechanism, calibration)
@@ -43,6 +44,22 @@ def test_no_table_is_named_by_the_last_bits_of_a_release(case) -> None:
 @pytest.mark.parametrize("case", CASES, ids="-".join)
 def test_no_table_is_named_by_the_last_bits_of_an_estimator(case) -> None:
     for score in attack_estimators(*case, rounds=60).values():
+        assert abs(score.deviation) < FALSE_ALARM, score
+
+
+@pytest.mark.parametrize("case", [CASES[1], CASES[5]], ids="-".join)
+def test_no_table_is_named_by_the_last_bits_of_a_record(case, memory: Path) -> None:
+    for score in attack_records(memory, *case, rounds=40).values():
+        assert abs(score.deviation) < FALSE_ALARM, score
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", CASES, ids="-".join)
+def test_a_long_attack_on_records_is_a_guess(
+    case, memory: Path, record_property: Callable[[str, object], None]
+) -> None:
+    for name, score in attack_records(memory, *case, rounds=400).items():
+        record_property(name, str(score))
         assert abs(score.deviation) < FALSE_ALARM, score
 
 

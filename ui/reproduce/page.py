@@ -172,6 +172,8 @@ def _recent() -> dict[str, Reproduced]:
 
 def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
     st.header("Compute again")
+    if _PANEL.is_gone:
+        st.info(jobs.GONE.format(what="computation"))
     active = _PANEL.is_active
     if not _has_data(cells[0].dataset):
         key = SETS[cells[0].dataset]
@@ -206,8 +208,6 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
     if problem := state.queue_problem():
         st.warning(problem)
     _PANEL.watch()
-    if _PANEL.is_gone:
-        st.info(jobs.GONE.format(what="computation"))
 
 
 def _has_data(dataset: str) -> bool:
