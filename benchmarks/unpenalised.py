@@ -15,7 +15,7 @@ import numpy as np
 
 from dpci_core import Design, Logistic, PureDP, datasets, private_intervals
 from dpci_core.design import Estimand
-from dpci_core.solvers.newton import unpenalised_minimiser
+from dpci_core.solvers.moments import unpenalised_minimiser
 
 TRUTH = np.array([3.0, -2.0, 0.5])
 """Coefficients of x = (x_1, x_2, 1)/sqrt 3 with x_1, x_2 uniform on [-1, 1]."""

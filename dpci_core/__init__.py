@@ -43,7 +43,7 @@ from dpci_core.planner import (
     remedies,
 )
 from dpci_core.privacy.budget import ZCDP, ApproxDP, PureDP, zcdp_to_epsilon
-from dpci_core.solvers.newton import Moments, fit_moments
+from dpci_core.solvers.moments import Moments, fit_moments
 
 if TYPE_CHECKING:
     from dpci_core import datasets, release

@@ -23,7 +23,7 @@ from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, noise
 from dpci_core.plan import DeclaredTable, Plan
 from dpci_core.release import draw_release, read_header, read_records, release, schema_hash, share_out
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, RecordMapper, Schema
-from dpci_core.solvers.newton import moments_at
+from dpci_core.solvers.objective import moments_at
 
 Table = tuple[np.ndarray, np.ndarray]
 TOO_MANY = 16

@@ -13,7 +13,8 @@ from dpci_core.losses import make_loss
 from dpci_core.mechanisms.matrices import private_matrix
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
-from dpci_core.solvers.newton import moments_at, solve
+from dpci_core.solvers.newton import solve
+from dpci_core.solvers.objective import moments_at
 from tests.oracle import paper
 
 H_WIDTH = 0.5

@@ -26,7 +26,7 @@ from dpci_core import (
 )
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
-from dpci_core.solvers.newton import moments_at
+from dpci_core.solvers.objective import moments_at
 
 LOSSES = [Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0)]
 EVERY = Calibration.published(covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True)

@@ -45,7 +45,8 @@ from dpci_core.privacy.budget import (
 )
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import Source
-from dpci_core.solvers.newton import HessianDrift, solve
+from dpci_core.solvers.moments import HessianDrift
+from dpci_core.solvers.newton import solve
 
 Array = npt.NDArray[np.float64]
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,8 @@ import pytest
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge, make_loss
-from dpci_core.solvers.newton import solve, unpenalised_minimiser
+from dpci_core.solvers.moments import unpenalised_minimiser
+from dpci_core.solvers.newton import solve
 
 WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
 LOSSES: tuple[Loss, ...] = (Logistic(), *(kind(h=h) for kind in (HuberSVM, SmoothedHinge) for h in WIDTHS))

@@ -39,7 +39,7 @@ from dpci_core.planner import (
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.privacy.budget import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
 from dpci_core.schema import Records
-from dpci_core.solvers.newton import Moments, fit_moments
+from dpci_core.solvers.moments import Moments, fit_moments
 
 Answer = dict[str, Any]
 

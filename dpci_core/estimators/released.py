@@ -18,7 +18,7 @@ from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.budget import Budget
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.solvers.quasi_newton import solve_quickly
+from dpci_core.solvers.minimise import minimise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource)
         theta, noise = draw_coefficients(A, shares=shares, source=source)
         design = shares.running
     else:
-        model = train_private(A, design=design, rng=source, solver=solve_quickly)
+        model = train_private(A, design=design, rng=source, solver=minimise)
         theta, noise = model.theta_priv, model.noise
     if not intervals:
         return ReleasedModel(design, len(A), theta, noise, None, None)

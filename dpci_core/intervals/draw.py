@@ -28,8 +28,9 @@ from dpci_core.mechanisms.shares import TAU, Shares, share_out
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
-from dpci_core.solvers.newton import Fit, gradient_rounding, solve_surely
-from dpci_core.solvers.quasi_newton import approach
+from dpci_core.solvers.certain import gradient_rounding
+from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.objective import Fit
 
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
@@ -142,20 +143,14 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
 
 @dataclass(frozen=True, slots=True)
 class _CertifiedSolver:
-    """`solve_surely` at the tolerance of a release, after checking that rounding cannot spoil its certificate.
-
-    It starts where quick steps arrive, nearly always at the answer.
-    """
+    """The certain minimiser at the tolerance of a release, after checking that rounding keeps its certificate."""
 
     design: Design
 
     def __call__(self, A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None) -> Fit:
         norm = 0.0 if tilt is None else float(np.linalg.norm(tilt))
         _check_certificate(self.design, n_records=len(A), dim=A.shape[1], tilt_norm=norm)
-        near = approach(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=TAU / 2.0)
-        return solve_surely(
-            A, loss=loss, regularization=regularization, tilt=tilt, start=near.theta, tolerance=TAU / 2.0
-        )
+        return minimise(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=TAU / 2.0, method="certain")
 
 
 def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, NoiseLaw]:

@@ -32,7 +32,7 @@ from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Grade = Literal["valid", "rough", "unusable"]
 
@@ -83,13 +83,33 @@ class Validity:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """Expected lengths and coverage of a design; arrays (p,), or (k,) where k contrasts were asked for.
+    """Expected lengths and coverage of a design, without a draw of its noise on the coefficients.
 
-    estimate, what the intervals lie around on average; ci_length and its standard deviation over the matrix noise;
-    vi_length, the variability interval of the private estimates; nonprivate_length, without any noise; coverage of the
-    interval under the true law of the estimate; flat_share, in which share of releases a coefficient is marked because
-    an unpenalised target is out of reach; usefulness, whether a release of this design could say anything
-    (`planner.remedies` says what would help).
+    Arrays are (p,), one entry a coefficient with the constant last, or (k,) where k contrasts were
+    asked for; lengths are in units of the coefficient or contrast.
+
+    Args:
+        estimate: what the intervals lie around on average.
+        ci_length: expected length of the intervals.
+        ci_length_sd: standard deviation of that length over the noise on the two matrices.
+        vi_length: length of the variability interval, the spread of the private estimates.
+        nonprivate_length: length of the intervals without any privacy noise.
+        coverage: chance that an interval holds its target, under the true law of the estimate.
+        ci_length_mean: mean of `ci_length` over the coefficients, or contrasts.
+        mean_length_sd: standard deviation of that mean over the noise on the two matrices.
+        vi_length_mean: mean of `vi_length`.
+        nonprivate_length_mean: mean of `nonprivate_length`.
+        coverage_mean: mean of `coverage`.
+        epsilon_delta: what the total budget promises as (epsilon, delta); delta is 0 if pure.
+        flat_share: share of releases that would mark a coefficient as unidentified, because an
+            unpenalised target is out of reach; 0 for the penalised target.
+        validity: whether the forecast can be believed, with reasons.
+        usefulness: whether a release could say anything; `planner.remedies` says what would help.
+        n_records: n, the number of records the forecast is for.
+        design: the design it is for.
+
+    Privacy:
+        None by itself: it is as private as the moments it was made from.
     """
 
     estimate: Array

@@ -16,7 +16,7 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import model_noise, train_private
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 RESULTS_VERSION = 1
 """Raised whenever a number changes for the same input and generator."""
@@ -24,13 +24,34 @@ RESULTS_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IntervalResult:
-    """A simulated private release: estimates and intervals, arrays of shape (p,), the constant last.
+    """A simulated private release: estimates and intervals, not for publication.
 
-    estimate is theta_priv, the release, or its Newton step where the target is unpenalised; is_flat marks coefficients
-    whose penalty bias that step removes only in part. sampling_se and privacy_se are the two parts of the standard
-    error. noise_factor is what the noise-aware correction multiplied the half-widths by, 1 without it; hessian and
-    covariance are the matrices behind them. Lifted counts say how many eigenvalues of the noisy matrices the
-    published floor raises.
+    Arrays are (p,), one entry a coefficient with the constant last, in units of the coefficient.
+
+    Args:
+        estimate: the middle of the intervals: `theta_priv`, or its Newton step if the target is
+            unpenalised.
+        low: lower ends of the intervals.
+        high: upper ends of the intervals.
+        theta_priv: the released coefficients.
+        is_flat: coefficients that are unidentified, so that the step removes only a part of their
+            penalty bias.
+        sampling_se: the part of the standard error that sampling causes.
+        privacy_se: the part of the standard error that the noise on the coefficients causes.
+        confidence_level: like 0.95.
+        n_records: n, public.
+        design: the design that was run.
+        hessian: the private Hessian behind the intervals, (p, p).
+        covariance: the private gradient covariance behind the intervals, (p, p).
+        noise_factor: what the noise-aware correction multiplied a half-width by; 1 without it.
+        is_noise_aware: which half-widths have a noise-aware part.
+        n_lifted_hessian: how many eigenvalues of the noisy Hessian the published floor raises.
+        n_lifted_covariance: the same for the gradient covariance.
+        smallest_hessian_eigenvalue: of the noisy Hessian, before any repair.
+        gradient_norm: at the minimiser that was found; it bounds its error and is not private.
+        n_iterations: steps of the solver; not private.
+        usefulness: whether the intervals can say anything.
+        results_version: raised when a number changes for the same input and generator.
     """
 
     estimate: Array

@@ -16,7 +16,7 @@ from dpci_core.privacy.budget import definition_named, to_float_down
 from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
-from dpci_core.solvers.newton import moments_at, rounding_of_sums
+from dpci_core.solvers.objective import moments_at, rounding_of_sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,9 @@ from dpci_core.base.rows import Rows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
-from dpci_core.solvers.newton import Fit, HessianDrift, solve
+from dpci_core.solvers.moments import HessianDrift
+from dpci_core.solvers.newton import solve
+from dpci_core.solvers.objective import Fit
 
 Solver = Callable[..., Fit]
 """`newton.solve`, or another function of its arguments that returns a minimiser."""

@@ -22,7 +22,8 @@ from dpci_core.privacy.sensitivity import (
     smallest_gaussian_regularization,
     smallest_regularization,
 )
-from dpci_core.solvers.newton import HessianDrift, solve
+from dpci_core.solvers.moments import HessianDrift
+from dpci_core.solvers.newton import solve
 
 NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
 """Stands wherever Gaussian objective perturbation is used."""

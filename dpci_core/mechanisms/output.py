@@ -12,7 +12,8 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import output_sensitivity
-from dpci_core.solvers.newton import HessianDrift, solve
+from dpci_core.solvers.moments import HessianDrift
+from dpci_core.solvers.newton import solve
 
 _USUAL = 2.0
 """Factor of s, near the least error on the simulated census (`python -m benchmarks.penalties`)."""

@@ -14,7 +14,7 @@ from dpci_core.design import Design, guarantee_at
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inflation import Usefulness
 from dpci_core.planner import Target, as_if_records, meeting_probability
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 _FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
 

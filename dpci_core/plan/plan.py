@@ -39,7 +39,7 @@ from dpci_core.planner import Target
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
 from dpci_core.schema import Records, Schema, to_original
-from dpci_core.solvers.newton import Moments, fit_moments
+from dpci_core.solvers.moments import Moments, fit_moments
 
 VERSION = 1
 """Of the content of a plan file; a file of another version is refused."""

@@ -18,7 +18,7 @@ from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, SEARCH_DRAWS,
 from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
 from dpci_core.privacy.budget import Amount
 from dpci_core.report import words
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""

@@ -23,7 +23,7 @@ from dpci_core.privacy.budget import (
     to_decimal,
     to_float_down,
 )
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 _START = Decimal("0.1")
 """Share of each matrix before the split is searched for."""

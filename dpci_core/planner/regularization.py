@@ -18,7 +18,7 @@ from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.remedies import moments_near
 from dpci_core.planner.split import quick_split
 from dpci_core.report.words import number
-from dpci_core.solvers.newton import Moments, fit_moments
+from dpci_core.solvers.moments import Moments, fit_moments
 
 MomentsSource = Callable[[float], Moments]
 

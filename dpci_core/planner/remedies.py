@@ -15,7 +15,7 @@ from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, forecast
 from dpci_core.report import words
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 _LARGEST = (1e6, 1e6, 1e4)
 """Remedies are looked for up to these multiples of n, of the budget and of c."""

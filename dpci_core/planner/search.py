@@ -35,7 +35,7 @@ from dpci_core.design import Design
 from dpci_core.intervals.forecast import Forecast, drawn_intervals, forecast_of
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.privacy.budget import PARTS, Parts
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Point = tuple[int, int]
 

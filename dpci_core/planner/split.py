@@ -17,7 +17,7 @@ from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
 from dpci_core.planner.search import SplitSearch
 from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 Shares = tuple[float, float, float]
 

@@ -14,7 +14,7 @@ from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, DrawnIntervals, Forecast, drawn_intervals, forecast
 from dpci_core.report import words
-from dpci_core.solvers.newton import Moments
+from dpci_core.solvers.moments import Moments
 
 _EVEN_ODDS = 0.5
 """From this probability on, the mean over the noise must meet a length as well as the share of draws."""

@@ -32,7 +32,7 @@ from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, summarise, versions
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.newton import unpenalised_minimiser
+from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
     TOLERANCE,

@@ -1,4 +1,4 @@
-"""The minimiser of `erm.solve` from a few passes over the records, for tables with many more rows than columns.
+"""The minimiser from a few passes over the records, for tables with many more rows than columns.
 
 Newton's method pays p^2 operations a record and step for its Hessian. Here the minimiser of some of the rows, in single
 precision, is where a quasi-Newton method starts, and their Hessian what it starts from; its steps cost p operations a
@@ -18,7 +18,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive
 from dpci_core.base.rows import Rows
 from dpci_core.losses import Loss
-from dpci_core.solvers.newton import TOLERANCE, Fit, solve
+from dpci_core.solvers.objective import TOLERANCE, Fit
 
 _SAMPLE_ROWS = 4_096
 """Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts from; evenly spaced."""
@@ -38,44 +38,40 @@ _MAX_PASSES = 60
 _STALLED = 0.9
 """A step that leaves more than this share of the gradient norm is a stall."""
 _MAX_STALLS = 6
-"""After so many `erm.solve` takes over; SVMs stall often before the band of their corner is found."""
-
-
-def solve_quickly(
-    A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
-) -> Fit:
-    """Return the minimiser of J, exact to |grad J| <= tolerance; the arguments and the promise of `erm.solve`.
-
-    n_iterations counts passes over the records.
-    Raises:  ConvergenceError as `erm.solve` does, which takes over where steps stall, from the best point.
-    """
-    fit = approach(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
-    if fit.gradient_norm <= tolerance:
-        return fit
-    return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=fit.theta, tolerance=tolerance)
+"""After so many `newton.solve` takes over; SVMs stall often before the band of their corner is found."""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall like others
 def approach(
-    A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None, tolerance: float = TOLERANCE
+    A: Rows,
+    *,
+    loss: Loss,
+    regularization: float,
+    tilt: Array | None = None,
+    start: Array | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Fit:
     """Return the point that quick steps reach, or the best they have seen when they stall; no records make it raise.
 
+    start: first guess (p,), zero where it is none or cannot be near.
     gradient_norm is what double precision finds from all rows, and infinite where the steps stalled.
     """
     check_positive(regularization=regularization, tolerance=tolerance)
     n, p = A.shape
     linear = np.zeros(p) if tilt is None else tilt / n
+    # |theta| <= (1 + |b|/n)/(2c) at the minimiser, as slopes are at most 1: farther out, zero is the better guess.
+    reach = (1.0 + float(np.linalg.norm(linear))) / (2.0 * regularization)
+    first = start if start is not None and float(np.linalg.norm(start)) <= reach else np.zeros(p)
     if n < 2 * _SAMPLE_ROWS:
         rows = A[:]
-        return _descend(_Objective(rows, rows, loss, regularization, linear), np.zeros(p), None, tolerance)
+        return _descend(_Objective(rows, rows, loss, regularization, linear), first, None, tolerance)
     single = A.astype(np.float32)
     is_resolved = 2.0 * regularization >= _SINGLE_CURVATURE * loss.max_curvature
     sample = (single if is_resolved else A)[:: n // _SAMPLE_ROWS]
     part = _Objective(sample, sample, loss, regularization, linear)
-    start = _descend(part, np.zeros(p), None, _SAMPLE_TOLERANCE / math.sqrt(len(sample)))
+    near = _descend(part, first, None, _SAMPLE_TOLERANCE / math.sqrt(len(sample)))
     objective = _Objective(A, sample, loss, regularization, linear, single)
-    return _descend(objective, start.theta, start.theta, tolerance)
+    return _descend(objective, near.theta, near.theta, tolerance)
 
 
 @dataclass(slots=True)

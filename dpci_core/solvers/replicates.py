@@ -1,8 +1,8 @@
-"""The same minimiser and moments as `erm`, for many bootstrap replicates of one table at once.
+"""The same minimiser and moments, for many bootstrap replicates of one table at once.
 
 A replicate is a vector of counts over the rows of the table. Its minimiser is found from the full table's by
 quasi-Newton steps that start at the full table's Hessian; every answer is certified by its own gradient, and where
-the steps do not converge quickly `quick_solve` takes over.
+the steps do not converge quickly `minimise` takes over.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dpci_core.base.linalg import symmetrise
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import kernels
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.newton import moments_at, solve
-from dpci_core.solvers.quasi_newton import solve_quickly
+from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.objective import moments_at
 
 TOLERANCE = 1e-8
 """Bound on the gradient norm of a replicate's fit."""
@@ -28,7 +28,7 @@ _COARSE_PASSES = 2
 MOST_RECORDS = 2**24
 """Where single precision stops counting: a table and a replicate have fewer records."""
 _STALLED = 0.5
-"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to `quick_solve`."""
+"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to `minimise`."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Table:
     @classmethod
     def of(cls, A: Array, *, loss: Loss, regularization: float) -> Table:
         """Fit the table itself, exactly."""
-        theta = solve(A, loss=loss, regularization=regularization).theta
+        theta = minimise(A, loss=loss, regularization=regularization, method="newton").theta
         H, _ = moments_at(A, theta, loss=loss, regularization=regularization)
         columns = np.ascontiguousarray(A.T)
         margins = A @ theta
@@ -189,14 +189,14 @@ def _solve_one(table: Table, counts: Counts, *, tilt: Array | None, tolerance: f
     """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm if that fails."""
     rows = np.repeat(table.columns.T, counts.astype(np.int64), axis=0)
     try:
-        fit = solve_quickly(rows, loss=table.loss, regularization=table.regularization, tilt=tilt, tolerance=tolerance)
+        fit = minimise(rows, loss=table.loss, regularization=table.regularization, tilt=tilt, tolerance=tolerance)
     except ConvergenceError:
         return table.theta_hat, np.inf
     return fit.theta, fit.gradient_norm
 
 
 def replicate_moments(table: Table, counts: Counts, theta: Array, *, n_records: int) -> tuple[Array, Array]:
-    """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of `erm.moments_at`."""
+    """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of `moments_at`."""
     B, p = theta.shape
     hessian, second = np.empty((B, p, p)), np.empty((B, p, p))
     if (compiled := _compiled(table.loss)) is not None:

@@ -12,7 +12,7 @@ from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import Logistic
 from dpci_core.privacy.budget import PureDP
 from dpci_core.schema import Encoding
-from dpci_core.solvers.newton import fit_moments
+from dpci_core.solvers.moments import fit_moments
 
 N_ROWS = 30_162
 """Adult's complete rows; the census is generated to the same size."""

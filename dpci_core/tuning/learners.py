@@ -18,7 +18,7 @@ from dpci_core.base.limits import regularization_in_range
 from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy.noise import sample_spherical_laplace
 from dpci_core.privacy.sensitivity import output_noise_rate
-from dpci_core.solvers.newton import solve
+from dpci_core.solvers.minimise import minimise
 
 Method = Literal["non_private", "output", "objective", "objective_tight"]
 METHODS: tuple[Method, ...] = ("non_private", "output", "objective", "objective_tight")
@@ -97,7 +97,7 @@ def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.G
     if noise.rate is not None:
         drawn = sample_spherical_laplace(A.shape[1], rate=noise.rate, rng=rng)
         tilt, offset = (drawn, None) if noise.is_tilt else (None, drawn)
-    theta = solve(A, loss=learner.loss, regularization=noise.regularization, tilt=tilt).theta
+    theta = minimise(A, loss=learner.loss, regularization=noise.regularization, tilt=tilt, method="newton").theta
     return theta if offset is None else theta + offset
 
 

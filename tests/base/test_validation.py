@@ -60,9 +60,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("work began before the input was refused")
 
     steps = {
-        "solvers.newton": ("solve",),
-        "solvers.replicates": ("solve",),
-        "mechanisms.model": ("solve",),
+        "solvers.moments": ("minimise",),
+        "solvers.minimise": ("solve", "approach"),
+        "solvers.replicates": ("minimise",),
         "intervals.inference": ("train_private", "release_moments"),
         "intervals.forecast": ("error_variance", "private_half_widths"),
     }

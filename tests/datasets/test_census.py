@@ -15,7 +15,7 @@ import pytest
 from dpci_core.cli.main import CHECK_FILE
 from dpci_core.datasets import COEFFICIENTS, INTERCEPT, feature_names, load, simulate_census
 from dpci_core.losses import Logistic
-from dpci_core.solvers.newton import fit_moments
+from dpci_core.solvers.moments import fit_moments
 from dpci_core.studies import census_check
 
 DATA = Path(__file__).parents[2] / "data"

@@ -22,15 +22,10 @@ from dpci_core.mechanisms.mechanism import PerturbedModel, model_noise
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, share_out
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, grid_under
-from dpci_core.solvers.newton import (
-    descent_passes,
-    gradient_and_hessian,
-    gradient_rounding,
-    moments_at,
-    rounding_of_sums,
-    solve,
-    solve_surely,
-)
+from dpci_core.solvers.certain import descent_passes, gradient_rounding, solve_surely
+from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.newton import solve
+from dpci_core.solvers.objective import gradient_and_hessian, moments_at, rounding_of_sums
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 RHO = ZCDP(model="0.125", hessian="0.03", covariance="0.03")
@@ -146,7 +141,7 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
     def stuck(*_, **__):
         raise ConvergenceError("stuck")
 
-    monkeypatch.setattr("dpci_core.solvers.newton.solve", stuck)
+    monkeypatch.setattr("dpci_core.solvers.certain.solve", stuck)
     for loss in (Logistic(), HuberSVM(h=0.5)):
         found = solve_surely(A, loss=loss, regularization=0.05, tilt=tilt, tolerance=1e-10)
         passes.append(found.n_iterations)
@@ -166,7 +161,7 @@ def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(mo
     np.testing.assert_allclose(near.theta, exact, atol=1e-9)
     for wild in (np.array([np.nan, 0.0, 0.0]), np.full(3, np.inf), np.full(3, 1e100)):
         np.testing.assert_allclose(solve_surely(A, **settings, start=wild, tolerance=1e-10).theta, exact, atol=1e-9)
-    monkeypatch.setattr("dpci_core.solvers.newton.solve", None)  # would be called for another start
+    monkeypatch.setattr("dpci_core.solvers.certain.solve", None)  # would be called for another start
     kept = solve_surely(A, **settings, start=exact, tolerance=1e-10)
     assert kept.theta is exact
     assert kept.gradient_norm <= 1e-13
@@ -370,15 +365,15 @@ def test_the_law_of_the_noise_is_that_of_what_is_left(budget, mechanism) -> None
 def test_the_solver_of_a_release_is_asked_for_half_of_tau(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def spy(A, *, tolerance, **other):
-        asked.append(tolerance)
-        return solve_surely(A, tolerance=tolerance, **other)
+    def spy(A, *, tolerance, method, **other):
+        asked.append((tolerance, method))
+        return minimise(A, tolerance=tolerance, method=method, **other)
 
-    monkeypatch.setattr(drawing, "solve_surely", spy)
+    monkeypatch.setattr(drawing, "minimise", spy)
     X, y = table(100, 2)
     for mechanism in ("objective", "output"):
         draw_release(X, y, design=make(PURE, mechanism, c=0.1))
-    assert asked == [5e-11, 5e-11]
+    assert asked == [(5e-11, "certain")] * 2
 
 
 def test_matrices_are_protected_with_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:

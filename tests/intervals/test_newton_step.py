@@ -26,7 +26,7 @@ from dpci_core.intervals.newton_step import Correction, correction, floor_of, no
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import MatrixNoise
 from dpci_core.privacy.laws import NoiseLaw
-from dpci_core.solvers.newton import unpenalised_minimiser
+from dpci_core.solvers.moments import unpenalised_minimiser
 
 C = 0.004
 

@@ -23,7 +23,8 @@ from dpci_core.privacy.sensitivity import (
     output_noise_sd,
     smallest_regularization,
 )
-from dpci_core.solvers.newton import gradient_and_hessian, moments_at, solve
+from dpci_core.solvers.newton import solve
+from dpci_core.solvers.objective import gradient_and_hessian, moments_at
 
 LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0), SmoothedHinge(h=0.5), SmoothedHinge(h=2.0))
 CLOSE = 1e-13

@@ -191,7 +191,7 @@ def test_no_error_carries_a_planted_value(tmp_path, monkeypatch, capfd, caplog, 
     if stage == "reading":
         monkeypatch.setattr("dpci_core.schema.mapping.number_of", fail)
     else:
-        monkeypatch.setattr("dpci_core.intervals.draw.solve_surely", fail)
+        monkeypatch.setattr("dpci_core.intervals.draw.minimise", fail)
     with pytest.raises(ReleaseFailedError) as caught:
         desk.release()
     said = capfd.readouterr()

@@ -21,7 +21,7 @@ from dpci_core.schema import (
     to_original,
     twin_table,
 )
-from dpci_core.solvers.newton import unpenalised_minimiser
+from dpci_core.solvers.moments import unpenalised_minimiser
 
 SCHEMA = Schema(
     (

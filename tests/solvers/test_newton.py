@@ -9,8 +9,10 @@ from sklearn.linear_model import LogisticRegression
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
-from dpci_core.solvers import newton as erm
-from dpci_core.solvers.newton import fit_moments, gradient_and_hessian, moments_at, objective, solve
+from dpci_core.solvers import objective as sums
+from dpci_core.solvers.moments import fit_moments
+from dpci_core.solvers.newton import solve
+from dpci_core.solvers.objective import gradient_and_hessian, moments_at, objective
 
 LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), SmoothedHinge(h=0.5))
 
@@ -270,7 +272,7 @@ def test_chunks_do_not_matter(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> No
     whole_moments = moments_at(A, whole, loss=loss, regularization=c)
     value = objective(A, whole, loss=loss, regularization=c, tilt=tilt)
     for rows in (1, 10, 203):
-        monkeypatch.setattr(erm, "CHUNK_ROWS", rows)
+        monkeypatch.setattr(sums, "CHUNK_ROWS", rows)
         assert solve(A, loss=loss, regularization=c, tilt=tilt).theta == pytest.approx(whole, abs=1e-8)
         chunked = moments_at(A, whole, loss=loss, regularization=c)
         np.testing.assert_allclose(chunked, whole_moments, rtol=0, atol=1e-13)

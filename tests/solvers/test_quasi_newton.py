@@ -8,9 +8,10 @@ import pytest
 from dpci_core import HuberSVM, Logistic, SmoothedHinge
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.rows import EncodedRows
-from dpci_core.solvers import quasi_newton as quick_solve
+from dpci_core.solvers import minimise as entry
+from dpci_core.solvers import quasi_newton
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.newton import solve
-from dpci_core.solvers.quasi_newton import solve_quickly
 from tests.solvers.test_newton import assert_exact, margins_matrix
 
 LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.01), SmoothedHinge(h=0.5))
@@ -29,16 +30,16 @@ TABLES = {
 def test_the_gradient_is_zero(loss, name, c, size) -> None:
     A = TABLES[name]
     tilt = size * np.random.default_rng(4).normal(size=A.shape[1])
-    theta = solve_quickly(A, loss=loss, regularization=c, tilt=tilt).theta
+    theta = minimise(A, loss=loss, regularization=c, tilt=tilt).theta
     with np.errstate(over="ignore"):  # in the loops of the oracle, far out
         assert_exact(A, theta, loss, c, tilt)
 
 
 def test_more_rows_than_the_sample_take_few_passes(monkeypatch) -> None:
     A = margins_matrix(20_000, 6, 3)
-    monkeypatch.setattr(quick_solve, "solve", None)  # would be called if the steps stalled
+    monkeypatch.setattr(entry, "solve", None)  # would be called if the steps stalled
     for loss in (Logistic(), HuberSVM(h=0.5)):
-        fit = solve_quickly(A, loss=loss, regularization=1e-3)
+        fit = minimise(A, loss=loss, regularization=1e-3)
         exact = solve(A, loss=loss, regularization=1e-3)
         np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
         assert fit.gradient_norm <= 1e-10
@@ -75,27 +76,27 @@ def test_the_start_and_single_precision_leave_no_trace(loss, name, c) -> None:
     A = large_table(name)
     for size in (0.0, 300.0):
         tilt = size * np.random.default_rng(4).normal(size=6)
-        fit = solve_quickly(A, loss=loss, regularization=c, tilt=tilt)
+        fit = minimise(A, loss=loss, regularization=c, tilt=tilt)
         assert fit.gradient_norm <= 1e-10
         assert gradient_norm(A, fit.theta, loss, c, tilt) <= 1.01e-10 + 1e-13 / c
 
 
 def test_a_norm_in_single_precision_certifies_nothing(monkeypatch) -> None:
     A = margins_matrix(10_000, 5, 6)
-    monkeypatch.setattr(quick_solve._Objective, "changed_gradient", lambda self, theta: np.zeros_like(theta))
-    fit = solve_quickly(A, loss=Logistic(), regularization=1e-4)
+    monkeypatch.setattr(quasi_newton._Objective, "changed_gradient", lambda self, theta: np.zeros_like(theta))
+    fit = minimise(A, loss=Logistic(), regularization=1e-4)
     assert gradient_norm(A, fit.theta, Logistic(), 1e-4, np.zeros(6)) <= 1.01e-10
 
 
 def test_changes_in_single_precision_are_near() -> None:
     A, rng = margins_matrix(10_000, 5, 6), np.random.default_rng(1)
     for loss in LOSSES:
-        objective = quick_solve._Objective(A, A[::3], loss, 1e-3, rng.normal(size=6) / 100, A.astype(np.float32))
+        objective = quasi_newton._Objective(A, A[::3], loss, 1e-3, rng.normal(size=6) / 100, A.astype(np.float32))
         theta = rng.normal(size=6)
         first = objective.gradient(theta).copy()
         for size in (1.0, 1e-4, 1e-8):
             moved = theta + size * rng.normal(size=6)
-            exact = quick_solve._Objective(A, A[::3], loss, 1e-3, objective.linear).gradient(moved)
+            exact = quasi_newton._Objective(A, A[::3], loss, 1e-3, objective.linear).gradient(moved)
             change = np.linalg.norm(exact - first)
             assert np.linalg.norm(objective.changed_gradient(moved) - exact) <= 3e-5 * change + 1e-16
 
@@ -104,7 +105,7 @@ def test_changes_in_single_precision_are_near() -> None:
 def test_steps_start_from_the_hessian_of_the_sample_or_its_upper_bound(n: int) -> None:
     """The bound, curvature as large as it gets, is taken over every fourth row of a large sample."""
     A, c, loss = margins_matrix(n, 4, 7), 0.3, Logistic()
-    objective = quick_solve._Objective(A, A, loss, c, np.zeros(5))
+    objective = quasi_newton._Objective(A, A, loss, c, np.zeros(5))
     theta = np.linspace(-1.0, 1.0, 5)
     exact = (A.T * loss.curvature(A @ theta)) @ A / n + 2.0 * c * np.eye(5)
     np.testing.assert_allclose(objective.inverse_hessian(theta) @ exact, np.eye(5), atol=1e-12)
@@ -118,7 +119,7 @@ def test_encoded_rows_are_solved_like_the_rows_themselves() -> None:
     for n in (500, 12_000):
         rows = EncodedRows(rng.uniform(-1, 1, (n, 4)), scale=0.3, constant=0.7, signs=rng.choice([-1.0, 1.0], n))
         tilt = rng.normal(size=5)
-        fit = solve_quickly(rows, loss=Logistic(), regularization=1e-3, tilt=tilt)
+        fit = minimise(rows, loss=Logistic(), regularization=1e-3, tilt=tilt)
         exact = solve(rows[:], loss=Logistic(), regularization=1e-3, tilt=tilt)
         np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
         assert gradient_norm(rows[:], fit.theta, Logistic(), 1e-3, tilt) <= 1.01e-10
@@ -131,10 +132,10 @@ def test_stalls_go_to_newton_from_the_best_point(monkeypatch) -> None:
         starts.append(start)
         return solve(*args, start=start, **settings)
 
-    monkeypatch.setattr(quick_solve, "solve", spy)
-    monkeypatch.setattr(quick_solve, "_STALLED", 0.0)
-    monkeypatch.setattr(quick_solve, "_MAX_STALLS", 3)
-    fit = solve_quickly(A, loss=Logistic(), regularization=1e-3)
+    monkeypatch.setattr(entry, "solve", spy)
+    monkeypatch.setattr(quasi_newton, "_STALLED", 0.0)
+    monkeypatch.setattr(quasi_newton, "_MAX_STALLS", 3)
+    fit = minimise(A, loss=Logistic(), regularization=1e-3)
     assert_exact(A, fit.theta, Logistic(), 1e-3)
     assert len(starts) == 1
     assert np.linalg.norm(starts[0] - fit.theta) < np.linalg.norm(fit.theta)
@@ -142,6 +143,6 @@ def test_stalls_go_to_newton_from_the_best_point(monkeypatch) -> None:
 
 def test_what_cannot_be_reached_is_refused_not_loosened() -> None:
     with pytest.raises(ConvergenceError):
-        solve_quickly(TABLES["plain"], loss=Logistic(), regularization=1e-3, tolerance=1e-30)
+        minimise(TABLES["plain"], loss=Logistic(), regularization=1e-3, tolerance=1e-30)
     with pytest.raises(ValueError, match="regularization=0"):
-        solve_quickly(TABLES["plain"], loss=Logistic(), regularization=0)
+        minimise(TABLES["plain"], loss=Logistic(), regularization=0)

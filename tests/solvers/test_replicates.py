@@ -14,7 +14,8 @@ from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import Loss
 from dpci_core.solvers import kernels
 from dpci_core.solvers import replicates as batched
-from dpci_core.solvers.newton import moments_at, solve
+from dpci_core.solvers.newton import solve
+from dpci_core.solvers.objective import moments_at
 from dpci_core.solvers.replicates import Table, draw_counts, fit_replicates, replicate_moments
 
 LOSSES = [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.1), SmoothedHinge(h=1.0), SmoothedHinge(h=0.1)]
@@ -130,7 +131,7 @@ def test_a_fit_that_fails_is_reported(monkeypatch):
 
     A = rows(n=200)
     table = Table.of(A, loss=Logistic(), regularization=1e-3)
-    monkeypatch.setattr("dpci_core.solvers.replicates.solve_quickly", give_up)
+    monkeypatch.setattr("dpci_core.solvers.replicates.minimise", give_up)
     monkeypatch.setattr("dpci_core.solvers.replicates._MAX_PASSES", 1)
     fits = fit_replicates(table, counts_of(200, 200, range(3)), n_records=200)
     assert not fits.converged.any()

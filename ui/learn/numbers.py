@@ -35,7 +35,8 @@ from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import half_width
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.schema import encode
-from dpci_core.solvers.newton import moments_at, solve
+from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.objective import moments_at
 
 SHOWN = "education_num"
 """The coefficient that the pictures of one coefficient show: years of education."""
@@ -130,11 +131,11 @@ class Replays:
 def replays() -> Replays:
     """Each study draws its own people and estimates without noise."""
     A = rows_of(REPLAYED)
-    truth = solve(A, loss=Logistic(), regularization=REPLAY_C).theta
+    truth = minimise(A, loss=Logistic(), regularization=REPLAY_C, method="newton").theta
     estimates, variances = [], []
     for child in np.random.SeedSequence(_SEED).spawn(N_REPLAYS):
         sample = A[np.random.default_rng(child).integers(0, len(A), REPLAY_ROWS)]
-        theta = solve(sample, loss=Logistic(), regularization=REPLAY_C, start=truth).theta
+        theta = minimise(sample, loss=Logistic(), regularization=REPLAY_C, start=truth, method="newton").theta
         H, S = moments_at(sample, theta, loss=Logistic(), regularization=REPLAY_C)
         estimates.append(theta[1])
         variances.append(sampling_variance(H, S, REPLAY_ROWS)[1])
@@ -232,12 +233,12 @@ def neighbours(n: float) -> Numbers:
     """How far the coefficients move when one person's record is replaced, person by person."""
     count, A = int(n), rows_of(REPLAYED)
     table, strangers = A[:count], A[len(A) - N_SWAPS :]
-    before = solve(table, loss=Logistic(), regularization=REPLAY_C).theta
+    before = minimise(table, loss=Logistic(), regularization=REPLAY_C, method="newton").theta
     moved = []
     for i in range(min(N_SWAPS, count)):
         other = table.copy()
         other[i] = strangers[i]
-        after = solve(other, loss=Logistic(), regularization=REPLAY_C, start=before).theta
+        after = minimise(other, loss=Logistic(), regularization=REPLAY_C, start=before, method="newton").theta
         moved.append(float(np.linalg.norm(after - before)))
     # Output perturbation scales its noise to this bound: rate = epsilon / sensitivity.
     bound = 1.0 / output_noise_rate(epsilon=1.0, n_records=count, regularization=REPLAY_C)
@@ -276,7 +277,7 @@ N_CLOUD = 80
 def clouds(c: float) -> Numbers:
     """Private coefficients in two dimensions, drawn by both mechanisms around one exact answer."""
     A = rows_of((SHOWN,))[:REPLAY_ROWS]
-    exact = solve(A, loss=Logistic(), regularization=c).theta
+    exact = minimise(A, loss=Logistic(), regularization=c, method="newton").theta
     tilted = design(1.0, c=c)
     rng = np.random.default_rng([_SEED, 6])
     objective = np.array([train_private(A, design=tilted, rng=rng).theta_priv for _ in range(N_CLOUD)])
@@ -403,7 +404,7 @@ def peeking(n: float) -> Numbers:
 
 
 def _moments_of_rows(A: Array) -> Moments:
-    theta = solve(A, loss=Logistic(), regularization=PEEK_C).theta
+    theta = minimise(A, loss=Logistic(), regularization=PEEK_C, method="newton").theta
     H, S = moments_at(A, theta, loss=Logistic(), regularization=PEEK_C)
     return Moments(theta, H, S, len(A), Logistic(), PEEK_C)
 

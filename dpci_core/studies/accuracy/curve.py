@@ -16,7 +16,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags, Single
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.privacy.laws import unit_vector
-from dpci_core.solvers.quasi_newton import solve_quickly
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.replicates import MOST_RECORDS, Table, fit_replicates
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training
 
@@ -121,9 +121,7 @@ def trained_models(A: Array, training: Training, n_fits: int, seed: int, n_recor
     size = max(1, min(64, _BATCH_NUMBERS // len(A)))
     needs_fits = training.is_tilt or n_rows < len(A)
     table = Table.of(A, loss=training.loss, regularization=training.regularization) if needs_fits else None
-    exact = (
-        solve_quickly(A, loss=training.loss, regularization=training.regularization).theta if table is None else None
-    )
+    exact = minimise(A, loss=training.loss, regularization=training.regularization).theta if table is None else None
     for first in range(0, n_fits, size):
         numbers = range(first, min(first + size, n_fits))
         drawn = np.zeros((len(numbers), p))

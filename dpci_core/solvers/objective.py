@@ -1,0 +1,104 @@
+"""The penalised empirical risk J, its derivatives, and the two moments that intervals are made of.
+
+    J(theta) = (1/n) sum_i f(a_i.theta) + c |theta|^2 + tilt.theta / n,     a_i = y_i x_i
+
+Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.rows import Rows
+from dpci_core.losses import Loss
+
+Array = npt.NDArray[np.float64]
+
+CHUNK_ROWS = 8192
+"""Rows handled at a time, so that a pass over a large table needs no table-sized temporary."""
+TOLERANCE = 1e-10
+"""Bound on the gradient norm at which a fit counts as exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A minimiser theta (p,) with what certifies it: |theta - exact| <= gradient_norm / (2c)."""
+
+    theta: Array
+    gradient_norm: float
+    decrement: float
+    n_iterations: int
+
+
+def chunks(A: Rows) -> Iterator[Array]:
+    """The rows, `CHUNK_ROWS` at a time."""
+    for start in range(0, len(A), CHUNK_ROWS):
+        yield A[start : start + CHUNK_ROWS]
+
+
+def objective(A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None) -> float:
+    """J(theta)."""
+    total = sum(float(loss.value(a @ theta).sum()) for a in chunks(A))
+    linear = 0.0 if tilt is None else float(tilt @ theta)
+    return (total + linear) / len(A) + regularization * float(theta @ theta)
+
+
+def gradient_and_hessian(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+) -> tuple[Array, Array]:
+    """Gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
+    p = len(theta)
+    gradient = np.zeros(p) if tilt is None else tilt.astype(np.float64)
+    hessian = np.zeros((p, p))
+    for a in chunks(A):
+        z = a @ theta
+        gradient = gradient + a.T @ loss.slope(z)
+        hessian += (a * loss.curvature(z)[:, None]).T @ a
+    n = len(A)
+    return gradient / n + 2.0 * regularization * theta, hessian / n + 2.0 * regularization * np.eye(p)
+
+
+def gradient_at(A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None) -> Array:
+    """Gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that certifies."""
+    gradient = np.zeros(len(theta)) if tilt is None else tilt.astype(np.float64)
+    for a in chunks(A):
+        gradient = gradient + a.T @ loss.slope(a @ theta)
+    return np.asarray(gradient / len(A) + 2.0 * regularization * theta)
+
+
+def certified(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float
+) -> Fit | None:
+    """theta (p,) as it is, if its gradient is within the tolerance, summed as `rounding_of_sums` says."""
+    norm = float(np.linalg.norm(gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt)))
+    return Fit(theta, norm, norm / math.sqrt(2.0 * regularization), 0) if norm <= tolerance else None
+
+
+def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
+    """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
+
+    S = (1/n) sum f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser; elsewhere it
+    may be indefinite.
+    """
+    p, n = len(theta), len(A)
+    hessian, second = np.zeros((p, p)), np.zeros((p, p))
+    for a in chunks(A):
+        z = a @ theta
+        hessian += (a * loss.curvature(z)[:, None]).T @ a
+        second += (a * (loss.slope(z) ** 2)[:, None]).T @ a
+    two_c = 2.0 * regularization
+    return hessian / n + two_c * np.eye(p), second / n - two_c**2 * np.outer(theta, theta)
+
+
+def rounding_of_sums(n_records: int) -> float:
+    """Return the largest relative error of a mean over n records, against the mean of the absolute values.
+
+    A sum of m numbers in any order errs by at most about m 2^-53 of the sum of their sizes; here rows are added within
+    a chunk, then chunks, then a few more operations. Twice that.
+    """
+    return (min(n_records, CHUNK_ROWS) + n_records / CHUNK_ROWS + 16.0) * 2.0**-52
