@@ -18,7 +18,6 @@ from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.newton import solve
 from dpci_core.solvers.objective import Fit
 
 Solver = Callable[..., Fit]
@@ -68,7 +67,7 @@ class Mechanism(ABC):
         *,
         design: Design,
         rng: NoiseSource,
-        solver: Solver = solve,
+        solver: Solver = NEWTON,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         """Train on the rows; arguments and privacy as for `train_private`."""
@@ -139,7 +138,7 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
 
 
 def train_private(
-    A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = solve, solver_error: float = 0.0
+    A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = NEWTON, solver_error: float = 0.0
 ) -> PerturbedModel:
     """Run the mechanism that the design names.
 

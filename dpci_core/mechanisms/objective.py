@@ -12,7 +12,7 @@ from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
-from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver
+from dpci_core.mechanisms.mechanism import NEWTON, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
@@ -23,7 +23,6 @@ from dpci_core.privacy.sensitivity import (
     smallest_regularization,
 )
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.newton import solve
 
 NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
 """Stands wherever Gaussian objective perturbation is used."""
@@ -79,7 +78,7 @@ class Objective(Mechanism):
         *,
         design: Design,
         rng: NoiseSource,
-        solver: Solver = solve,
+        solver: Solver = NEWTON,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A))

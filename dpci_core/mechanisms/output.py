@@ -7,13 +7,12 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
-from dpci_core.mechanisms.mechanism import GRID_EXPONENT, Mechanism, PerturbedModel, Solver
+from dpci_core.mechanisms.mechanism import GRID_EXPONENT, NEWTON, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import output_sensitivity
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.newton import solve
 
 _USUAL = 2.0
 """Factor of s, near the least error on the simulated census (`python -m benchmarks.penalties`)."""
@@ -45,7 +44,7 @@ class Output(Mechanism):
         *,
         design: Design,
         rng: NoiseSource,
-        solver: Solver = solve,
+        solver: Solver = NEWTON,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         n, c = len(A), design.regularization

@@ -338,8 +338,9 @@ def test_no_record_can_come_in() -> None:
 
 def test_the_room_imports_nothing_that_reads_records() -> None:
     tree = ast.parse(Path(room.__file__).read_text())
-    rooms = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not rooms & {f"dpci_core.{name}" for name in ("erm", "batched", "kernels", "validation", "datasets")}
+    rooms = {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    readers = ("dpci_core.solvers", "dpci_core.datasets", "dpci_core.base.validation")
+    assert [name for name in rooms if name.startswith(readers)] == []
 
 
 @pytest.mark.parametrize("problem", [Problem(3, "pure", "objective"), Problem(6, "zcdp", "output")])
