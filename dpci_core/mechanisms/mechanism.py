@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from dpci_core.base.array import Array
@@ -17,11 +18,14 @@ from dpci_core.base.rows import Rows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.objective import Fit
 
 Solver = Callable[..., Fit]
-"""`newton.solve`, or another function of its arguments that returns a minimiser."""
+"""`minimise` by one of its methods, or another function of its arguments that returns a minimiser."""
+NEWTON: Solver = partial(minimise, method="newton")
+"""What simulations train with, so that their numbers stay what they are to the last digit."""
 GRID_EXPONENT = -30
 """Released coefficients are multiples of 2 to this."""
 
