@@ -44,7 +44,7 @@ from dpci_core.privacy.budget import (
     zcdp_to_pure_run,
 )
 from dpci_core.privacy.laws import Law, NoiseLaw
-from dpci_core.privacy.randomness import Source
+from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.newton import solve
 
@@ -72,7 +72,7 @@ class Cautious(Mechanism):
         return design.budget.noise(sensitivity=sensitivity, amount=amount)
 
     def perturb(
-        self, A: Rows, *, design: Design, rng: Source, solver: Solver = solve, solver_error: float = 0.0
+        self, A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = solve, solver_error: float = 0.0
     ) -> PerturbedModel:
         noise = self.noise(design, len(A), solver_error=solver_error)
         fit = solver(A, loss=design.loss, regularization=design.regularization)

@@ -21,8 +21,9 @@ class RandomCosines(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
              bounds.  n_components: D.  seed: of the map; public and fixed, and no source of privacy.
     Privacy: reads nothing but the number of columns, so it costs nothing. The classifier behind it takes
              `feature_bounds=RandomCosines.bounds(D)`, with which its encoding wastes nothing.
-    Source:  CMS Algorithm 3, its norm corrected (`cms.features`).
+    Source:  CMS Algorithm 3, its norm corrected (`tuning.features`).
 
+    >>> import numpy as np
     >>> from sklearn.pipeline import make_pipeline
     >>> from dpci_core import DPLinearSVC, PureDP
     >>> rng = np.random.default_rng(0)

@@ -267,6 +267,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between the models.
     Source:  WKL Algorithms 1-5.
 
+    >>> from dpci_core import PureDP
     >>> rng = np.random.default_rng(0)
     >>> age = rng.uniform(20, 70, size=(5000, 1))
     >>> y = rng.random(5000) < expit((age[:, 0] - 45) / 10)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpci_core.base.errors import check_probability
 from dpci_core.design import Definition, MechanismName
+from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
@@ -113,7 +114,7 @@ class PrivacyStatement:
         )
         labels = "" if self.classes_declared else LABELS_READ
         protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
-        rare = RARELY_REFUSED if self.mechanism == "objective" and not self.is_simulation else ""
+        rare = RARELY_REFUSED if mechanism_named(self.mechanism).is_tilt and not self.is_simulation else ""
         found = (self.caution, f"Guarantee: {self.guarantee}.", protected, several, labels, rare, self.status)
         return tuple(sentence for sentence in found if sentence)
 

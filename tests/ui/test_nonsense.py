@@ -129,9 +129,9 @@ ARGUMENTS = [
     (lambda: check_choice("worst", ("a", "b"), name="rule"), "rule is “worst”, but has to be one of 'a', 'b'."),
     (lambda: check_line(unit=" "), "What one row stands for has to say something."),
     (lambda: check_line(title=201 * "x"), "title has to have at most 200 characters, got 201."),
-    (lambda: one_line("", name="person"), "Your name has to say something, got only blanks."),
+    (lambda: one_line("", name="person"), "Your name has to say something."),
     (lambda: dataset_name("--"), "The name of the data set has to have a letter or a digit, got '--'."),
-    (lambda: one_line("", name="unit"), "What one row stands for has to say something, got only blanks."),
+    (lambda: one_line("", name="unit"), "What one row stands for has to say something."),
 ]
 DESIGNS = [
     (

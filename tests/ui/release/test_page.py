@@ -502,8 +502,10 @@ def test_a_cap_that_protects_nobody_is_asked_about():
 def test_a_refused_name_is_shown_letter_by_letter():
     app = with_budget(start("release", **LINK), amount="abc")
     assert any("ε is “abc”, but has to be a number." in e.value for e in app.error)
-    app = with_budget(start("release", **LINK), name="$x^2$\u200b")
+    app = with_budget(start("release", **LINK), amount="$x^2$")
     assert any(r"\$x^2\$" in e.value for e in app.error)
+    app = with_budget(start("release", **LINK), name="$x^2$\u200b")
+    assert any(r"got U\+200B \(zero width space\)" in e.value for e in app.error)
 
 
 @pytest.mark.parametrize("page", ["release", "ledger"])
