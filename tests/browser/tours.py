@@ -24,6 +24,7 @@ def learn(page: Page, address: str) -> Iterator[str]:
     page.goto(f"{address}/learn")
     for number, screen in enumerate(SCREENS):
         page.get_by_text(f"Screen {number + 1} of {len(SCREENS)}").wait_for()
+        wait_idle(page)  # an answer given while the screen is still being drawn may be lost
         page.locator(f".st-key-learn_{screen.key}_answer label").nth(1).click()
         wait_chart(page, f"chart_learn_{screen.key}")
         yield screen.key
