@@ -26,9 +26,9 @@ UPLOAD_LIMIT = 200 * 2**20
 
 HEADERS = {
     "content-security-policy": (
-        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss:; worker-src 'self' blob:; "
-        "frame-ancestors 'none'"
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src "
+        "'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src "
+        "'self' ws: wss:; worker-src 'self' blob:; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -71,7 +71,9 @@ class SecurityHeaders:
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
-    """Keep an upload in memory up to the limit: the web server would spool parts over 1 MB to a temporary file."""
+    """Keep an upload in memory up to the limit: the web server would spool parts over 1 MB to a
+    temporary file.
+    """
     MultiPartParser.spool_max_size = SPOOL_LIMIT
     yield
 

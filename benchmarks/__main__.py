@@ -1,4 +1,6 @@
-"""Print one table: how long the main tasks take, beside what a user would do instead, in the same run."""
+"""Print one table: how long the main tasks take, beside what a user would do instead, in the same
+run.
+"""
 
 from __future__ import annotations
 
@@ -69,15 +71,33 @@ def core(d: int) -> None:
         for mechanism in ("objective", "output")
         for budget in BUDGETS
     ]
-    scikit = LogisticRegression(C=1 / (2 * len(y) * C), tol=1e-8, solver="newton-cholesky", fit_intercept=False)
+    scikit = LogisticRegression(
+        C=1 / (2 * len(y) * C), tol=1e-8, solver="newton-cholesky", fit_intercept=False
+    )
     reference = seconds(lambda: scikit.fit(X, y), 5)
-    row(f"scikit-learn newton-cholesky fit, n = 30,000, d = {d}", reference, "the measure for the rest")
+    row(
+        f"scikit-learn newton-cholesky fit, n = 30,000, d = {d}",
+        reference,
+        "the measure for the rest",
+    )
     fit = seconds(lambda: fit_moments(X, y, loss=Logistic(), regularization=C), 5)
-    row(f"fit and moments, d = {d}", fit, f"{reference / fit:.1f} times faster than the scikit-learn fit")
+    row(
+        f"fit and moments, d = {d}",
+        fit,
+        f"{reference / fit:.1f} times faster than the scikit-learn fit",
+    )
     one = seconds(lambda: forecast(fits[losses[0]], design=designs[0]), 20)
-    row(f"one forecast, d = {d}", one, f"{reference / one:.1f} times faster than one scikit-learn fit")
+    row(
+        f"one forecast, d = {d}",
+        one,
+        f"{reference / one:.1f} times faster than one scikit-learn fit",
+    )
     sweep = seconds(lambda: _sweep(fits, designs), 3)
-    row(f"sweep of n over 41 points, eight combinations, d = {d}", sweep, f"{41 * 8} forecasts of 16 draws")
+    row(
+        f"sweep of n over 41 points, eight combinations, d = {d}",
+        sweep,
+        f"{41 * 8} forecasts of 16 draws",
+    )
     rng = np.random.default_rng(0)
     interval = seconds(lambda: private_intervals(X, y, design=designs[0], rng=rng), 5)
     row(f"one private interval, d = {d}", interval, f"{interval / reference:.1f} scikit-learn fits")
@@ -93,16 +113,26 @@ MOVES = {"total": "total budget", "n": "n", "c": "c", "h": "h", "d": "d"}
 
 
 def page(d: int, dataset: str) -> None:
-    """Server time of one move on Explore: forecast, interval rows and the sweep of the moved control."""
+    """Server time of one move on Explore: forecast, interval rows and the sweep of the moved
+    control.
+    """
     source = compute.TableSource(compute.PUBLIC)
-    now = replace(Settings(), dataset=dataset, d=d, n=30_000, encoding="schema" if dataset == "census" else "paper")
+    now = replace(
+        Settings(),
+        dataset=dataset,
+        d=d,
+        n=30_000,
+        encoding="schema" if dataset == "census" else "paper",
+    )
     eight = replace(now, definitions=("pure", "zcdp"), losses=("logistic", "huber_svm"))
     for settings in (now, eight):
         compute.compute(settings, source)
         for name, word in MOVES.items():
             sweep = name if name != "h" or "huber_svm" in settings.losses else "total"
             start = time.perf_counter()
-            moved = settings.swept(name, 1.3 * (d if name == "d" else float(_value(settings, name))))
+            moved = settings.swept(
+                name, 1.3 * (d if name == "d" else float(_value(settings, name)))
+            )
             compute.interval_rows(compute.compute(moved, source), "scaled")
             compute.sweep(moved, source, sweep, datasets_features(dataset))
             took = time.perf_counter() - start
@@ -123,11 +153,15 @@ def datasets_features(key: str) -> int:
 
 
 def application() -> None:
-    """Cold start of the dashboard until its first chart is in the page's answer, and resident memory."""
+    """Cold start of the dashboard until its first chart is in the page's answer, and resident
+    memory.
+    """
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     start = time.perf_counter()
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
         try:
             _wait_until_healthy(port)
             row("server up", time.perf_counter() - start, "")
@@ -142,7 +176,9 @@ def _wait_until_healthy(port: int) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         try:
-            with closing(urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2)):
+            with closing(
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2)
+            ):
                 return
         except OSError:
             time.sleep(0.05)
@@ -163,13 +199,19 @@ def _first_chart(port: int, start: float) -> None:
         page = browser.new_page()
         page.goto(f"http://127.0.0.1:{port}/")
         page.wait_for_selector(".js-plotly-plot .scatterlayer", timeout=120_000)
-        row("cold start to first chart in a browser", time.perf_counter() - start, "server, browser and page together")
+        row(
+            "cold start to first chart in a browser",
+            time.perf_counter() - start,
+            "server, browser and page together",
+        )
         browser.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--no-app", action="store_true", help="leave out the measurements that start the dashboard")
+    parser.add_argument(
+        "--no-app", action="store_true", help="leave out the measurements that start the dashboard"
+    )
     args = parser.parse_args()
     print(f"Threads for linear algebra: {os.environ.get('OMP_NUM_THREADS', 'all')}.\n")
     print("| task | median time | |\n|---|---|---|")

@@ -2,8 +2,9 @@
 
     python -m benchmarks.draws [--features 10] [--few 16]
 
-The designs of `benchmarks.monotone` at five budgets, by how much the noise on the Hessian weighs against its smallest
-eigenvalue (`Validity.r1`). Draws are fixed, so that the difference is the same along a curve and not a flicker.
+The designs of `benchmarks.monotone` at five budgets, by how much the noise on the Hessian weighs
+against its smallest eigenvalue (`Validity.r1`). Draws are fixed, so that the difference is the same
+along a curve and not a flicker.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ BANDS = (0.0, 1.0, 3.0, 6.0, 12.0, 24.0, np.inf)
 
 def main() -> None:
     """Print the quantiles of the difference in mean length, band by band."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--features", type=int, default=10)
     parser.add_argument("--few", type=int, default=16, help="draws")
     options = parser.parse_args()
@@ -41,7 +44,9 @@ def main() -> None:
             ratios.append(full.validity.r1)
             differences.append(few.ci_length_mean / full.ci_length_mean - 1.0)
     r1, off = np.array(ratios), np.array(differences)
-    print("| r1 | designs | smallest | 5 % | median | 95 % | largest |\n|---|---|---|---|---|---|---|")
+    print(
+        "| r1 | designs | smallest | 5 % | median | 95 % | largest |\n|---|---|---|---|---|---|---|"
+    )
     for low, high in itertools.pairwise(BANDS):
         here = off[(r1 >= low) & (r1 < high)]
         if len(here):

@@ -1,7 +1,8 @@
 """How much coverage depends on which columns are taken: `python -m benchmarks.encodings`.
 
-The paper does not say how the columns of its tables were encoded and ordered. This draws column choices at random, fits
-each, and prints the range of the forecast coverage beside the published value at the paper's settings.
+The paper does not say how the columns of its tables were encoded and ordered. This draws column
+choices at random, fits each, and prints the range of the forecast coverage beside the published
+value at the paper's settings.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ def cells_at_default(dataset: str) -> list[Cell]:
     return [
         cell
         for cell in published_cells()
-        if cell.dataset == dataset and cell.d == 10 and cell.epsilon_1 == "0.5" and cell.n == CHOICES[dataset]
+        if cell.dataset == dataset
+        and cell.d == 10
+        and cell.epsilon_1 == "0.5"
+        and cell.n == CHOICES[dataset]
     ]
 
 
@@ -30,7 +34,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=60, help="random choices of ten columns")
     n_draws = parser.parse_args().draws
     print(
-        "| set | combination | published | ours, first ten columns | lowest to highest over random columns | inside |"
+        "| set | combination | published | ours, first ten columns | lowest to highest over random "
+        "columns | inside |"
     )
     print("|---|---|---|---|---|---|")
     for dataset, n in CHOICES.items():
@@ -44,7 +49,8 @@ def main() -> None:
             inside = "yes" if cell.coverage is not None and low <= cell.coverage <= high else "no"
             what = f"{cell.privacy} {cell.mechanism} {cell.loss}"
             print(
-                f"| {dataset} | {what} | {cell.coverage:.4f} | {column[0]:.4f} | {low:.4f} to {high:.4f} | {inside} |"
+                f"| {dataset} | {what} | {cell.coverage:.4f} | {column[0]:.4f} | {low:.4f} to "
+                f"{high:.4f} | {inside} |"
             )
 
 
@@ -56,7 +62,9 @@ def coverages(dataset: str, n: int, names: tuple[str, ...], cells: list[Cell]) -
     for cell in cells:
         design = cell.design()
         if design.loss not in fits:
-            fits[design.loss] = fit_moments(records.X, records.y, loss=design.loss, regularization=cell.c)
+            fits[design.loss] = fit_moments(
+                records.X, records.y, loss=design.loss, regularization=cell.c
+            )
         out.append(forecast(fits[design.loss], design=design).coverage_mean)
     return out
 

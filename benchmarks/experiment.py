@@ -1,8 +1,8 @@
 """The experiment engine against a loop over scikit-learn: `python -m benchmarks.experiment`.
 
-Every row is a ratio within this run, one thread against one thread, bootstrap weights included on both sides and all
-fits stopped at a gradient norm of 1e-8. Then what a replicate costs beside its arithmetic, how that grows with n and d,
-and the whole experiment at the paper's settings.
+Every row is a ratio within this run, one thread against one thread, bootstrap weights included on
+both sides and all fits stopped at a gradient norm of 1e-8. Then what a replicate costs beside its
+arithmetic, how that grows with n and d, and the whole experiment at the paper's settings.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ class Replicates:
     def run(self) -> None:
         for row in self.counts:
             self.seed += 1
-            draw_counts(row, self.n, np.random.SFC64(np.random.SeedSequence(1, spawn_key=(self.seed,))))
+            draw_counts(
+                row, self.n, np.random.SFC64(np.random.SeedSequence(1, spawn_key=(self.seed,)))
+            )
         assert fit_replicates(self.table, self.counts, n_records=self.n).converged.all()
 
 
@@ -63,7 +65,9 @@ def against_scikit(n: int, d: int, rounds: int) -> None:
 
     def scikit(solver: str) -> None:
         weights = np.bincount(rng.integers(0, n, n), minlength=n)
-        model = LogisticRegression(C=1 / (2 * n * C), tol=1e-8, solver=solver, fit_intercept=False, max_iter=1000)
+        model = LogisticRegression(
+            C=1 / (2 * n * C), tol=1e-8, solver=solver, fit_intercept=False, max_iter=1000
+        )
         model.fit(X, y, sample_weight=weights)
 
     ours.run()
@@ -85,17 +89,23 @@ def arithmetic(ours: Replicates, per_fit: float) -> None:
     theta, sums = np.tile(ours.table.theta_hat, (BATCH, 1)), np.empty((BATCH, p))
     every = np.arange(BATCH)
     double = statistics.median(
-        timed(lambda: kernels.weighted_slopes(ours.table.columns, theta, ours.counts, every, 0, 1.0, sums))
+        timed(
+            lambda: kernels.weighted_slopes(
+                ours.table.columns, theta, ours.counts, every, 0, 1.0, sums
+            )
+        )
         for _ in range(9)
     )
     flops, read = (4 * p + 30) * n, 4 * n + 8 * n * p / BATCH
     per_pass = double / BATCH
     print(
         f"\nOne pass in double precision takes {1e6 * per_pass:.0f} us for {flops / 1e6:.1f} Mflop "
-        f"({flops / per_pass / 1e9:.1f} Gflop/s) and {read / 1e6:.2f} MB moved ({read / per_pass / 1e9:.1f} GB/s)."
+        f"({flops / per_pass / 1e9:.1f} Gflop/s) and {read / 1e6:.2f} MB moved "
+        f"({read / per_pass / 1e9:.1f} GB/s)."
     )
-    print(f"A fit with its bootstrap weights costs {per_fit / per_pass:.1f} such passes; it makes two in single "
-          "precision, at least one in double, and half a one for its start.\n")  # fmt: skip
+    print(f"A fit with its bootstrap weights costs {per_fit / per_pass:.1f} such passes; it makes "
+          "two in single precision, at least one in double, and half a one for its "
+          "start.\n")  # fmt: skip
 
 
 def growth() -> None:
@@ -130,21 +140,26 @@ def whole(dataset: str, n: int | None, m: int, k: int, n_jobs: int) -> None:
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     failed = sum(d.n_failed for d in result.designs)
-    print(f"| {dataset}, n = {result.n_records:,} | {m:,} | {k:,} | {n_jobs} | {result.seconds:.1f} s | "
-          f"{memory:,.0f} MB | {failed} |")  # fmt: skip
+    print(f"| {dataset}, n = {result.n_records:,} | {m:,} | {k:,} | {n_jobs} | "
+          f"{result.seconds:.1f} s | {memory:,.0f} MB | {failed} |")  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.experiment", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--kdd", action="store_true", help="also KDD Cup 99 at n = 450,000, which takes minutes")
+    parser.add_argument(
+        "--kdd", action="store_true", help="also KDD Cup 99 at n = 450,000, which takes minutes"
+    )
     options = parser.parse_args()
     print("| one bootstrap fit, n = 30,000, d = 10 | median | ratio |\n|---|---|---|")
     against_scikit(30_000, 10, options.rounds)
     growth()
     available = {info.key for info in datasets.list_datasets() if info.available}
     dataset = "adult" if "adult" in available else "census"
-    print("\n| all eight combinations, d = 10 | m | k | workers | time | peak memory so far | failed fits |")
+    print(
+        "\n| all eight combinations, d = 10 | m | k | workers | time | peak memory so far | failed "
+        "fits |"
+    )
     print("|---|---|---|---|---|---|---|")
     for n_jobs in (1, 2):
         whole(dataset, None, 10_000, 1_000, n_jobs)

@@ -1,18 +1,22 @@
-"""Which noise-aware half-widths to keep: candidates on the law of the matrix noise around real and simulated moments.
+"""Which noise-aware half-widths to keep: candidates on the law of the matrix noise around real and
+simulated moments.
 
     python -m benchmarks.half_widths [--draws 200]
 
-For every table, loss and combination at the paper's budgets, matrices are drawn from their known noise law around the
-true moments, every candidate turns each draw into half-widths, and coverage is that under the true law of the
-estimate: mean and smallest over coefficients, with the mean length against the variability interval.
+For every table, loss and combination at the paper's budgets, matrices are drawn from their known
+noise law around the true moments, every candidate turns each draw into half-widths, and coverage is
+that under the true law of the
+estimate: mean and smallest over coefficients, with the mean length against the variability
+interval.
 
     projected    floor 0 under S, floor 2c under H, nothing else
     unprojected  v'Sv of the noisy S, clipped at 0
-    shrunken     eigenvalues of H moved back first (rotationally invariant estimator), v'Sv unprojected
+    shrunken     eigenvalues of H moved back first (rotationally invariant estimator), v'Sv
+                 unprojected
     predictive   own idea: the half-width of the average law over noise redrawn around the release
     calibrated   unprojected, scaled by a parametric bootstrap around the floored release
-    kept         `dpci_core.intervals.half_widths`: shrunken, scaled by a parametric bootstrap, plain where
-                 noise dominates, fading from one to the other
+    kept         `dpci_core.intervals.half_widths`: shrunken, scaled by a parametric bootstrap,
+                 plain where noise dominates, fading from one to the other
 """
 
 from __future__ import annotations
@@ -68,7 +72,9 @@ class World:
     def of(cls, moments: Moments, design: Design, n: int) -> World:
         noise = model_noise(design, n)
         norm = typical_norm(moments, noise, design, n)
-        return cls(moments, design, n, noise, hessian_noise(design, n), covariance_noise(design, n, norm))
+        return cls(
+            moments, design, n, noise, hessian_noise(design, n), covariance_noise(design, n, norm)
+        )
 
     def draws(self, size: int, seed: int) -> tuple[Array, Array]:
         """Noise on H and on S, (size, p, p)."""
@@ -80,7 +86,9 @@ class World:
         return parts[0], parts[1]
 
     def law(self, H: Array, S: Array) -> ErrorVariance:
-        return error_variance(H, S, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n)
+        return error_variance(
+            H, S, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n
+        )
 
     def half_width(self, H: Array, S: Array) -> Array:
         return self.law(H, S).half_width(dim=H.shape[-1], confidence_level=LEVEL)
@@ -120,7 +128,9 @@ def predictive(world: World, H: Array, S: Array) -> Array:
     on_h, on_s = world.draws(INNER, seed=77)
     found = []
     for one_h, one_s in zip(world.shrunken(H), floor_eigenvalues(S, 0.0).matrix, strict=True):
-        q = world.half_width(world.floored(one_h + on_h), floor_eigenvalues(one_s + on_s, 0.0).matrix)
+        q = world.half_width(
+            world.floored(one_h + on_h), floor_eigenvalues(one_s + on_s, 0.0).matrix
+        )
         middle = np.median(q, axis=0)
         found.append(solve(middle / q) * middle)
     return np.array(found)
@@ -161,7 +171,9 @@ def row(world: World, n_draws: int) -> str:
     cells = []
     for make in CANDIDATES.values():
         q = make(world, H, S)
-        coverage = coverage_probability(q, truth.normal, truth.laplace, dim=H.shape[-1]).mean(axis=0)
+        coverage = coverage_probability(q, truth.normal, truth.laplace, dim=H.shape[-1]).mean(
+            axis=0
+        )
         cells.append(f"{q.mean() / vi:6.3f} {coverage.mean():.3f} {coverage.min():.3f}")
     return "  ".join(cells)
 
@@ -171,13 +183,18 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=200)
     n_draws = parser.parse_args().draws
     available = {info.key for info in datasets.list_datasets() if info.available}
-    print(f"{'length / variability interval, mean and smallest coverage':>44}: {', '.join(CANDIDATES)}")
+    print(
+        f"{'length / variability interval, mean and smallest coverage':>44}: "
+        f"{', '.join(CANDIDATES)}"
+    )
     for key, d, n in TABLES:
         if key not in available:
             print(f"{key}: not on this machine")
             continue
         rows = n if key == "census" else None
-        records = datasets.load(key, encoding="paper", features=d, n_rows=50_000 if key == "kdd99" else rows)
+        records = datasets.load(
+            key, encoding="paper", features=d, n_rows=50_000 if key == "kdd99" else rows
+        )
         for loss in (Logistic(), HuberSVM(h=1.0)):
             moments = fit_moments(records.X, records.y, loss=loss, regularization=REGULARIZATION)
             for budget in BUDGETS:

@@ -1,9 +1,9 @@
 """Sessions that move a slider at once: server time of a move, errors, and memory of a session.
 
-Each session has a number of records of its own and lets go of the budget's slider at a random position, again and
-again, with a pause as people take to look. Moves begin when the last session has its page.
-`python -m benchmarks.load --pause 0` leaves the pause out: the server is then always busy, and its time is the number
-of sessions times what one run takes.
+Each session has a number of records of its own and lets go of the budget's slider at a random
+position, again and again, with a pause as people take to look. Moves begin when the last session
+has its page. `python -m benchmarks.load --pause 0` leaves the pause out: the server is then always
+busy, and its time is the number of sessions times what one run takes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _MEGABYTE = 2.0**20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visit:
-    """One session's time on the page; `wrong` are charts that showed somebody else's numbers, or errors."""
+    """One session's time on the page; `wrong` are charts that showed somebody else's numbers, or
+    errors.
+    """
 
     first: float
     moves: tuple[float, ...]
@@ -38,8 +40,9 @@ class Visit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Load:
-    """What all sessions saw, and of the server the resident memory in bytes (with one session, with all of them, at the
-    end) and the seconds of processor time of all moves, which other programs on the machine do not lengthen much."""
+    """What all sessions saw, and of the server the resident memory in bytes (with one session, with
+    all of them, at the end) and the seconds of processor time of all moves, which other programs on
+    the machine do not lengthen much."""
 
     visits: tuple[Visit, ...]
     memory: tuple[int, int, int]
@@ -56,8 +59,12 @@ class Load:
         return [words for visit in self.visits for words in visit.wrong]
 
 
-def visit(port: int, number: int, begin: Barrier, *, seconds: float, pause: float, at_least: int = 1) -> Visit:
-    """Open the page with a number of records of its own; when all have, move the slider until the time is up."""
+def visit(
+    port: int, number: int, begin: Barrier, *, seconds: float, pause: float, at_least: int = 1
+) -> Visit:
+    """Open the page with a number of records of its own; when all have, move the slider until the
+    time is up.
+    """
     rng, n = Random(number), 5_000 + 1_000 * number
     with visiting(port, PAGE, f"n={n}") as visitor:
         opened = visitor.open()
@@ -74,16 +81,24 @@ def visit(port: int, number: int, begin: Barrier, *, seconds: float, pause: floa
 
 
 def problems(made: Answer, *, n: int, total: float) -> list[str]:
-    """What is wrong with an answer: an error on the page, or a chart of other settings than this session's."""
+    """What is wrong with an answer: an error on the page, or a chart of other settings than this
+    session's.
+    """
     shown = made.charts[CHART]["layout"]["meta"] if CHART in made.charts else {}
     found = list(made.errors)
-    if shown.get("n") != n or abs(shown.get("total", 0.0) / total - 1.0) > 1e-3:  # a slider writes three digits
-        found.append(f"asked for n = {n}, total = {total}, got {shown.get('n')}, {shown.get('total')}")
+    if (
+        shown.get("n") != n or abs(shown.get("total", 0.0) / total - 1.0) > 1e-3
+    ):  # a slider writes three digits
+        found.append(
+            f"asked for n = {n}, total = {total}, got {shown.get('n')}, {shown.get('total')}"
+        )
     return found
 
 
 def measure(n_sessions: int, *, seconds: float, pause: float) -> Load:
-    """Start a dashboard, let one session in, then all of them, and have them move for so many seconds."""
+    """Start a dashboard, let one session in, then all of them, and have them move for so many
+    seconds.
+    """
     with server_process() as server:
         port, process = int(server.address.rpartition(":")[2]), psutil.Process(server.process.pid)
         readings: list[tuple[int, float]] = []
@@ -94,7 +109,10 @@ def measure(n_sessions: int, *, seconds: float, pause: float) -> Load:
         visit(port, 0, Barrier(1, action=read), seconds=0.0, pause=0.0)
         begin = Barrier(n_sessions, action=read)
         with ThreadPoolExecutor(n_sessions) as pool:
-            waiting = [pool.submit(visit, port, i, begin, seconds=seconds, pause=pause) for i in range(n_sessions)]
+            waiting = [
+                pool.submit(visit, port, i, begin, seconds=seconds, pause=pause)
+                for i in range(n_sessions)
+            ]
             visits = tuple(each.result() for each in waiting)
         read()
     (one, _), (opened, begun), (end, ended) = readings
@@ -106,20 +124,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30.0, help="how long each session moves")
-    parser.add_argument("--pause", type=float, default=4.0, help="mean seconds between letting go and the next move")
+    parser.add_argument(
+        "--pause", type=float, default=4.0, help="mean seconds between letting go and the next move"
+    )
     args = parser.parse_args()
     found = measure(args.sessions, seconds=args.seconds, pause=args.pause)
     one, opened, end = (bytes_ / _MEGABYTE for bytes_ in found.memory)
-    print(f"\n| {args.sessions} sessions on {PAGE}, a move every {args.pause:g} s each | |\n|---|---|")
+    print(
+        f"\n| {args.sessions} sessions on {PAGE}, a move every {args.pause:g} s each | |\n|---|---|"
+    )
     print(f"| moves | {len(found.moves)} |")
     print(f"| first visit, median | {statistics.median(v.first for v in found.visits):.2f} s |")
     print(f"| server time of a move, median | {statistics.median(found.moves):.2f} s |")
-    print(f"| server time of a move, 95 % of moves within | {np.quantile(found.moves, 0.95):.2f} s |")
+    print(
+        f"| server time of a move, 95 % of moves within | {np.quantile(found.moves, 0.95):.2f} s |"
+    )
     print(f"| processor time of a move, mean | {found.processor / len(found.moves):.2f} s |")
     print(f"| errors and answers of other sessions | {len(found.wrong)} |")
-    print(f"| resident memory with one session, with all open, at the end | {one:,.0f}, {opened:,.0f}, {end:,.0f} MB |")
+    print(
+        f"| resident memory with one session, with all open, at the end | {one:,.0f}, "
+        f"{opened:,.0f}, {end:,.0f} MB |"
+    )
     print(f"| growth for each session | {(end - one) / args.sessions:.1f} MB |")
-    print(f"| load average of the machine | {psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores |")
+    print(
+        f"| load average of the machine | {psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} "
+        "cores |"
+    )
     for words in found.wrong[:5]:
         print(words)
     sys.exit(bool(found.wrong))

@@ -1,7 +1,8 @@
-"""Every mechanism at the same (epsilon, delta), each at nearly its own best split: `python -m benchmarks.mechanisms`.
+"""Every mechanism at the same (epsilon, delta), each at nearly its own best split: `python -m
+benchmarks.mechanisms`.
 
-Prints the table of docs/mechanisms.md: the mean forecast length on the simulated census, from moments alone, so the
-numbers are the same on every run.
+Prints the table of docs/mechanisms.md: the mean forecast length on the simulated census, from
+moments alone, so the numbers are the same on every run.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def rows(loss: Loss, features: int) -> Iterator[str]:
         )
         lengths = {(row.definition, row.mechanism, row.calibration): row.length for row in ranked}
         best = min(lengths[way] for way in WAYS)
-        cells = [f"**{number(lengths[w])}**" if lengths[w] == best else number(lengths[w]) for w in WAYS]
+        cells = [
+            f"**{number(lengths[w])}**" if lengths[w] == best else number(lengths[w]) for w in WAYS
+        ]
         without = next(row.forecast.nonprivate_length_mean for row in ranked if row.forecast)
         yield f"| {features} | {n:,} | {' | '.join(cells)} | {number(without)} |"
 

@@ -1,9 +1,11 @@
-"""Print what one fit costs by each method of `minimise`, cold and from the minimiser of another penalty.
+"""Print what one fit costs by each method of `minimise`, cold and from the minimiser of another
+penalty.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.minimisers
 
-Processor time, the least of several calls that take turns, so that what else the machine does counts little. The last
-two columns are `fit_moments` with its own method and with Newton's, which it took before.
+Processor time, the least of several calls that take turns, so that what else the machine does
+counts little. The last two columns are `fit_moments` with its own method and with Newton's, which
+it took before.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ def row(d: int, loss: Loss, *, is_warm: bool) -> str:
     records = datasets.load("census", encoding="schema", features=d, n_rows=N_RECORDS)
     A = records.y[:, None] * records.X
     start = minimise(A, loss=loss, regularization=1.3 * C).theta if is_warm else None
-    tasks = [partial(minimise, A, loss=loss, regularization=C, start=start, method=method) for method in METHODS]
+    tasks = [
+        partial(minimise, A, loss=loss, regularization=C, start=start, method=method)
+        for method in METHODS
+    ]
     whole = partial(fit_moments, records.X, records.y, loss=loss, regularization=C, start=start)
 
     def as_before() -> object:
@@ -50,7 +55,10 @@ def row(d: int, loss: Loss, *, is_warm: bool) -> str:
 
     *alone, now, before = least([*tasks, whole, as_before])
     cells = [f"{took:.1f}" for took in (*alone, now, before)]
-    return f"| {d + 1} | {loss.name} | {'warm' if is_warm else 'cold'} | {' | '.join(cells)} | {before / now:.1f} |"
+    return (
+        f"| {d + 1} | {loss.name} | {'warm' if is_warm else 'cold'} | {' | '.join(cells)} | "
+        f"{before / now:.1f} |"
+    )
 
 
 def newton(A: np.ndarray, **settings: object) -> object:

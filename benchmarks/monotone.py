@@ -2,10 +2,10 @@
 
     python -m benchmarks.monotone [--features 10] [--points 40] [--best-split]
 
-Forecast lengths of many designs on the simulated census, budgets from epsilon 0.05 to 20 (for zCDP a total of
-0.1875 epsilon^2), among them splits that give the Hessian next to nothing: there its noise dominates, and half-widths
-fade from noise-aware to plain (`dpci_core.intervals.half_widths`). Published lengths fall always. With --best-split
-every total is divided anew, as the planner does.
+Forecast lengths of many designs on the simulated census, budgets from epsilon 0.05 to 20 (for zCDP
+a total of 0.1875 epsilon^2), among them splits that give the Hessian next to nothing: there its
+noise dominates, and half-widths fade from noise-aware to plain (`dpci_core.intervals.half_widths`).
+Published lengths fall always. With --best-split every total is divided anew, as the planner does.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ COUNTS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Rise:
-    """Where a design's lengths exceed those of a smaller budget: share of the mean's largest rise, with its epsilon,
-    share of a coefficient's, and by what factor epsilon grows until no length exceeds an earlier one any more."""
+    """Where a design's lengths exceed those of a smaller budget: share of the mean's largest rise,
+    with its epsilon, share of a coefficient's, and by what factor epsilon grows until no length
+    exceeds an earlier one any more."""
 
     mean: float
     epsilon: float
@@ -60,7 +61,9 @@ class Rise:
 
 def main() -> None:
     """Print every design whose mean rises, and how many do."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--features", type=int, default=10)
     parser.add_argument("--points", type=int, default=40, help="budgets for each design")
     parser.add_argument("--best-split", action="store_true", help="divide every total anew")
@@ -72,18 +75,25 @@ def main() -> None:
         rise = largest_rise(tables, design, n, options.points, forecast_of)
         rises.append(rise)
         if rise.mean > COUNTS:
-            shares = " ".join(f"{float(part / design.budget.total):.3g}" for part in design.budget.parts)
+            shares = " ".join(
+                f"{float(part / design.budget.total):.3g}" for part in design.budget.parts
+            )
             print(
-                f"{design.loss!r} n={n} c={design.regularization:g} {design.definition} {design.mechanism} {shares}: "
-                f"{rise.mean:.2%} longer at epsilon {rise.epsilon:.2g} than at a smaller one",
+                f"{design.loss!r} n={n} c={design.regularization:g} {design.definition} "
+                f"{design.mechanism} {shares}: {rise.mean:.2%} longer at epsilon "
+                f"{rise.epsilon:.2g} than at a smaller one",
                 flush=True,
             )
     means, single = [rise.mean for rise in rises], [rise.coefficient for rise in rises]
     longest = max(rise.span for rise in rises)
-    print(f"{len(rises)} designs, {sum(x > COUNTS for x in means)} of them rise, the most by {max(means):.2%}")
     print(
-        f"Single coefficients rise in {sum(x > COUNTS for x in single)} designs, the most by {max(single):.1%}; the "
-        f"longest rise is over at {longest:.1f} times the epsilon where it began"
+        f"{len(rises)} designs, {sum(x > COUNTS for x in means)} of them rise, the most by "
+        f"{max(means):.2%}"
+    )
+    print(
+        f"Single coefficients rise in {sum(x > COUNTS for x in single)} designs, the most by "
+        f"{max(single):.1%}; the longest rise is over at {longest:.1f} times the epsilon where it "
+        "began"
     )
 
 
@@ -99,16 +109,27 @@ def designs(splits: tuple[tuple[str, ...], ...]) -> Iterator[tuple[Design, int]]
     ):
         model, hessian, covariance = split
         budget = kind(model=model, hessian=hessian, covariance=covariance)
-        yield Design(loss=loss, mechanism=mechanism, budget=budget, regularization=c, calibration="sharp"), n
+        yield (
+            Design(
+                loss=loss, mechanism=mechanism, budget=budget, regularization=c, calibration="sharp"
+            ),
+            n,
+        )
 
 
 def largest_rise(
-    tables: Tables, design: Design, n: int, points: int, forecast_of: Callable[..., Forecast] = forecast
+    tables: Tables,
+    design: Design,
+    n: int,
+    points: int,
+    forecast_of: Callable[..., Forecast] = forecast,
 ) -> Rise:
     """How far lengths exceed those of smaller budgets."""
     moments = tables.moments(design.loss, design.regularization)
     epsilons = np.geomspace(0.05, 20.0, points)
-    lengths = np.array([lengths_at(moments, at_epsilon(design, float(e)), n, forecast_of) for e in epsilons])
+    lengths = np.array(
+        [lengths_at(moments, at_epsilon(design, float(e)), n, forecast_of) for e in epsilons]
+    )
     runs = np.isfinite(lengths[:, 0])
     epsilons, lengths = epsilons[runs], lengths[runs]
     if not len(lengths):
@@ -129,7 +150,9 @@ def at_epsilon(design: Design, epsilon: float) -> Design:
     return with_total(design, Decimal(f"{total:.6g}"))
 
 
-def lengths_at(moments: Moments, design: Design, n: int, forecast_of: Callable[..., Forecast]) -> np.ndarray:
+def lengths_at(
+    moments: Moments, design: Design, n: int, forecast_of: Callable[..., Forecast]
+) -> np.ndarray:
     """Forecast mean length and that of every coefficient; infinite where the design cannot run."""
     try:
         found = forecast_of(moments, design=design, n_records=n)

@@ -1,8 +1,9 @@
-"""First contact: clicks and seconds from the start page to three answers, read off the screen and held to the core.
+"""First contact: clicks and seconds from the start page to three answers, read off the screen and
+held to the core.
 
-Plays somebody who sees the dashboard for the first time, starts it as `make run` does, and asks how long intervals are
-at epsilon = 1, which split to use and how many records are needed. Nothing is typed: the settings are those that the
-dashboard starts with.
+Plays somebody who sees the dashboard for the first time, starts it as `make run` does, and asks how
+long intervals are at epsilon = 1, which split to use and how many records are needed. Nothing is
+typed: the settings are those that the dashboard starts with.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ N, WISH = 30_000, 0.5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What somebody wants to know, the way there from the start page, and the answer by the core alone.
+    """What somebody wants to know, the way there from the start page, and the answer by the core
+    alone.
 
-    clicks: names of the buttons on the way.  read: takes the answer off the screen, once it is there.
+    clicks: names of the buttons on the way.  read: takes the answer off the screen, once it is
+    there.
     """
 
     words: str
@@ -61,7 +64,9 @@ class Found:
 
     @property
     def is_right(self) -> bool:
-        """Whether the screen says what the core says, to the digits it shows (three, and whole numbers exactly)."""
+        """Whether the screen says what the core says, to the digits it shows (three, and whole
+        numbers exactly).
+        """
         return len(self.shown) == len(self.expected) and all(
             a == b if b == round(b) else abs(a / b - 1.0) <= 0.005
             for a, b in zip(self.shown, self.expected, strict=True)
@@ -76,10 +81,12 @@ def ask(page: Page, address: str, question: Question) -> Found:
         page.get_by_role("button", name=name).first.click(timeout=_PATIENCE)
     shown = question.read(page)
     took = time.perf_counter() - started
-    return Found(shown=shown, expected=question.expected(), clicks=len(question.clicks), seconds=took)
+    return Found(
+        shown=shown, expected=question.expected(), clicks=len(question.clicks), seconds=took
+    )
 
 
-# --- what stands on the screen -----------------------------------------------------------------------------------
+# --- what stands on the screen --------------------------------------------------------------------
 
 
 _READ = """([title, pattern]) => {
@@ -87,9 +94,9 @@ _READ = """([title, pattern]) => {
     const isIdle = app.dataset.testScriptState === 'notRunning';
     const isThere = isIdle && main.querySelector('h1')?.innerText.trim() === title;
     return isThere && new RegExp(pattern).test(main.innerText) ? main.innerText : null;
-}"""
-"""The text of a page, in the moment when it is complete and holds what is looked for: a page that is left for another
-may show the same words."""
+}"""  # noqa: E501 - JavaScript
+"""The text of a page, in the moment when it is complete and holds what is looked for: a page that
+is left for another may show the same words."""
 
 
 def _numbers(page: Page, title: str, pattern: str) -> Numbers:
@@ -97,7 +104,9 @@ def _numbers(page: Page, title: str, pattern: str) -> Numbers:
     text = page.wait_for_function(_READ, arg=[title, pattern], timeout=_PATIENCE).json_value()
     found = re.findall(pattern, text)
     return tuple(
-        float(x.replace(",", "")) for match in found for x in (match if isinstance(match, tuple) else (match,))
+        float(x.replace(",", ""))
+        for match in found
+        for x in (match if isinstance(match, tuple) else (match,))
     )
 
 
@@ -113,7 +122,7 @@ def _records(page: Page) -> Numbers:
     return _numbers(page, "Plan", r"Records n\s+([\d,]+)")
 
 
-# --- what the core says ------------------------------------------------------------------------------------------
+# --- what the core says ---------------------------------------------------------------------------
 
 
 def _moments() -> Moments:
@@ -133,11 +142,16 @@ def _design(mechanism: str = "objective") -> Design:
 
 def _expected_lengths() -> Numbers:
     moments = _moments()
-    return tuple(forecast(moments, design=_design(way), n_records=N).ci_length_mean for way in ("objective", "output"))
+    return tuple(
+        forecast(moments, design=_design(way), n_records=N).ci_length_mean
+        for way in ("objective", "output")
+    )
 
 
 def _expected_shares() -> Numbers:
-    return tuple(100.0 * share for share in best_split(_moments(), design=_design(), n_records=N).shares)
+    return tuple(
+        100.0 * share for share in best_split(_moments(), design=_design(), n_records=N).shares
+    )
 
 
 def _expected_records() -> Numbers:
@@ -174,7 +188,10 @@ def main() -> None:
     begun = time.perf_counter()
     with running_server() as address, sync_playwright() as play:
         print(f"The server is up after {time.perf_counter() - begun:.1f} s.\n")
-        print("| question | clicks | seconds | on the screen | as the core says |\n|---|---|---|---|---|")
+        print(
+            "| question | clicks | seconds | on the screen | as the core says "
+            "|\n|---|---|---|---|---|"
+        )
         browser = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
         is_good = True
         for question in QUESTIONS:
@@ -187,7 +204,8 @@ def main() -> None:
             )
             verdict = "yes: " if found.is_right else "NO: "
             print(
-                f"| {question.words} | {found.clicks} | {found.seconds:.1f} | {shown} | {verdict}{expected} |",
+                f"| {question.words} | {found.clicks} | {found.seconds:.1f} | {shown} | "
+                f"{verdict}{expected} |",
                 flush=True,
             )
         browser.close()

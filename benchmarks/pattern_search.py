@@ -1,4 +1,6 @@
-"""The exhaustive search for the best split that the planner's search is measured against: full forecasts only."""
+"""The exhaustive search for the best split that the planner's search is measured against: full
+forecasts only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ SMALLEST, LARGEST = 0.002, 0.9
 
 
 class PatternSearch:
-    """A grid of splits, then the best of eight neighbours with ever smaller steps; each split a forecast of its own."""
+    """A grid of splits, then the best of eight neighbours with ever smaller steps; each split a
+    forecast of its own.
+    """
 
     def __init__(self, moments: Moments, design: Design, n_records: int) -> None:
         self.moments, self.design, self.n_records = moments, design, n_records
@@ -30,7 +34,11 @@ class PatternSearch:
         for factor in STEPS:
             moved = True
             while moved:
-                near = [(h * a, s * b) for a in (1 / factor, 1.0, factor) for b in (1 / factor, 1.0, factor)]
+                near = [
+                    (h * a, s * b)
+                    for a in (1 / factor, 1.0, factor)
+                    for b in (1 / factor, 1.0, factor)
+                ]
                 best = min(near, key=lambda point: self.score(*point))
                 moved = self.score(*best) < self.score(h, s) * (1 - 1e-5)
                 h, s = best if moved else (h, s)
@@ -38,9 +46,12 @@ class PatternSearch:
         return min(tried, key=self.penalised_length) if tried else None
 
     def score(self, hessian: float, covariance: float) -> float:
-        """Penalised length at these matrix shares, infinite outside the simplex and where the design cannot run."""
+        """Penalised length at these matrix shares, infinite outside the simplex and where the
+        design cannot run.
+        """
         h, s = (
-            Decimal(repr(max(SMALLEST, min(x, LARGEST)))).quantize(Decimal("0.0001")) for x in (hessian, covariance)
+            Decimal(repr(max(SMALLEST, min(x, LARGEST)))).quantize(Decimal("0.0001"))
+            for x in (hessian, covariance)
         )
         if h + s >= 1:
             return math.inf
@@ -50,7 +61,9 @@ class PatternSearch:
         return math.inf if found is None else self.penalised_length(found)
 
     def penalised_length(self, found: Forecast) -> float:
-        """Mean length, 1 % longer for every tenth of a point a coefficient lacks to the level less half a point."""
+        """Mean length, 1 % longer for every tenth of a point a coefficient lacks to the level less
+        half a point.
+        """
         missing = self.design.confidence_level - 0.005 - float(found.coverage.min())
         return found.ci_length_mean * (1.0 + 10.0 * max(0.0, missing))
 
@@ -59,6 +72,8 @@ class PatternSearch:
         h, s = hessian * total, covariance * total
         budget = type(self.design.budget)(model=total - h - s, hessian=h, covariance=s)
         try:
-            return forecast(self.moments, design=replace(self.design, budget=budget), n_records=self.n_records)
+            return forecast(
+                self.moments, design=replace(self.design, budget=budget), n_records=self.n_records
+            )
         except InfeasibleDesignError:
             return None

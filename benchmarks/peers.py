@@ -1,9 +1,10 @@
 """Private logistic regression beside its peers at equal epsilon: `python -m benchmarks.peers`.
 
-Adult, one split in five, everybody's whole budget on the coefficients. diffprivlib 0.6.6 needs an older scikit-learn,
-so pip puts both into an environment in a temporary folder. It appears with its own constant, for which it makes room in
-the norm (sqrt(data_norm^2 + 1)) but which it does not penalise, and with the constant as a column of the records, as
-its theorem asks. Times are processor time with one thread of linear algebra; `benchmarks.peers_times` compares them.
+Adult, one split in five, everybody's whole budget on the coefficients. diffprivlib 0.6.6 needs an
+older scikit-learn, so pip puts both into an environment in a temporary folder. It appears with its
+own constant, for which it makes room in the norm (sqrt(data_norm^2 + 1)) but which it does not
+penalise, and with the constant as a column of the records, as its theorem asks. Times are processor
+time with one thread of linear algebra; `benchmarks.peers_times` compares them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ def split() -> dict[str, np.ndarray]:
     records = datasets.load("adult", encoding="schema")
     order = np.random.default_rng(20_261_121).permutation(len(records.y))
     test, train = np.split(order, [len(order) // 5])
-    return {"X": records.X[train], "y": records.y[train], "X_test": records.X[test], "y_test": records.y[test]}
+    return {
+        "X": records.X[train],
+        "y": records.y[train],
+        "X_test": records.X[test],
+        "y_test": records.y[test],
+    }
 
 
 def unscaled(records: np.ndarray) -> np.ndarray:
@@ -78,14 +84,20 @@ def ours(tables: dict[str, np.ndarray], n_draws: int, *, intervals: bool) -> Mea
 
 
 def make_environment(folder: Path) -> str | None:
-    """Install diffprivlib in a new environment and return its interpreter; None if pip could not."""
+    """Install diffprivlib in a new environment and return its interpreter; None if pip could
+    not.
+    """
     venv.create(folder / "env", with_pip=True)
     python = str(folder / "env" / ("Scripts" if os.name == "nt" else "bin") / "python")
-    pip = subprocess.run([python, "-m", "pip", "install", "-q", *PEER], capture_output=True, text=True)
+    pip = subprocess.run(
+        [python, "-m", "pip", "install", "-q", *PEER], capture_output=True, text=True
+    )
     return None if pip.returncode else python
 
 
-def peers(tables: dict[str, np.ndarray], n_draws: int, python: str | None) -> dict[str, Measured] | str:
+def peers(
+    tables: dict[str, np.ndarray], n_draws: int, python: str | None
+) -> dict[str, Measured] | str:
     """What `peers_worker` measures, or the sentence that says why not."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.npz"
@@ -123,17 +135,23 @@ def _row(rows: Measured, epsilon: str) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
     parser.add_argument("--draws", type=int, default=200, help="fits at each epsilon")
-    parser.add_argument("--python", help="interpreter of an environment that has diffprivlib already")
+    parser.add_argument(
+        "--python", help="interpreter of an environment that has diffprivlib already"
+    )
     parser.add_argument("--json", type=Path, help="keep every draw in this file")
     options = parser.parse_args()
     if not is_available("adult"):
-        print("Adult is needed for this; get it with `python -m dpci_core data get adult`.", file=sys.stderr)
+        print(
+            "Adult is needed for this; get it with `python -m dpci_core data get adult`.",
+            file=sys.stderr,
+        )
         return 1
     tables = split()
     n, n_test = len(tables["y"]), len(tables["y_test"])
     constant = min(np.mean(tables["y_test"] > 0), np.mean(tables["y_test"] < 0))
     print(
-        f"Adult, {n:,} rows to train on and {n_test:,} to test; {options.draws} draws; constant guess {constant:.4f}."
+        f"Adult, {n:,} rows to train on and {n_test:,} to test; {options.draws} draws; constant "
+        f"guess {constant:.4f}."
     )
     with threadpool_limits(limits=1, user_api="blas"):
         found = {

@@ -1,8 +1,9 @@
 """How long a fit takes beside diffprivlib: `python -m benchmarks.peers_times`.
 
-Processor time with one thread of linear algebra on either side, on the table of `benchmarks.peers`. Fits take turns,
-seed by seed, so that what else the machine does slows all of them down alike. diffprivlib stops where the gradient of
-its objective is 1e-4, which its theorem does not cover; "to the minimiser" it goes on to 1e-10, as ours always does.
+Processor time with one thread of linear algebra on either side, on the table of `benchmarks.peers`.
+Fits take turns, seed by seed, so that what else the machine does slows all of them down alike.
+diffprivlib stops where the gradient of its objective is 1e-4, which its theorem does not cover; "to
+the minimiser" it goes on to 1e-10, as ours always does.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ PEERS = {
 }
 
 
-def seconds_of_ours(epsilon: str, seed: int, *, is_seeded: bool, X: np.ndarray, y: np.ndarray) -> float:
+def seconds_of_ours(
+    epsilon: str, seed: int, *, is_seeded: bool, X: np.ndarray, y: np.ndarray
+) -> float:
     """One fit."""
     model = learner(epsilon, intervals=False, random_state=seed if is_seeded else None)
     start = time.process_time()
@@ -39,7 +42,9 @@ def seconds_of_ours(epsilon: str, seed: int, *, is_seeded: bool, X: np.ndarray, 
 
 
 def measure(python: str, folder: Path, n_draws: int) -> dict[str, np.ndarray]:
-    """Seconds (epsilons, draws) of every variant; the first fit of each epsilon warms up and is left out."""
+    """Seconds (epsilons, draws) of every variant; the first fit of each epsilon warms up and is
+    left out.
+    """
     tables = split()
     X, y = unscaled(tables["X"]), tables["y"]
     np.savez(folder / "table.npz", X=tables["X"], y=y)
@@ -47,14 +52,20 @@ def measure(python: str, folder: Path, n_draws: int) -> dict[str, np.ndarray]:
     command = [python, str(worker), str(folder / "table.npz")]
     found = {name: np.empty((len(EPSILONS), n_draws + 1)) for name in (*OURS, *PEERS)}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | ONE_THREAD,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for row, epsilon in enumerate(EPSILONS):
             for seed in range(n_draws + 1):
                 for name, is_seeded in OURS.items():
-                    found[name][row, seed] = seconds_of_ours(epsilon, seed, is_seeded=is_seeded, X=X, y=y)
+                    found[name][row, seed] = seconds_of_ours(
+                        epsilon, seed, is_seeded=is_seeded, X=X, y=y
+                    )
                 for name, variant in PEERS.items():
                     process.stdin.write(f"{variant} {epsilon} {seed}\n")
                     process.stdin.flush()
@@ -78,10 +89,15 @@ def table(found: dict[str, np.ndarray]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers_times", description=__doc__)
     parser.add_argument("--draws", type=int, default=25, help="fits at each epsilon")
-    parser.add_argument("--python", help="interpreter of an environment that has diffprivlib already")
+    parser.add_argument(
+        "--python", help="interpreter of an environment that has diffprivlib already"
+    )
     options = parser.parse_args()
     if not is_available("adult"):
-        print("Adult is needed for this; get it with `python -m dpci_core data get adult`.", file=sys.stderr)
+        print(
+            "Adult is needed for this; get it with `python -m dpci_core data get adult`.",
+            file=sys.stderr,
+        )
         return 1
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(limits=1, user_api="blas"):
         python = options.python or make_environment(Path(folder))
@@ -89,7 +105,11 @@ def main() -> int:
             print("pip could not install diffprivlib.", file=sys.stderr)
             return 1
         found = measure(python, Path(folder), options.draws)
-    load = f"; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores" if hasattr(os, "getloadavg") else ""
+    load = (
+        f"; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        if hasattr(os, "getloadavg")
+        else ""
+    )
     print(f"Adult, {options.draws} draws{load}.")
     print(table(found))
     return 0

@@ -1,6 +1,7 @@
 """The side of `benchmarks.peers_times` with diffprivlib: `python peers_times_worker.py TABLE.npz`.
 
-Reads lines "VARIANT EPSILON SEED" and answers each with the seconds of processor time that the fit took.
+Reads lines "VARIANT EPSILON SEED" and answers each with the seconds of processor time that the fit
+took.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ warnings.simplefilter("ignore")  # of fits that stop early
 
 for line in sys.stdin:
     variant, epsilon, seed = line.split()
-    model = LogisticRegression(epsilon=float(epsilon), data_norm=1.0, random_state=int(seed), **OPTIONS[variant])
+    model = LogisticRegression(
+        epsilon=float(epsilon), data_norm=1.0, random_state=int(seed), **OPTIONS[variant]
+    )
     start = time.process_time()
     model.fit(TABLES[variant], y)
     print(time.process_time() - start, flush=True)

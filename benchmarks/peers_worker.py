@@ -1,6 +1,8 @@
-"""The side of `benchmarks.peers` that runs in an environment of its own: `python peers_worker.py TABLE.npz DRAWS`.
+"""The side of `benchmarks.peers` that runs in an environment of its own: `python peers_worker.py
+TABLE.npz DRAWS`.
 
-Prints JSON: for each variant and epsilon the test error of every draw and the median seconds of a fit.
+Prints JSON: for each variant and epsilon the test error of every draw and the median seconds of a
+fit.
 """
 
 from __future__ import annotations
@@ -37,7 +39,12 @@ def measured(make, tables, n_draws):
 def main() -> None:
     table, n_draws = np.load(sys.argv[1]), int(sys.argv[2])
     y, y_test = table["y"], table["y_test"]
-    scaled = (table["X"][:, :-1] * np.sqrt(2.0), y, table["X_test"][:, :-1] * np.sqrt(2.0), y_test)  # norm at most 1
+    scaled = (
+        table["X"][:, :-1] * np.sqrt(2.0),
+        y,
+        table["X_test"][:, :-1] * np.sqrt(2.0),
+        y_test,
+    )  # norm at most 1
     records = (table["X"], y, table["X_test"], y_test)  # norm at most 1 with the constant
     found = {"scikit-learn": {"": measured(lambda seed: Plain(max_iter=1000), scaled, 5)}}
     for name, tables, has_intercept in (
@@ -50,10 +57,16 @@ def main() -> None:
 
                 def make(seed, epsilon=epsilon, C=C, has_intercept=has_intercept):
                     return LogisticRegression(
-                        epsilon=epsilon, data_norm=1.0, C=C, fit_intercept=has_intercept, random_state=seed
+                        epsilon=epsilon,
+                        data_norm=1.0,
+                        C=C,
+                        fit_intercept=has_intercept,
+                        random_state=seed,
                     )
 
-                rows[str(epsilon)] = measured(make, tables, n_draws if C == DEFAULT_C else max(n_draws // 10, 2))
+                rows[str(epsilon)] = measured(
+                    make, tables, n_draws if C == DEFAULT_C else max(n_draws // 10, 2)
+                )
             found[f"{name}, C = {C:g}"] = rows
     print(json.dumps(found))
 

@@ -1,4 +1,5 @@
-"""Test error against the penalty, behind the default penalty of the estimators: `python -m benchmarks.penalties`.
+"""Test error against the penalty, behind the default penalty of the estimators: `python -m
+benchmarks.penalties`.
 
 On the simulated census, so that the rule is chosen on no real table.
 """
@@ -39,12 +40,21 @@ def main() -> None:
         for epsilon in EPSILONS:
             s = math.sqrt(d + 2.0) / (len(train) * float(epsilon))
             for method in ("objective_tight", "output"):
-                learners = [Learner(loss=loss, method=method, regularization=factor * s) for factor in FACTORS]
+                learners = [
+                    Learner(loss=loss, method=method, regularization=factor * s)
+                    for factor in FACTORS
+                ]
                 found = accuracy_experiment(
-                    *tables, learners=learners, epsilons=[epsilon], n_fits=options.draws, rng=np.random.default_rng(1)
+                    *tables,
+                    learners=learners,
+                    epsilons=[epsilon],
+                    n_fits=options.draws,
+                    rng=np.random.default_rng(1),
                 )
                 cells = " | ".join(f"{row.error:.4f}" + "*" * row.is_raised for row in found)
-                print(f"| {d} | {len(train)} | {epsilon} | {s:.2g} | {method} | {cells} |", flush=True)
+                print(
+                    f"| {d} | {len(train)} | {epsilon} | {s:.2g} | {method} | {cells} |", flush=True
+                )
     print("* The penalty was too small for this budget, so Algorithm 2 raised it.")
 
 

@@ -1,10 +1,12 @@
-"""What a move on the page Plan costs the server until the page is drawn, and until every answer is found.
+"""What a move on the page Plan costs the server until the page is drawn, and until every answer is
+found.
 
     python -m benchmarks.plan_page [--features 10 36] [--times 5]
 
-One visitor; every move goes to settings that nobody asked for before. Processor times are those of the whole server, so
-that what a search does beside the page counts as well. Answers that are missing when the page is drawn come from a job
-in the background; the next move begins when the server has been idle for a while.
+One visitor; every move goes to settings that nobody asked for before. Processor times are those of
+the whole server, so that what a search does beside the page counts as well. Answers that are
+missing when the page is drawn come from a job in the background; the next move begins when the
+server has been idle for a while.
 """
 
 from __future__ import annotations
@@ -56,8 +58,8 @@ def moves(visitor: Visitor, times: int) -> Iterator[tuple[str, Move]]:
 
 
 def measure(features: int, times: int) -> dict[str, list[tuple[float, float, float]]]:
-    """Of every move processor seconds until the page is drawn, seconds on the clock, and processor seconds until all
-    answers are found."""
+    """Of every move processor seconds until the page is drawn, seconds on the clock, and processor
+    seconds until all answers are found."""
     found: dict[str, list[tuple[float, float, float]]] = {}
     with server_process() as server:
         meter = Meter(psutil.Process(server.process.pid))
@@ -68,18 +70,27 @@ def measure(features: int, times: int) -> dict[str, list[tuple[float, float, flo
                 made = move()
                 drawn = meter.read()
                 assert not made.errors, made.errors
-                found.setdefault(name, []).append((drawn - before, made.seconds, meter.settled() - before))
+                found.setdefault(name, []).append(
+                    (drawn - before, made.seconds, meter.settled() - before)
+                )
     return found
 
 
 def main() -> None:
     """Print one table for each number of features."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--features", type=int, nargs="+", default=[10, 36])
-    parser.add_argument("--times", type=int, default=5, help="how often each move is made; the medians are printed")
+    parser.add_argument(
+        "--times", type=int, default=5, help="how often each move is made; the medians are printed"
+    )
     options = parser.parse_args()
     for d in options.features:
-        print(f"\n| d = {d}: move | processor, drawn | clock, drawn | processor, all answers |\n|---|---|---|---|")
+        print(
+            f"\n| d = {d}: move | processor, drawn | clock, drawn | processor, all answers "
+            "|\n|---|---|---|---|"
+        )
         for name, made in measure(d, options.times).items():
             medians = [f"{statistics.median(column):.2f} s" for column in zip(*made, strict=True)]
             print("|", " | ".join([name, *medians]), "|")

@@ -2,9 +2,10 @@
 
     python -m benchmarks.planner [--features 10 36] [--part main|hard|unpenalised|fresh] [--every 1]
 
-Both searches run in one process, one after the other, design by design: processor time of each, and the ratio of the
-scores (mean length, longer where coverage is missing). Then the time of the other answers. Set the threads of the
-linear algebra to one (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1) to compare with the numbers in `docs/planner.md`.
+Both searches run in one process, one after the other, design by design: processor time of each, and
+the ratio of the scores (mean length, longer where coverage is missing). Then the time of the other
+answers. Set the threads of the linear algebra to one (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1) to
+compare with the numbers in `docs/planner.md`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,12 @@ T = TypeVar("T")
 ROWS = 30_000
 LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5))
 CASES = {
-    "main": ((30_000, 0.001, 1.0), (300_000, 0.001, 1.0), (30_000, 0.01, 1.0), (10_000, 0.001, 4.0)),
+    "main": (
+        (30_000, 0.001, 1.0),
+        (300_000, 0.001, 1.0),
+        (30_000, 0.01, 1.0),
+        (10_000, 0.001, 4.0),
+    ),
     "hard": (
         (2_000, 0.01, 1.0),
         (1_000, 0.1, 0.3),
@@ -59,7 +65,9 @@ CASES = {
 RANKINGS = ((30_000, 0.001, "1"), (300_000, 0.001, "1"), (3_000, 0.01, "0.5"))
 PARTS = (*CASES, "fresh")
 FRESH = 96
-"""Designs of the part "fresh", drawn at random; the search was looked at on them once, so a new seed is a new check."""
+"""Designs of the part "fresh", drawn at random; the search was looked at on them once, so a new
+seed is a new check.
+"""
 _SEED = 20_261_121
 
 
@@ -74,12 +82,17 @@ class Comparison:
 
     def __str__(self) -> str:
         times = f"{self.seconds:6.2f} s {self.exhaustive:6.2f} s"
-        return f"{self.label:<64} {times}  {self.exhaustive / self.seconds:5.1f}x  score {self.ratio:.4f}"
+        return (
+            f"{self.label:<64} {times}  {self.exhaustive / self.seconds:5.1f}x  score "
+            f"{self.ratio:.4f}"
+        )
 
 
 def main() -> None:
     """Print the comparison."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--features", type=int, nargs="+", default=[10, 36])
     parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
     parser.add_argument("--every", type=int, default=1, help="only one design in so many")
@@ -88,7 +101,9 @@ def main() -> None:
         tables = Tables(d)
         for part in options.part:
             found = []
-            for moments, design, n in itertools.islice(designs(tables, part), 0, None, options.every):
+            for moments, design, n in itertools.islice(
+                designs(tables, part), 0, None, options.every
+            ):
                 comparison = compare(moments, design, n)
                 if comparison is not None:
                     found.append(comparison)
@@ -109,7 +124,9 @@ class Tables:
     def moments(self, loss: Loss, c: float) -> Moments:
         """The fit of this loss and c."""
         if (loss, c) not in self._fits:
-            self._fits[loss, c] = fit_moments(self.records.X, self.records.y, loss=loss, regularization=c)
+            self._fits[loss, c] = fit_moments(
+                self.records.X, self.records.y, loss=loss, regularization=c
+            )
         return self._fits[loss, c]
 
 
@@ -176,8 +193,13 @@ def compare(moments: Moments, design: Design, n: int) -> Comparison | None:
     new, seconds = timed(lambda: best_split(moments, design=design, n_records=n))
     ratio = exhaustive.penalised_length(new.forecast) / exhaustive.penalised_length(old)
     total = float(design.budget.total)
-    label = f"d={len(moments.theta_hat) - 1} {design.loss.name} {design.definition} {design.mechanism} "
-    label += f"{'sharp' if design.switches.noise_aware else 'published'} n={n} c={design.regularization:g} {total:.3g}"
+    label = (
+        f"d={len(moments.theta_hat) - 1} {design.loss.name} {design.definition} {design.mechanism} "
+    )
+    label += (
+        f"{'sharp' if design.switches.noise_aware else 'published'} n={n} "
+        f"c={design.regularization:g} {total:.3g}"
+    )
     return Comparison(label, seconds, seconds_old, ratio)
 
 
@@ -191,12 +213,15 @@ def timed(ask: Callable[[], T]) -> tuple[T, float]:
 def summary(found: list[Comparison], title: str) -> None:
     """The line that the document quotes."""
     ratios = np.array([item.ratio for item in found])
-    seconds, old = (np.array([getattr(item, name) for item in found]) for name in ("seconds", "exhaustive"))
+    seconds, old = (
+        np.array([getattr(item, name) for item in found]) for name in ("seconds", "exhaustive")
+    )
     print(
-        f"{title}: {len(found)} designs, score against the exhaustive search mean {ratios.mean():.4f}, "
-        f"worst {ratios.max():.4f}, best {ratios.min():.4f}, {np.mean(ratios > 1.005):.1%} more than 0.5 % longer; "
-        f"seconds median {np.median(seconds):.2f}, largest {seconds.max():.2f}, "
-        f"exhaustive median {np.median(old):.2f}, largest {old.max():.2f}",
+        f"{title}: {len(found)} designs, score against the exhaustive search mean "
+        f"{ratios.mean():.4f}, worst {ratios.max():.4f}, best {ratios.min():.4f}, "
+        f"{np.mean(ratios > 1.005):.1%} more than 0.5 % longer; seconds median "
+        f"{np.median(seconds):.2f}, largest {seconds.max():.2f}, exhaustive median "
+        f"{np.median(old):.2f}, largest {old.max():.2f}",
         flush=True,
     )
 
@@ -207,14 +232,20 @@ def answers(tables: Tables) -> None:
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
     for calibration in ("published", "sharp"):
         design = Design(
-            loss=Logistic(), mechanism="objective", budget=budget, regularization=0.001, calibration=calibration
+            loss=Logistic(),
+            mechanism="objective",
+            budget=budget,
+            regularization=0.001,
+            calibration=calibration,
         )
         target = Target(0.5)
         asks: dict[str, Callable[[], object]] = {
             "needed_records": lambda design=design, target=target: needed_records(
                 moments, design=design, target=target
             ),
-            "needed_budget": lambda design=design, target=target: needed_budget(moments, design=design, target=target),
+            "needed_budget": lambda design=design, target=target: needed_budget(
+                moments, design=design, target=target
+            ),
         }
         for name, ask in asks.items():
             ask()
@@ -230,7 +261,9 @@ def ranking(moments: Moments, n: int, epsilon: str) -> None:
     """Processor time of a ranking, and how much longer its designs are than the best splits."""
     c = moments.regularization
     rows, seconds = timed(
-        lambda: rank_mechanisms(moments, epsilon=epsilon, delta="1e-6", regularization=c, n_records=n)
+        lambda: rank_mechanisms(
+            moments, epsilon=epsilon, delta="1e-6", regularization=c, n_records=n
+        )
     )
     ratios = []
     for row in rows:
@@ -239,8 +272,9 @@ def ranking(moments: Moments, n: int, epsilon: str) -> None:
             level = row.design.confidence_level
             ratios.append(score(row.forecast, level) / score(best.forecast, level))
     print(
-        f"d = {len(moments.theta_hat) - 1}, rank_mechanisms, {moments.loss.name} n={n} c={c:g} epsilon={epsilon}: "
-        f"{seconds:.2f} s, {len(ratios)} designs that can run, score against best_split worst {max(ratios):.4f}",
+        f"d = {len(moments.theta_hat) - 1}, rank_mechanisms, {moments.loss.name} n={n} c={c:g} "
+        f"epsilon={epsilon}: {seconds:.2f} s, {len(ratios)} designs that can run, score against "
+        f"best_split worst {max(ratios):.4f}",
         flush=True,
     )
 
@@ -248,10 +282,20 @@ def ranking(moments: Moments, n: int, epsilon: str) -> None:
 def best_c(tables: Tables, calibration: CalibrationName, *, split_each: bool) -> None:
     """Processor time of the search for c, its fits included."""
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1.0, calibration=calibration)
+    design = Design(
+        loss=Logistic(),
+        mechanism="objective",
+        budget=budget,
+        regularization=1.0,
+        calibration=calibration,
+    )
     X, y = tables.records.X, tables.records.y
     _, seconds = timed(lambda: best_regularization(X, y, design=design, split_each=split_each))
-    print(f"d = {tables.d}, best_regularization, {calibration}, split_each={split_each}: {seconds:.2f} s", flush=True)
+    print(
+        f"d = {tables.d}, best_regularization, {calibration}, split_each={split_each}: "
+        f"{seconds:.2f} s",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What exact noise costs: coverage, length and time of `draw_release` on one table, many times.
 
-`python -m benchmarks.release_noise` prints one line a design. It needs nothing of the noise's code, so
-that it also runs on an earlier checkout.
+`python -m benchmarks.release_noise` prints one line a design. It needs nothing of the noise's code,
+so that it also runs on an earlier checkout.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def main() -> None:
     options = parser.parse_args()
     n, d, c = options.records, options.features, 0.001
     X, y = population(200_000, d, np.random.default_rng(1))
-    print(f"{n:,} records, d = {d}, c = {c}, total epsilon 1 or rho 0.125, {options.rounds} releases each")
+    print(
+        f"{n:,} records, d = {d}, c = {c}, total epsilon 1 or rho 0.125, {options.rounds} releases "
+        "each"
+    )
     print("design                       coverage        length (se)        forecast    median ms")
     for kind, budget in BUDGETS.items():
         for mechanism in ("objective", "output"):

@@ -1,8 +1,9 @@
 """What private tuning costs against tuning on public data: `python -m benchmarks.tuning`.
 
-On the simulated census, with the true price of both: Algorithm 4 tunes on parts of the table itself; the other way
-takes the best candidate of another simulated table and trains it on every record. The candidates differ in loss,
-mechanism and penalty. The last column is the default penalty of the estimators, which looks at no table.
+On the simulated census, with the true price of both: Algorithm 4 tunes on parts of the table
+itself; the other way takes the best candidate of another simulated table and trains it on every
+record. The candidates differ in loss, mechanism and penalty. The last column is the default penalty
+of the estimators, which looks at no table.
 """
 
 from __future__ import annotations
@@ -38,14 +39,25 @@ def main() -> None:
     test, own, public = np.split(order, [TEST_ROWS, TEST_ROWS + max(SIZES)])
     tested = records.X[test], records.y[test]
     candidates = [Candidate(learner=learner) for learner in LEARNERS]
-    print(f"Simulated census, d = {FEATURES}, {len(LEARNERS)} candidates, {n_draws} runs; mean test error ± its error.")
-    print("| n | epsilon | tuned privately | tuned on public data | cost of privacy in tuning | default penalty |")
+    print(
+        f"Simulated census, d = {FEATURES}, {len(LEARNERS)} candidates, {n_draws} runs; mean test "
+        "error ± its error."
+    )
+    print(
+        "| n | epsilon | tuned privately | tuned on public data | cost of privacy in tuning | "
+        "default penalty |"
+    )
     print("|---|---|---|---|---|---|")
     for n in SIZES:
-        table, other = (records.X[own[:n]], records.y[own[:n]]), (records.X[public[:n]], records.y[public[:n]])
+        table, other = (
+            (records.X[own[:n]], records.y[own[:n]]),
+            (records.X[public[:n]], records.y[public[:n]]),
+        )
         for epsilon in EPSILONS:
             rng = np.random.default_rng(1)
-            tuned = tuned_accuracy(*table, *tested, candidates=candidates, epsilon=epsilon, n_runs=n_draws, rng=rng)
+            tuned = tuned_accuracy(
+                *table, *tested, candidates=candidates, epsilon=epsilon, n_runs=n_draws, rng=rng
+            )
             settings = {"epsilons": [epsilon], "n_fits": n_draws, "rng": rng}
             found = accuracy_experiment(*other, *tested, learners=LEARNERS, **settings)
             best = LEARNERS[int(np.argmin([row.error for row in found]))]
@@ -56,7 +68,8 @@ def main() -> None:
             told, default = accuracy_experiment(*table, *tested, learners=[best, usual], **settings)
             cells = [f"{row.error:.4f} ± {row.error_se:.4f}" for row in (tuned, told, default)]
             print(
-                f"| {n} | {epsilon} | {cells[0]} | {cells[1]} | {tuned.error - told.error:.4f} | {cells[2]} |",
+                f"| {n} | {epsilon} | {cells[0]} | {cells[1]} | {tuned.error - told.error:.4f} | "
+                f"{cells[2]} |",
                 flush=True,
             )
 

@@ -1,10 +1,11 @@
-"""Coverage of the true coefficient with and without the Newton step to the unpenalised target, and its price.
+"""Coverage of the true coefficient with and without the Newton step to the unpenalised target, and
+its price.
 
     python -m benchmarks.unpenalised [--runs 200]
 
-First a logistic model with d = 2 and known coefficients, fresh data in every run; then bootstrap replicates of the
-simulated census, where the truth is its own unpenalised minimiser. "marked" is the share of intervals that say that
-the step falls short; "unmarked" is the coverage of the others.
+First a logistic model with d = 2 and known coefficients, fresh data in every run; then bootstrap
+replicates of the simulated census, where the truth is its own unpenalised minimiser. "marked" is
+the share of intervals that say that the step falls short; "unmarked" is the coverage of the others.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ def design_of(epsilon: str, c: float, target: Estimand) -> Design:
     total = float(epsilon)
     budget = PureDP(model=total / 2, hessian=total / 4, covariance=total / 4)
     return Design(
-        loss=Logistic(), mechanism="objective", budget=budget, regularization=c, calibration="sharp", target=target
+        loss=Logistic(),
+        mechanism="objective",
+        budget=budget,
+        regularization=c,
+        calibration="sharp",
+        target=target,
     )
 
 
@@ -59,7 +65,8 @@ def main() -> None:
     runs = parser.parse_args().runs
     head = "  cover marked unmarked   length"
     print(
-        f"Known truth, d = 2, {runs} runs, c ten times the smallest allowed and at least 1e-4, truth {TRUTH.tolist()}"
+        f"Known truth, d = 2, {runs} runs, c ten times the smallest allowed and at least 1e-4, "
+        f"truth {TRUTH.tolist()}"
     )
     print(f"{'n':>6} {'eps':>5} {'c':>8}  penalised{head:>34}  unpenalised{head:>32}")
     for n in SIZES:
@@ -67,13 +74,18 @@ def main() -> None:
         samples = [draw(n, rng) for _ in range(runs)]
         for epsilon in EPSILONS:
             c = smallest_c(n, epsilon)
-            parts = [row(design_of(epsilon, c, target), samples, TRUTH) for target in ("penalised", "unpenalised")]
+            parts = [
+                row(design_of(epsilon, c, target), samples, TRUTH)
+                for target in ("penalised", "unpenalised")
+            ]
             print(f"{n:6d} {epsilon:>5} {c:8.2g}  {parts[0]:>43}  {parts[1]:>43}", flush=True)
     census(runs, head)
 
 
 def smallest_c(n: int, epsilon: str) -> float:
-    """A small c that objective perturbation allows: ten times its limit t/(2n(e^epsilon_1 - 1)), at least 1e-4."""
+    """A small c that objective perturbation allows: ten times its limit t/(2n(e^epsilon_1 - 1)), at
+    least 1e-4.
+    """
     return max(1e-4, 10.0 * 0.25 / (2.0 * n * np.expm1(float(epsilon) / 2)))
 
 
@@ -82,7 +94,10 @@ def census(runs: int, head: str) -> None:
     records = datasets.load("census", encoding="schema", features=2, n_rows=30_000)
     truth = unpenalised_minimiser(records.y[:, None] * records.X, loss=Logistic())
     rng = np.random.default_rng(0)
-    print(f"Simulated census, d = 2, {runs} runs, unpenalised coefficients {np.round(truth, 2).tolist()}")
+    print(
+        f"Simulated census, d = 2, {runs} runs, unpenalised coefficients "
+        f"{np.round(truth, 2).tolist()}"
+    )
     for n in (1_000, 10_000, 30_000):
         chosen = [rng.integers(len(records.y), size=n) for _ in range(runs)]
         samples = [(records.X[i], records.y[i]) for i in chosen]
@@ -90,7 +105,9 @@ def census(runs: int, head: str) -> None:
             for c in (1e-4, 3e-4, 1e-3):
                 try:
                     targets: tuple[Estimand, Estimand] = ("penalised", "unpenalised")
-                    parts = [row(design_of(epsilon, c, target), samples, truth) for target in targets]
+                    parts = [
+                        row(design_of(epsilon, c, target), samples, truth) for target in targets
+                    ]
                 except ValueError:
                     continue
                 print(f"{n:6d} {epsilon:>5} {c:8.2g}  {parts[0]:>43}  {parts[1]:>43}", flush=True)

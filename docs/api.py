@@ -27,17 +27,26 @@ def rooms() -> list[str]:
 def write(folder: Path) -> list[str]:
     """Write a page for the front door and for each room; return what pdoc did not find."""
     for name in dpci_core.__all__:
-        setattr(dpci_core, name, getattr(dpci_core, name))  # pdoc sees no name that is imported on first use
+        setattr(
+            dpci_core, name, getattr(dpci_core, name)
+        )  # pdoc sees no name that is imported on first use
     for room in rooms():
         import_module(f"dpci_core.{room}")
-    pdoc.render.configure(docformat="markdown", template_directory=ROOT / "docs" / "theme", show_source=False)
+    pdoc.render.configure(
+        docformat="markdown", template_directory=ROOT / "docs" / "theme", show_source=False
+    )
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         # A room that is named in __all__ comes with the front door.
         named = [f"dpci_core.{room}" for room in rooms() if room not in dpci_core.__all__]
         pdoc.pdoc("dpci_core", *named, output_directory=folder)
-    # Constructors made by dataclasses do not know their module; their annotations are shown as written.
-    return [str(one.message) for one in heard if not str(one.message).startswith("Error parsing type annotation")]
+    # Constructors made by dataclasses do not know their module; their annotations are shown as
+    # written.
+    return [
+        str(one.message)
+        for one in heard
+        if not str(one.message).startswith("Error parsing type annotation")
+    ]
 
 
 if __name__ == "__main__":

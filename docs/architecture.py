@@ -1,7 +1,9 @@
-"""The picture in ARCHITECTURE.md, from the imports themselves: `python -m docs.architecture` writes it.
+"""The picture in ARCHITECTURE.md, from the imports themselves: `python -m docs.architecture` writes
+it.
 
-A room is a file or package directly in `dpci_core` or `ui`. It stands one row above the highest room that it imports,
-so every arrow points down; an import that a chain of others implies is not drawn.
+A room is a file or package directly in `dpci_core` or `ui`. It stands one row above the highest
+room that it imports, so every arrow points down; an import that a chain of others implies is not
+drawn.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ Graph = Mapping[str, frozenset[str]]
 """The rooms that each room imports."""
 
 ROW, BOX, GAP, MARGIN = 58, 28, 16, 24
-"""Pixels from one row to the next, of a box's height, between two of a row, and around everything."""
+"""Pixels from one row to the next, of a box's height, between two of a row, and around
+everything.
+"""
 LANE = 10
 """Width that an arrow takes where it passes a row."""
 SWEEPS = 60
@@ -32,7 +36,7 @@ STYLE = """
     .ground { fill: #12161c } .box { fill: #1e2a3a; stroke: #7fa6dd } .other { fill: #2e2818; stroke: #d0ad58 }
     text { fill: #e8edf3 } path { stroke: #93a0b0 } .head { fill: #93a0b0 }
   }
-"""
+"""  # noqa: E501 - CSS
 
 
 def imported(source: str) -> set[str]:
@@ -54,7 +58,9 @@ def rooms(top: str) -> Graph:
         if room in ("__init__", "__main__"):
             continue
         reached = (name.split(".") for name in imported(path.read_text(encoding="utf-8")))
-        found.setdefault(room, set()).update(parts[1] for parts in reached if parts[0] == top and len(parts) > 1)
+        found.setdefault(room, set()).update(
+            parts[1] for parts in reached if parts[0] == top and len(parts) > 1
+        )
     return {room: frozenset(reached & found.keys() - {room}) for room, reached in found.items()}
 
 
@@ -84,9 +90,11 @@ def needed_arrows(graph: Graph) -> Graph:
 
 @dataclass
 class Layout:
-    """Where everything stands: rows from the ground up, each with its rooms and the arrows that pass, in order.
+    """Where everything stands: rows from the ground up, each with its rooms and the arrows that
+    pass, in order.
 
-    An entry is a room, or (room, room below, row) for an arrow on its way; `chains` follows each arrow downwards.
+    An entry is a room, or (room, room below, row) for an arrow on its way; `chains` follows each
+    arrow downwards.
     """
 
     rows: list[list[object]]
@@ -103,7 +111,9 @@ def laid_out(graph: Graph) -> Layout:
     chains: list[list[object]] = []
     for room, reached in sorted(needed_arrows(graph).items()):
         for below in sorted(reached):
-            passed: list[object] = [(room, below, row) for row in range(row_of[room] - 1, row_of[below], -1)]
+            passed: list[object] = [
+                (room, below, row) for row in range(row_of[room] - 1, row_of[below], -1)
+            ]
             for entry in passed:
                 rows[entry[2]].append(entry)  # type: ignore[index]
             chains.append([room, *passed, below])
@@ -117,7 +127,9 @@ def laid_out(graph: Graph) -> Layout:
         _spread(row, layout.x, {})
     for _ in range(SWEEPS):
         for row in (*rows, *reversed(rows)):
-            wish = {e: _mean([layout.x[other] for other in neighbours[e]], layout.x[e]) for e in row}
+            wish = {
+                e: _mean([layout.x[other] for other in neighbours[e]], layout.x[e]) for e in row
+            }
             row.sort(key=lambda e: (wish[e], str(e)))
             _spread(row, layout.x, wish)
     return layout
@@ -137,7 +149,8 @@ def _spread(row: list[object], x: dict[object, float], wish: Mapping[object, flo
     least = [0.0]
     for left, right in pairwise(row):
         least.append(least[-1] + (width_of(left) + width_of(right)) / 2.0 + GAP)
-    # Wishes less the room that those on the left take: the nearest ascending sequence, pooled where they cross.
+    # Wishes less the room that those on the left take: the nearest ascending sequence, pooled where
+    # they cross.
     pools: list[tuple[float, int]] = []
     for entry, taken in zip(row, least, strict=True):
         pools.append((wish.get(entry, 0.0) - taken, 1))
@@ -148,7 +161,9 @@ def _spread(row: list[object], x: dict[object, float], wish: Mapping[object, flo
     x.update({entry: place + taken for entry, place, taken in zip(row, places, least, strict=True)})
 
 
-def drawn(graph: Graph, *, title: str, left: float, height: float, other: Iterable[str] = ()) -> tuple[str, float]:
+def drawn(
+    graph: Graph, *, title: str, left: float, height: float, other: Iterable[str] = ()
+) -> tuple[str, float]:
     """One graph as SVG that stands on the ground line at `height`, and the x where it ends."""
     layout = laid_out(graph)
     start = left - min(layout.x[e] - width_of(e) / 2.0 for row in layout.rows for e in row)
@@ -179,26 +194,34 @@ def drawn(graph: Graph, *, title: str, left: float, height: float, other: Iterab
                 x, y = place(entry)
                 kind, width = ("other" if entry in other else "box"), width_of(entry)
                 parts.append(
-                    f'<rect class="{kind}" x="{x - width / 2.0:g}" y="{y - BOX / 2.0:g}" width="{width:g}" '
-                    f'height="{BOX}" rx="5"/><text x="{x:g}" y="{y + 4.5:g}">{escape(entry)}</text>'
+                    f'<rect class="{kind}" x="{x - width / 2.0:g}" y="{y - BOX / 2.0:g}" '
+                    f'width="{width:g}" height="{BOX}" rx="5"/><text x="{x:g}" '
+                    f'y="{y + 4.5:g}">{escape(entry)}</text>'
                 )
     end = start + max(layout.x[e] + width_of(e) / 2.0 for row in layout.rows for e in row)
-    parts.append(f'<text class="title" x="{(left + end) / 2.0:g}" y="{MARGIN + 4}">{escape(title)}</text>')
+    parts.append(
+        f'<text class="title" x="{(left + end) / 2.0:g}" y="{MARGIN + 4}">{escape(title)}</text>'
+    )
     return "\n".join(parts), end
 
 
 def picture() -> str:
     """The dashboard on the left, standing on the core as one box; the core on the right."""
     core, ui = rooms("dpci_core"), rooms("ui")
-    ui = {room: reached | {"dpci_core"} for room, reached in ui.items()} | {"dpci_core": frozenset()}
+    ui = {room: reached | {"dpci_core"} for room, reached in ui.items()} | {
+        "dpci_core": frozenset()
+    }
     n_rows = 1 + max(*heights(core).values(), *heights(ui).values())
     ground = 2.0 * MARGIN + 20.0 + ROW * (n_rows - 1)
-    left, end = drawn(ui, title="ui: the dashboard", left=MARGIN, height=ground, other=["dpci_core"])
+    left, end = drawn(
+        ui, title="ui: the dashboard", left=MARGIN, height=ground, other=["dpci_core"]
+    )
     right, end = drawn(core, title="dpci_core: the method", left=end + 3.0 * MARGIN, height=ground)
     width, height = round(end + MARGIN), round(ground + BOX / 2.0 + MARGIN)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" aria-label="Which room imports which">\n<style>{STYLE}</style>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="Which room imports '
+        f'which">\n<style>{STYLE}</style>\n'
         f'<rect class="ground" width="{width}" height="{height}"/>\n{left}\n{right}\n</svg>\n'
     )
 
@@ -209,4 +232,7 @@ if __name__ == "__main__":
         graph = rooms(top)
         n_arrows = sum(map(len, graph.values()))
         shown = sum(map(len, needed_arrows(graph).values()))
-        print(f"{top}: {len(graph)} rooms, {1 + max(heights(graph).values())} rows, {n_arrows} arrows, {shown} drawn")
+        print(
+            f"{top}: {len(graph)} rooms, {1 + max(heights(graph).values())} rows, {n_arrows} "
+            f"arrows, {shown} drawn"
+        )

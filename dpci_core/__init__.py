@@ -5,7 +5,8 @@
 >>> records = dp.datasets.load("census", encoding="schema", features=2, n_rows=20_000)
 >>> budget = dp.PureDP(model="0.5", hessian="0.25", covariance="0.25")  # a total epsilon of 1
 >>> design = dp.Design(
-...     loss=dp.Logistic(), mechanism="objective", budget=budget, regularization=0.001, calibration="sharp"
+...     loss=dp.Logistic(), mechanism="objective", budget=budget, regularization=0.001,
+...     calibration="sharp"
 ... )
 >>> moments = dp.fit_moments(records.X, records.y, loss=design.loss, regularization=0.001)
 >>> expected = dp.forecast(moments, design=design)
@@ -13,8 +14,9 @@
 >>> bool(abs(drawn.length.mean() / expected.ci_length_mean - 1) < 0.1)
 True
 
-From the ground up: losses and budgets, one design, its intervals and how long they will be, experiments and the
-planner, tables and plans, and the one release of a private table with its ledger.
+From the ground up: losses and budgets, one design, its intervals and how long they will be,
+experiments and the planner, tables and plans, and the one release of a private table with its
+ledger.
 """
 
 from typing import TYPE_CHECKING
@@ -51,7 +53,14 @@ if TYPE_CHECKING:
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
     from dpci_core.release import Release, load_release
-    from dpci_core.schema import CategoricalColumn, Guesses, NumberGuess, NumericColumn, Schema, simulate_twin
+    from dpci_core.schema import (
+        CategoricalColumn,
+        Guesses,
+        NumberGuess,
+        NumericColumn,
+        Schema,
+        simulate_twin,
+    )
     from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress
     from dpci_core.simulation.run import run_experiment
 
@@ -134,7 +143,14 @@ _LATE = {
     "estimators": ("DPLinearSVC", "DPLogisticRegression"),
     "ledger": ("Cap", "Ledger"),
     "plan": ("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"),
-    "schema": ("CategoricalColumn", "Guesses", "NumberGuess", "NumericColumn", "Schema", "simulate_twin"),
+    "schema": (
+        "CategoricalColumn",
+        "Guesses",
+        "NumberGuess",
+        "NumericColumn",
+        "Schema",
+        "simulate_twin",
+    ),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }
@@ -142,7 +158,9 @@ _ROOM_OF = {name: room for room, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    """Import on first use what is slow to import: compilers, scikit-learn, tables behind schemas and plans."""
+    """Import on first use what is slow to import: compilers, scikit-learn, tables behind schemas
+    and plans.
+    """
     from importlib import import_module
 
     if name in ("datasets", "release"):

@@ -1,4 +1,6 @@
-"""A design: everything that is public about a private release, decided before the data are touched."""
+"""A design: everything that is public about a private release, decided before the data are
+touched.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,23 @@ MECHANISMS: dict[MechanismName, _Mechanism] = {}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calibration:
-    """Switches that shorten the intervals, all on; every combination has the same guarantee at the same budget.
+    """Switches that shorten the intervals, all on; every combination has the same guarantee at the
+    same budget.
 
-    Args:    covariance_floor: smallest eigenvalue the released gradient covariance is raised to; "2c" as published, or
-             "zero", which only asks that it is a covariance.  Post-processing (`private_moments.covariance_noise`).
-             tight_sensitivity: use the exact sensitivities, sqrt 2 below the published ones (`sensitivity`).
-             symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2 (`private_moments.unit_noise`).
-             gaussian_objective: under zCDP, tilt the objective by Gaussian instead of spherical Laplace noise
-             (`sensitivity.gaussian_objective_sd`); it acts only there.  A new result, not peer-reviewed.
-             noise_aware: take the known law of the matrix noise into account in the half-widths (`half_widths`).
-             Post-processing.
-             huber_corner: bound the Huber slope by its true maximum over the released norm (`losses`).
+    Args:    covariance_floor: smallest eigenvalue the released gradient covariance is raised to;
+             "2c" as published, or "zero", which only asks that it is a covariance.  Post-processing
+             (`matrices.covariance_noise`).
+             tight_sensitivity: use the exact sensitivities, sqrt 2 below the published ones
+             (`sensitivity`).
+             symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2
+             (`matrices.unit_noise`).
+             gaussian_objective: under zCDP, tilt the objective by Gaussian instead of spherical
+             Laplace noise (`sensitivity.gaussian_objective_sd`); it acts only there.  A new result,
+             not peer-reviewed.
+             noise_aware: take the known law of the matrix noise into account in the half-widths
+             (`half_widths`). Post-processing.
+             huber_corner: bound the Huber slope by its true maximum over the released norm
+             (`losses`).
 
     The split of the budget is not a switch: `best_split` moves it.
 
@@ -70,7 +78,9 @@ class Calibration:
                 raise ValueError(f"Expected {name}={value!r} to be True or False.")
 
     @classmethod
-    def published(cls, *, covariance_floor: CovarianceFloor = "2c", **switches: bool) -> Calibration:
+    def published(
+        cls, *, covariance_floor: CovarianceFloor = "2c", **switches: bool
+    ) -> Calibration:
         """The paper to the letter, every switch off, or all but those that are given."""
         return cls(covariance_floor=covariance_floor, **(dict.fromkeys(_FLAGS, False) | switches))
 
@@ -80,7 +90,13 @@ class Calibration:
         return cls()
 
 
-_FLAGS = ("tight_sensitivity", "symmetric_noise", "gaussian_objective", "noise_aware", "huber_corner")
+_FLAGS = (
+    "tight_sensitivity",
+    "symmetric_noise",
+    "gaussian_objective",
+    "noise_aware",
+    "huber_corner",
+)
 _NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 
 
@@ -88,14 +104,16 @@ _NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 class Design:
     """Loss, mechanism, budget and penalty of one private release with intervals.
 
-    Args:    loss: a `Loss`.  mechanism: "objective" or "output" perturbation.  budget: PureDP, ZCDP, or ApproxDP,
-             which is stored as the ZCDP it becomes.  regularization: c > 0 in c |theta|^2.
-             confidence_level: in (0, 1).  Ranges: `limits`.  calibration: "published", the paper to the letter;
-             "sharp", this project's shorter intervals; or a `Calibration`.
+    Args:    loss: a `Loss`.  mechanism: "objective" or "output" perturbation.  budget: PureDP,
+             ZCDP, or ApproxDP, which is stored as the ZCDP it becomes.  regularization: c > 0 in c
+             |theta|^2.
+             confidence_level: in (0, 1).  Ranges: `limits`.  calibration: "published", the paper to
+             the letter; "sharp", this project's shorter intervals; or a `Calibration`.
     Raises:  ValueError naming the argument, the rule and the value.
 
-             target: "penalised", the population coefficient at this c, which every published interval covers; or
-             "unpenalised", the coefficient without penalty, by one Newton step from the release (`target`).
+             target: "penalised", the population coefficient at this c, which every published
+             interval covers; or "unpenalised", the coefficient without penalty, by one Newton step
+             from the release (`newton_step`).
 
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import PureDP
@@ -120,12 +138,16 @@ class Design:
             object.__setattr__(self, "calibration", _NAMED[self.calibration])
         check_choice(self.target, ("penalised", "unpenalised"), name="target")
         object.__setattr__(self, "regularization", regularization_in_range(self.regularization))
-        object.__setattr__(self, "confidence_level", confidence_level_in_range(self.confidence_level))
+        object.__setattr__(
+            self, "confidence_level", confidence_level_in_range(self.confidence_level)
+        )
         given: object = self.budget  # what callers pass; the field holds what it becomes
         if isinstance(given, ApproxDP):
             object.__setattr__(self, "budget", given.to_zcdp())
         elif type(given) not in DEFINITIONS.values():
-            raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}.")
+            raise ValueError(
+                f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}."
+            )
         for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
 
@@ -142,7 +164,9 @@ class Design:
 
     @property
     def status(self) -> str:
-        """What a reader must be told about the results this design rests on; empty if all are published."""
+        """What a reader must be told about the results this design rests on; empty if all are
+        published.
+        """
         return MECHANISMS[self.mechanism].status(self)
 
 
@@ -153,7 +177,8 @@ def check_design(design: object) -> None:
 
 
 def guarantee_at(design: Design, delta: float | Decimal) -> tuple[float, float]:
-    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is converted.
+    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is
+    converted.
 
     Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
 

@@ -1,8 +1,8 @@
 """Pointwise losses of the margin z = y x.theta, with the bounds that privacy proofs need.
 
-A further smooth loss is one more subclass of `Loss`, three pointwise functions and two bounds, and its line in
-`LOSSES`. The compiled passes of an experiment know those of this module (`solvers.replicates`); another one goes
-through its own methods there, which is slower.
+A further smooth loss is one more subclass of `Loss`, three pointwise functions and two bounds, and
+its line in `LOSSES`. The compiled passes of an experiment know those of this module
+(`solvers.replicates`); another one goes through its own methods there, which is slower.
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ class Loss(ABC):
     is_log_odds = False
     """Whether a margin is the log-odds of a label, so that the model gives probabilities."""
     is_nonincreasing = False
-    """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it (`sensitivity.gaussian_objective_sd`)."""
+    """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it
+    (`sensitivity.gaussian_objective_sd`).
+    """
     newton_remainder = 1.0
-    """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest step of a coefficient
-    (`target`). A rule of thumb, no bound: on a grid of tables about half of the steps leave less
-    (tests/test_losses.py); smaller for a loss whose curvature changes slowly with the margin."""
+    """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest
+    step of a coefficient (`newton_step`). A rule of thumb, no bound: on a grid of tables about half
+    of the steps leave less (tests/test_losses.py); smaller for a loss whose curvature changes slowly
+    with the margin."""
 
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
@@ -75,7 +78,9 @@ class Loss(ABC):
         """A bound on f'(z)^2 over |z| <= radius, as the published sensitivities use it."""
 
     def exact_squared_slope(self, radius: float) -> float:
-        """The maximum of f'(z)^2 over |z| <= radius, where it is smaller than the published bound."""
+        """The maximum of f'(z)^2 over |z| <= radius, where it is smaller than the published
+        bound.
+        """
         return self.max_squared_slope(radius)
 
 
@@ -115,7 +120,9 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class RoundedHinge(Loss):
-    """Hinge loss with its kink at z = 1 rounded over a band of half-width h: 0 above 1+h, 1-z below 1-h."""
+    """Hinge loss with its kink at z = 1 rounded over a band of half-width h: 0 above 1+h, 1-z below
+    1-h.
+    """
 
     h: float
     is_nonincreasing = True
@@ -137,7 +144,8 @@ class RoundedHinge(Loss):
     def newton_remainder(self) -> float:  # type: ignore[override]
         """Margins enter and leave the band as they move, and with them their curvature.
 
-        1/(2t) is the half-width of a band of even curvature t: h for the Huber SVM, 2h/3 for the smoothed hinge.
+        1/(2t) is the half-width of a band of even curvature t: h for the Huber SVM, 2h/3 for the
+        smoothed hinge.
         """
         return 0.3 / min(0.5 / self.max_curvature, 1.0)
 
@@ -146,13 +154,16 @@ class RoundedHinge(Loss):
         return 1.0
 
     def exact_squared_slope(self, radius: float) -> float:
-        """The maximum itself, at z = -radius: the slope reaches 1 only at z = 1 - h (only h > 1)."""
+        """The maximum itself, at z = -radius: the slope reaches 1 only at z = 1 - h (only h >
+        1).
+        """
         return float(self.slope(np.array(-radius))) ** 2
 
 
 @dataclass(frozen=True)
 class HuberSVM(RoundedHinge):
-    """Hinge loss with its kink at z = 1 rounded by a parabola of half-width h [CMS eq. 7; WKL section 3].
+    """Hinge loss with its kink at z = 1 rounded by a parabola of half-width h [CMS eq. 7; WKL
+    section 3].
 
     f(z) = 0 above 1+h, (1+h-z)^2/(4h) within h of 1, 1-z below.
 
@@ -181,8 +192,9 @@ class HuberSVM(RoundedHinge):
 class SmoothedHinge(RoundedHinge):
     """Hinge loss with its kink at z = 1 rounded by a quartic, twice differentiable [CMS eq. 38].
 
-    With s = (1+h-z)/(2h) clipped to [0, 1]: f(z) = h s^3 (2-s), plus 1-h-z below 1-h; f' = -s^2 (3-2s). The printed
-    polynomial -u^4/(16h^3) + 3u^2/(8h) + u/2 + 3h/16 in u = 1-z is the same, less exact where it is small.
+    With s = (1+h-z)/(2h) clipped to [0, 1]: f(z) = h s^3 (2-s), plus 1-h-z below 1-h; f' = -s^2
+    (3-2s). The printed polynomial -u^4/(16h^3) + 3u^2/(8h) + u/2 + 3h/16 in u = 1-z is the same,
+    less exact where it is small.
 
     >>> SmoothedHinge(h=0.5).max_curvature
     1.5
@@ -227,10 +239,14 @@ def make_loss(name: str, h: object = None, **others: object) -> Loss:
     """
     check_choice(name, tuple(LOSSES), name="loss")
     given = {"h": h, **others}
-    return LOSSES[name](**{parameter: given.get(parameter) for parameter in LOSSES[name].parameter_names()})
+    return LOSSES[name](
+        **{parameter: given.get(parameter) for parameter in LOSSES[name].parameter_names()}
+    )
 
 
 def check_loss(loss: object) -> None:
     """Raise ValueError unless this is a loss."""
     if not isinstance(loss, Loss):
-        raise ValueError(f"Expected loss to be a Loss such as Logistic(), got {type(loss).__name__}.")
+        raise ValueError(
+            f"Expected loss to be a Loss such as Logistic(), got {type(loss).__name__}."
+        )

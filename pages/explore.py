@@ -1,4 +1,6 @@
-"""Explore: move the budget and everything else that is public, and see what the intervals become."""
+"""Explore: move the budget and everything else that is public, and see what the intervals
+become.
+"""
 
 from __future__ import annotations
 

@@ -15,12 +15,19 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak-log", type=Path, metavar="FILE", help="JSON file that keeps what every soak test found")
+    parser.addoption(
+        "--soak-log",
+        type=Path,
+        metavar="FILE",
+        help="JSON file that keeps what every soak test found",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--soak-log")
-    if path is not None and not hasattr(config, "workerinput"):  # with several processes, in the first one only
+    if path is not None and not hasattr(
+        config, "workerinput"
+    ):  # with several processes, in the first one only
         config.pluginmanager.register(SoakLog(path), "soak-log")
 
 
@@ -31,7 +38,11 @@ class SoakLog:
         self.path = path
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if "soak" not in report.keywords or report.skipped or (report.when != "call" and report.passed):
+        if (
+            "soak" not in report.keywords
+            or report.skipped
+            or (report.when != "call" and report.passed)
+        ):
             return
         entry: dict[str, Any] = {
             "outcome": report.outcome,
@@ -41,12 +52,16 @@ class SoakLog:
         }
         known = json.loads(self.path.read_text()) if self.path.exists() else {}
         known[report.nodeid] = entry
-        self.path.write_text(json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False) + "\n")
+        self.path.write_text(
+            json.dumps(dict(sorted(known.items())), indent=1, ensure_ascii=False) + "\n"
+        )
 
 
 @pytest.fixture
 def memory() -> Iterator[Path]:
-    """A folder in memory where there is one: a killed process needs no disk, and flushing takes most of the time."""
+    """A folder in memory where there is one: a killed process needs no disk, and flushing takes
+    most of the time.
+    """
     shared = Path("/dev/shm")
     folder = Path(tempfile.mkdtemp(dir=shared if os.access(shared, os.W_OK) else None))
     yield folder

@@ -1,9 +1,9 @@
 """An attacker who reads the last bits: which of two tables can a published matrix come from at all?
 
-A floating-point sum *true entry + scale * draw* reaches only some doubles, and which ones depends on
-the true entry. Whoever holds two candidate tables counts, for each, the published entries that no draw
-explains, and names the table with fewer. On records made before noise was exact this names the right
-one nearly always; a guess is right half of the time.
+A floating-point sum *true entry + scale * draw* reaches only some doubles, and which ones depends
+on the true entry. Whoever holds two candidate tables counts, for each, the published entries that
+no draw explains, and names the table with fewer. On records made before noise was exact this names
+the right one nearly always; a guess is right half of the time.
 """
 
 from __future__ import annotations
@@ -19,9 +19,21 @@ import numpy as np
 
 from dpci_core import ZCDP, Design, DPLogisticRegression, Logistic, PureDP
 from dpci_core.ledger import Cap, Ledger
-from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, noise_scale, rounding_allowance
+from dpci_core.mechanisms.matrices import (
+    covariance_noise,
+    hessian_noise,
+    noise_scale,
+    rounding_allowance,
+)
 from dpci_core.plan import DeclaredTable, Plan
-from dpci_core.release import draw_release, read_header, read_records, release, schema_hash, share_out
+from dpci_core.release import (
+    draw_release,
+    read_header,
+    read_records,
+    release,
+    schema_hash,
+    share_out,
+)
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, RecordMapper, Schema
 from dpci_core.solvers.objective import moments_at
 
@@ -47,13 +59,16 @@ def is_draw(noise: float, scale: float, *, above_diagonal: bool) -> bool:
     """Whether noise is scale * w for a double w, for entries above the diagonal w = v / sqrt(2)."""
     for w in around(noise / scale, 2):
         if scale * w == noise and (
-            not above_diagonal or any(v / math.sqrt(2.0) == w for v in around(w * math.sqrt(2.0), 2))
+            not above_diagonal
+            or any(v / math.sqrt(2.0) == w for v in around(w * math.sqrt(2.0), 2))
         ):
             return True
     return False
 
 
-def unexplained(published: np.ndarray, true: np.ndarray, scale: float, *, symmetric: bool = True) -> int:
+def unexplained(
+    published: np.ndarray, true: np.ndarray, scale: float, *, symmetric: bool = True
+) -> int:
     """Entries of a published matrix that no draw around the true ones gives."""
     p, count = len(published), 0
     for i in range(p):
@@ -65,7 +80,8 @@ def unexplained(published: np.ndarray, true: np.ndarray, scale: float, *, symmet
             if steps > TOO_MANY:
                 continue
             count += not any(
-                0.5 * ((here + z) + (there + z)) == seen and is_draw(z, scale, above_diagonal=i != j)
+                0.5 * ((here + z) + (there + z)) == seen
+                and is_draw(z, scale, above_diagonal=i != j)
                 for z in around(noise, int(2 * steps) + 3)
             )
     return count
@@ -94,13 +110,18 @@ class Score:
         return (self.right - self.wrong) / math.sqrt(max(1, self.right + self.wrong))
 
     def __str__(self) -> str:
-        return f"right {self.right}, wrong {self.wrong}, undecided {self.undecided}: {self.deviation:+.1f} SE"
+        return (
+            f"right {self.right}, wrong {self.wrong}, undecided {self.undecided}: "
+            f"{self.deviation:+.1f} SE"
+        )
 
 
 def two_tables(n: int, d: int, seed: int) -> tuple[Table, Table]:
     """Tables of the encoding that differ in their last record."""
     rng = np.random.default_rng(seed)
-    X = np.c_[rng.uniform(-1, 1, (n, d)) / math.sqrt(2 * d), np.full(n, math.sqrt(0.5))] * (1 - 1e-12)
+    X = np.c_[rng.uniform(-1, 1, (n, d)) / math.sqrt(2 * d), np.full(n, math.sqrt(0.5))] * (
+        1 - 1e-12
+    )
     y = np.where(rng.random(n) < 1 / (1 + np.exp(-4 * X[:, 0])), 1.0, -1.0)
     other, flipped = X.copy(), y.copy()
     other[-1, :-1], flipped[-1] = -X[-1, :-1], -y[-1]
@@ -108,7 +129,13 @@ def two_tables(n: int, d: int, seed: int) -> tuple[Table, Table]:
 
 
 def design_of(kind: str, mechanism: str, calibration: str, c: float = 0.003) -> Design:
-    return Design(loss=Logistic(), mechanism=mechanism, budget=BUDGETS[kind], regularization=c, calibration=calibration)
+    return Design(
+        loss=Logistic(),
+        mechanism=mechanism,
+        budget=BUDGETS[kind],
+        regularization=c,
+        calibration=calibration,
+    )
 
 
 def scales(design: Design, theta: np.ndarray, n: int) -> dict[str, float]:
@@ -126,7 +153,9 @@ def true_matrices(rows: np.ndarray, theta: np.ndarray, design: Design) -> dict[s
     return {"hessian": H, "covariance": S}
 
 
-def attack_draws(kind: str, mechanism: str, calibration: str, rounds: int, n: int = 1500, d: int = 4) -> dict:
+def attack_draws(
+    kind: str, mechanism: str, calibration: str, rounds: int, n: int = 1500, d: int = 4
+) -> dict:
     """`draw_release` on one of two tables, chosen by a coin; the attacker has what is published."""
     tables = two_tables(n, d, 1)
     design = design_of(kind, mechanism, calibration)
@@ -138,7 +167,9 @@ def attack_draws(kind: str, mechanism: str, calibration: str, rounds: int, n: in
     return attack(publish, share_out(design).running, [y[:, None] * X for X, y in tables], rounds)
 
 
-def attack_estimators(kind: str, mechanism: str, calibration: str, rounds: int, n: int = 500, d: int = 4) -> dict:
+def attack_estimators(
+    kind: str, mechanism: str, calibration: str, rounds: int, n: int = 500, d: int = 4
+) -> dict:
     """A fitted estimator with both noisy matrices, as a pickle keeps it."""
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (n, d))
@@ -162,12 +193,17 @@ def attack_estimators(kind: str, mechanism: str, calibration: str, rounds: int, 
 
     publish(0)
     encode = fitted._scaling.encode
-    rows = [np.asarray(encode(a).signed(np.where(b == 1, 1.0, -1.0))[:]) for a, b in ((X, y), (X2, y2))]
+    rows = [
+        np.asarray(encode(a).signed(np.where(b == 1, 1.0, -1.0))[:]) for a, b in ((X, y), (X2, y2))
+    ]
     return attack(publish, models[0].design, rows, rounds)
 
 
 def attack(
-    publish: Callable[[int], dict[str, np.ndarray]], design: Design, rows: list[np.ndarray], rounds: int
+    publish: Callable[[int], dict[str, np.ndarray]],
+    design: Design,
+    rows: list[np.ndarray],
+    rounds: int,
 ) -> dict[str, Score]:
     coin = np.random.default_rng(7)
     found = {"hessian": Score(), "covariance": Score()}
@@ -179,7 +215,10 @@ def attack(
         true = [true_matrices(A, theta, design) for A in rows]
         for name, score in found.items():
             counts = [
-                unexplained(seen[name], t[name], scale[name], symmetric=design.switches.symmetric_noise) for t in true
+                unexplained(
+                    seen[name], t[name], scale[name], symmetric=design.switches.symmetric_noise
+                )
+                for t in true
             ]
             score.guess(truth, counts)
     return found
@@ -206,12 +245,16 @@ def write_tables(folder: Path, n: int) -> tuple[Path, Path]:
     columns = zip(age, income, city, job, sick, strict=True)
     rows = [f"{a:.3f},{i:.2f},{c},{j},{s}" for a, i, c, j, s in columns]
     paths = folder / "one.csv", folder / "other.csv"
-    for path, last in zip(paths, ("41.000,31000.00,a,x,no", "67.000,52000.00,d,w,yes"), strict=True):
+    for path, last in zip(
+        paths, ("41.000,31000.00,a,x,no", "67.000,52000.00,d,w,yes"), strict=True
+    ):
         path.write_text("\n".join(["age,income,city,job,sick", *rows[:-1], last]) + "\n")
     return paths
 
 
-def attack_records(folder: Path, kind: str, mechanism: str, calibration: str, rounds: int, n: int = 2000) -> dict:
+def attack_records(
+    folder: Path, kind: str, mechanism: str, calibration: str, rounds: int, n: int = 2000
+) -> dict:
     """`release` from one of two files; the attacker has release.json, read as anyone would."""
     design = design_of(kind, mechanism, calibration)
     plan = Plan(
@@ -223,7 +266,9 @@ def attack_records(folder: Path, kind: str, mechanism: str, calibration: str, ro
     )
     ledger = Ledger(folder / "ledger.sqlite")
     cap = Cap.pure(rounds + 1) if kind == "pure" else Cap.zcdp(rounds + 1)
-    ledger.create_dataset("Clinic", schema_hash=schema_hash(SCHEMA), cap=cap, unit="one row is one person", person="A")
+    ledger.create_dataset(
+        "Clinic", schema_hash=schema_hash(SCHEMA), cap=cap, unit="one row is one person", person="A"
+    )
     files = write_tables(folder, n)
     rows = []
     for file in files:

@@ -1,6 +1,8 @@
-"""Real processes around one ledger, forked from a warm parent: races for the last of a budget, and kill -9.
+"""Real processes around one ledger, forked from a warm parent: races for the last of a budget, and
+kill -9.
 
-Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_lab race|kill|stages FOLDER ROUNDS`; prints JSON.
+Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_lab race|kill|stages FOLDER ROUNDS`;
+prints JSON.
 """
 
 from __future__ import annotations
@@ -17,10 +19,21 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dpci_core.ledger import BudgetExceededError, Cap, Cost, Ledger, LedgerError, RecordedHead, key, ledger
+from dpci_core.ledger import (
+    BudgetExceededError,
+    Cap,
+    Cost,
+    Ledger,
+    LedgerError,
+    RecordedHead,
+    key,
+    ledger,
+)
 
 UNIT = "one row is one person"
-COST = Cost(definition="zcdp", amount="0.01", lines=[("coefficients", "0.006"), ("Hessian", "0.004")])
+COST = Cost(
+    definition="zcdp", amount="0.01", lines=[("coefficients", "0.006"), ("Hessian", "0.004")]
+)
 
 
 def create(book: Ledger, cap: str) -> None:
@@ -29,7 +42,13 @@ def create(book: Ledger, cap: str) -> None:
 
 def charge(book: Ledger, request: str, cost: Cost = COST) -> Any:
     return book.book(
-        "Census", schema_hash="s", cost=cost, purpose="model", plan_hash="p", person="Ada", request_id=request
+        "Census",
+        schema_hash="s",
+        cost=cost,
+        purpose="model",
+        plan_hash="p",
+        person="Ada",
+        request_id=request,
     )
 
 
@@ -50,7 +69,9 @@ def fork(work: Callable[[], None]) -> int:
 
 
 def race(folder: Path, rounds: int) -> dict[str, Any]:
-    """Six processes at once create the ledger (one may), then each wants 0.3 of a cap of 1: three may."""
+    """Six processes at once create the ledger (one may), then each wants 0.3 of a cap of 1: three
+    may.
+    """
     won, left, codes = [], [], []
     for k in range(rounds):
         book = Ledger(folder / f"{k}" / "ledger.sqlite", busy_seconds=60)
@@ -81,7 +102,9 @@ def race(folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def kill(folder: Path, rounds: int) -> dict[str, Any]:
-    """A process creates, books and finishes without end and says what was returned; it is killed at any moment."""
+    """A process creates, books and finishes without end and says what was returned; it is killed at
+    any moment.
+    """
     chance = random.Random(1)
     faults: list[str] = []
     n_said, longest = 0, _a_life(folder / "life" / "ledger.sqlite")
@@ -146,7 +169,9 @@ def _after(book: Ledger, heads: list[RecordedHead]) -> list[str]:
 
 
 def stages(folder: Path, rounds: int) -> dict[str, Any]:
-    """A process is killed exactly at each step of the first write and of a booking; then the same is asked again."""
+    """A process is killed exactly at each step of the first write and of a booking; then the same
+    is asked again.
+    """
     found = {}
     for k, (module, name, is_before) in enumerate(STAGES):
         book = Ledger(folder / f"{k}" / "ledger.sqlite")
@@ -154,7 +179,9 @@ def stages(folder: Path, rounds: int) -> dict[str, Any]:
             create(book, "1")
         n_before = book.verify().n_entries
 
-        def die(book: Ledger = book, module: Any = module, name: str = name, is_before: bool = is_before) -> None:
+        def die(
+            book: Ledger = book, module: Any = module, name: str = name, is_before: bool = is_before
+        ) -> None:
             real = getattr(module, name)
 
             def deadly(*arguments: Any, **named: Any) -> None:
@@ -175,7 +202,14 @@ def stages(folder: Path, rounds: int) -> dict[str, Any]:
             create(book, "1")
         charge(book, "click")
         charge(book, "click")
-        state = [code, good.is_good, kept, len(book.history()), str(book.remaining("Census")), book.verify().is_good]
+        state = [
+            code,
+            good.is_good,
+            kept,
+            len(book.history()),
+            str(book.remaining("Census")),
+            book.verify().is_good,
+        ]
         found[f"{'before' if is_before else 'after'} {name}"] = state
     return found
 
@@ -191,4 +225,10 @@ STAGES: list[tuple[Any, str, bool]] = [
 ]
 
 if __name__ == "__main__":
-    print(json.dumps({"race": race, "kill": kill, "stages": stages}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))))
+    print(
+        json.dumps(
+            {"race": race, "kill": kill, "stages": stages}[sys.argv[1]](
+                Path(sys.argv[2]), int(sys.argv[3])
+            )
+        )
+    )

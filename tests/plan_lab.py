@@ -31,12 +31,19 @@ from dpci_core import (
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 SCHEMA = Schema(
-    (NumericColumn("age", 18, 98), CategoricalColumn("owns home", ("no", "yes", "1"), other="1")), "ill", "yes"
+    (NumericColumn("age", 18, 98), CategoricalColumn("owns home", ("no", "yes", "1"), other="1")),
+    "ill",
+    "yes",
 )
 
 
 def a_design(**changes: Any) -> Design:
-    given: dict[str, Any] = {"loss": Logistic(), "mechanism": "output", "budget": PURE, "regularization": 0.01}
+    given: dict[str, Any] = {
+        "loss": Logistic(),
+        "mechanism": "output",
+        "budget": PURE,
+        "regularization": 0.01,
+    }
     return Design(**(given | changes))
 
 
@@ -99,12 +106,18 @@ def schemas(draw: st.DrawFn) -> Schema:
             low = draw(st.floats(-1e6, 1e6))
             columns.append(NumericColumn(name, low, low + draw(st.floats(1e-2, 1e6))))
         else:
-            levels = tuple(draw(st.lists(WORDS.map(str.strip), min_size=2, max_size=3, unique=True)))
+            levels = tuple(
+                draw(st.lists(WORDS.map(str.strip), min_size=2, max_size=3, unique=True))
+            )
             columns.append(
-                CategoricalColumn(name, levels, draw(st.sampled_from([None, levels[0]])), draw(st.booleans()))
+                CategoricalColumn(
+                    name, levels, draw(st.sampled_from([None, levels[0]])), draw(st.booleans())
+                )
             )
     try:
-        return Schema(tuple(columns), names[-1], draw(WORDS), tuple(draw(st.lists(TEXT, max_size=2))))
+        return Schema(
+            tuple(columns), names[-1], draw(WORDS), tuple(draw(st.lists(TEXT, max_size=2)))
+        )
     except ValueError:  # two columns whose features have the same name
         return SCHEMA
 
@@ -114,10 +127,16 @@ def guesses(draw: st.DrawFn, schema: Schema) -> Guesses:
     shares, numbers, effects = {}, {}, {}
     for column in schema.features:
         if isinstance(column, CategoricalColumn):
-            weights = draw(st.lists(st.floats(0.1, 1.0), min_size=len(column.levels), max_size=len(column.levels)))
+            weights = draw(
+                st.lists(
+                    st.floats(0.1, 1.0), min_size=len(column.levels), max_size=len(column.levels)
+                )
+            )
             shares[column.name] = tuple(w / math.fsum(weights) for w in weights)
         else:
-            numbers[column.name] = NumberGuess(draw(st.floats(column.low, column.high)), draw(st.floats(1e-3, 1e3)))
+            numbers[column.name] = NumberGuess(
+                draw(st.floats(column.low, column.high)), draw(st.floats(1e-3, 1e3))
+            )
             effects[column.name] = draw(st.floats(-50.0, 50.0)) / (column.high - column.low)
     return Guesses(
         shares=shares,
@@ -133,9 +152,15 @@ def guesses(draw: st.DrawFn, schema: Schema) -> Guesses:
 def plans(draw: st.DrawFn) -> Plan:
     schema = draw(schemas())
     declared = DeclaredTable(schema=schema, guesses=draw(guesses(schema)), unit=draw(LINE))
-    source = draw(st.sampled_from([declared, PublicTable(key="census"), PublicTable(key="census", n_rows=200)]))
+    source = draw(
+        st.sampled_from(
+            [declared, PublicTable(key="census"), PublicTable(key="census", n_rows=200)]
+        )
+    )
     kind, parts = draw(st.sampled_from([PureDP, ZCDP])), [draw(AMOUNT) for _ in range(3)]
-    flags = {f.name: draw(st.booleans()) for f in dataclasses.fields(Calibration) if f.type == "bool"}
+    flags = {
+        f.name: draw(st.booleans()) for f in dataclasses.fields(Calibration) if f.type == "bool"
+    }
     design = Design(
         loss=draw(st.sampled_from([Logistic(), HuberSVM(h=0.3), SmoothedHinge(h=0.3)])),
         mechanism=draw(st.sampled_from(["objective", "output"])),
@@ -147,7 +172,12 @@ def plans(draw: st.DrawFn) -> Plan:
     )
     names = source.schema.feature_names
     goals = st.sampled_from(
-        [None, Target(0.1), Target(0.25, coefficient=0), Target(coefficient=1, excludes_zero_at=-2.0, probability=0.8)]
+        [
+            None,
+            Target(0.1),
+            Target(0.25, coefficient=0),
+            Target(coefficient=1, excludes_zero_at=-2.0, probability=0.8),
+        ]
     )
     return Plan(
         title=draw(LINE),
@@ -191,7 +221,12 @@ ODD = Calibration(gaussian_objective=False, huber_corner=False)
 
 def _hostile(source: Any, budget: Any, mechanism: str = "objective", **changes: Any) -> Plan:
     design = {"loss": Logistic(), "regularization": 0.01} | changes.pop("design", {})
-    given = {"title": HOSTILE, "notes": f"{HOSTILE}\r\n\u2028{HOSTILE}", "n_records": 50_000, "delta": "1e-7"} | changes
+    given = {
+        "title": HOSTILE,
+        "notes": f"{HOSTILE}\r\n\u2028{HOSTILE}",
+        "n_records": 50_000,
+        "delta": "1e-7",
+    } | changes
     return Plan(source=source, design=Design(mechanism=mechanism, budget=budget, **design), **given)
 
 
@@ -200,15 +235,24 @@ PLANS = {
     "public zcdp output": _hostile(
         CENSUS, RHO, "output", features=("age", "sex=Male"), design={"calibration": "sharp"}
     ),
-    "public svm": _hostile(CENSUS, APPROX, features=4, design={"loss": SmoothedHinge(h=0.5), "calibration": ODD}),
+    "public svm": _hostile(
+        CENSUS, APPROX, features=4, design={"loss": SmoothedHinge(h=0.5), "calibration": ODD}
+    ),
     "twin sharp": _hostile(
         TWIN, RHO, design={"calibration": "sharp"}, goal=Target(0.2, coefficient=1, probability=0.9)
     ),
-    "twin unpenalised": _hostile(TWIN, PURE, "output", design={"target": "unpenalised"}, goal=Target(0.3)),
+    "twin unpenalised": _hostile(
+        TWIN, PURE, "output", design={"target": "unpenalised"}, goal=Target(0.3)
+    ),
     "twin svm": _hostile(
         TWIN,
         APPROX,
-        design={"loss": HuberSVM(h=1.0), "calibration": "sharp", "target": "unpenalised", "confidence_level": 0.9},
+        design={
+            "loss": HuberSVM(h=1.0),
+            "calibration": "sharp",
+            "target": "unpenalised",
+            "confidence_level": 0.9,
+        },
         goal=Target(coefficient=0, excludes_zero_at=0.5, probability=0.8),
     ),
 }

@@ -1,4 +1,6 @@
-"""A small data set on a desk of its own: plan, private file, ledger; shared by the tests of the release."""
+"""A small data set on a desk of its own: plan, private file, ledger; shared by the tests of the
+release.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ N = 200
 
 
 def make_plan(
-    budget: PureDP | ZCDP = PURE, *, schema: Schema = SCHEMA, title: str = "Sickness", n: int = N, **fields: Any
+    budget: PureDP | ZCDP = PURE,
+    *,
+    schema: Schema = SCHEMA,
+    title: str = "Sickness",
+    n: int = N,
+    **fields: Any,
 ) -> Plan:
     """A plan that costs epsilon = 1, or rho = 0.5."""
     settings = {"mechanism": "output", "regularization": 0.05, "calibration": "published"} | fields
@@ -64,7 +71,11 @@ class Desk:
         ledger = Ledger(folder / "ledger.sqlite")
         default = Cap.pure(2) if plan.design.definition == "pure" else Cap.zcdp(1)
         ledger.create_dataset(
-            "Clinic", schema_hash=schema_hash(plan.schema), cap=cap or default, unit="one row is one person", person="A"
+            "Clinic",
+            schema_hash=schema_hash(plan.schema),
+            cap=cap or default,
+            unit="one row is one person",
+            person="A",
         )
         return cls(folder, plan, write_table(folder / "table.csv"), ledger)
 

@@ -1,6 +1,8 @@
-"""Releases under attack, forked from one warm process: killed anywhere, or racing for the last of a budget.
+"""Releases under attack, forked from one warm process: killed anywhere, or racing for the last of a
+budget.
 
-`python -m tests.release_lab kill FOLDER ROUNDS` and `... race FOLDER PROCESSES` print what they found as JSON.
+`python -m tests.release_lab kill FOLDER ROUNDS` and `... race FOLDER PROCESSES` print what they
+found as JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ STAGES = (
 
 
 DESK_ROUNDS = 50
-"""Kills on one ledger: every write reads all of a ledger, so a thousand on one would take most of their time there."""
+"""Kills on one ledger: every write reads all of a ledger, so a thousand on one would take most of
+their time there.
+"""
 
 
 def log_draws(folder: Path) -> Path:
@@ -56,7 +60,9 @@ def log_draws(folder: Path) -> Path:
 
 
 def know_the_price(desk: Desk) -> None:
-    """The forecast behind the planned lengths is no part of the attack, and takes most of the time."""
+    """The forecast behind the planned lengths is no part of the attack, and takes most of the
+    time.
+    """
     price = run.price_of(desk.plan)
     run.price_of = lambda *_, **__: price
 
@@ -69,7 +75,9 @@ def attempt(desk: Desk, request: str, stage: str | None) -> int:
     code = 1
     try:
         if stage is not None:
-            run._reached = lambda reached: os.kill(os.getpid(), signal.SIGKILL) if reached == stage else None
+            run._reached = lambda reached: (
+                os.kill(os.getpid(), signal.SIGKILL) if reached == stage else None
+            )
         desk.release(request, to=request)
         code = 0
     except ValueError:
@@ -81,7 +89,9 @@ def attempt(desk: Desk, request: str, stage: str | None) -> int:
 
 
 def kill(folder: Path, rounds: int) -> dict[str, object]:
-    """Kill releases at every stage in turn and at random times; then make each request again, in peace, twice."""
+    """Kill releases at every stage in turn and at random times; then make each request again, in
+    peace, twice.
+    """
     desks = [new_desk(folder / "first", 2)]
     know_the_price(desks[0])
     draws = log_draws(folder)
@@ -106,11 +116,18 @@ def kill(folder: Path, rounds: int) -> dict[str, object]:
     drawn = Counter(draws.read_text().split())
     faults += [f"{request} was drawn {n} times" for request, n in drawn.items() if n > 1]
     booked = {charge.request_id for desk in desks for charge in desk.ledger.history()}
-    faults += [f"{request} was drawn without a charge" for request in drawn if request not in booked]
+    faults += [
+        f"{request} was drawn without a charge" for request in drawn if request not in booked
+    ]
     for desk in desks:
         if not desk.ledger.verify().is_good or desk.ledger.remaining("Clinic") < 0:
             faults.append("the ledger is not good")
-    return {"faults": faults, "outcomes": dict(outcomes), "charges": len(booked), "draws": len(drawn)}
+    return {
+        "faults": faults,
+        "outcomes": dict(outcomes),
+        "charges": len(booked),
+        "draws": len(drawn),
+    }
 
 
 def new_desk(folder: Path, releases: int) -> Desk:
@@ -144,7 +161,9 @@ def look(desk: Desk, request: str, faults: list[str]) -> str:
 
 
 def race(folder: Path, processes: int) -> dict[str, object]:
-    """Let processes release at once on a budget for one of them, half of them with the same request."""
+    """Let processes release at once on a budget for one of them, half of them with the same
+    request.
+    """
     folder = folder / "desk"
     desk = new_desk(folder, 1)
     know_the_price(desk)
@@ -163,4 +182,6 @@ def race(folder: Path, processes: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps({"kill": kill, "race": race}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))))
+    print(
+        json.dumps({"kill": kill, "race": race}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3])))
+    )

@@ -1,4 +1,6 @@
-"""The package against literal transcriptions of the paper's algorithms (tests/oracle), in every combination."""
+"""The package against literal transcriptions of the paper's algorithms (tests/oracle), in every
+combination.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,14 @@ MAX_SE = 5.0
 """Accepted distance in standard errors: a false alarm once in 1.7 million comparisons."""
 
 
-def make_pair(definition: str, mechanism: str, loss: str, level: float = 0.95) -> tuple[Design, paper.Setting]:
+def make_pair(
+    definition: str, mechanism: str, loss: str, level: float = 0.95
+) -> tuple[Design, paper.Setting]:
     """The same settings for the package and for the oracle."""
     model, hessian, covariance = AMOUNTS[definition]
-    budget = (PureDP if definition == "pure" else ZCDP)(model=model, hessian=hessian, covariance=covariance)
+    budget = (PureDP if definition == "pure" else ZCDP)(
+        model=model, hessian=hessian, covariance=covariance
+    )
     design = Design(
         loss=make_loss(loss, H_WIDTH),
         mechanism=mechanism,
@@ -54,7 +60,9 @@ def make_pair(definition: str, mechanism: str, loss: str, level: float = 0.95) -
 def simulated_table() -> tuple[np.ndarray, np.ndarray]:
     """1,500 records, two features and the constant."""
     rng = np.random.default_rng(11)
-    X = np.column_stack([rng.uniform(-0.6, 0.6, 1500), rng.beta(2, 5, 1500) * 0.5, np.full(1500, 0.6)])
+    X = np.column_stack(
+        [rng.uniform(-0.6, 0.6, 1500), rng.beta(2, 5, 1500) * 0.5, np.full(1500, 0.6)]
+    )
     chance = 1.0 / (1.0 + np.exp(-(3.0 * X[:, 0] - 2.0 * X[:, 1] + 0.5)))
     return X, np.where(rng.random(1500) < chance, 1.0, -1.0)
 
@@ -106,7 +114,9 @@ def test_quantile_comparison_sees_three_percent(definition: str, mechanism: str,
     X, _ = simulated_table()
     H, S = 0.1 * np.eye(3), 0.05 * np.eye(3)
     draws = np.abs(paper.error_draws(H, S, len(X), setting, np.random.default_rng(6), N_DRAWS))
-    law = error_variance(H, S, mechanism=design.mechanism, noise=model_noise(design, len(X)), n_records=len(X))
+    law = error_variance(
+        H, S, mechanism=design.mechanism, noise=model_noise(design, len(X)), n_records=len(X)
+    )
     q = law.half_width(dim=3, confidence_level=0.95)
     oracle = np.quantile(draws, 0.95, axis=0)
     se = quantile_se(draws, oracle, 0.95)
@@ -137,8 +147,12 @@ def test_fit_moments_and_sensitivities_agree(loss: str, scale: float) -> None:
     np.testing.assert_allclose(fitted, paper.minimise(X, y, setting), atol=1e-4)
     theta = scale * np.array([2.0, -1.0, 0.5])
     H, S = moments_at(A, theta, loss=design.loss, regularization=REGULARIZATION)
-    np.testing.assert_allclose(H, paper.hessian_matrix(X, y, theta, setting), rtol=1e-10, atol=1e-13)
-    np.testing.assert_allclose(S, paper.gradient_covariance(X, y, theta, setting), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(
+        H, paper.hessian_matrix(X, y, theta, setting), rtol=1e-10, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        S, paper.gradient_covariance(X, y, theta, setting), rtol=1e-10, atol=1e-13
+    )
     radius = float(np.linalg.norm(theta))
     ours = hessian_sensitivity(loss=design.loss, n_records=n)
     assert ours == pytest.approx(paper.sensitivity_of_hessian(n, setting), rel=1e-12)
@@ -152,8 +166,15 @@ def test_private_matrices_agree(definition: str, floor_binds: bool) -> None:
     _, setting = make_pair(definition, "output", "logistic")
     M, amount, sensitivity = np.diag([0.5, 0.3, 0.2]), 0.25, 0.02 if floor_binds else 0.002
     rng, n_draws = np.random.default_rng(13), 3000
-    arguments = {"sensitivity": sensitivity, "amount": amount, "kind": definition, "floor": 2.0 * REGULARIZATION}
-    ours = np.array([private_matrix(M, rng=rng, **arguments).matrix for _ in range(n_draws)]).reshape(n_draws, 9)
+    arguments = {
+        "sensitivity": sensitivity,
+        "amount": amount,
+        "kind": definition,
+        "floor": 2.0 * REGULARIZATION,
+    }
+    ours = np.array(
+        [private_matrix(M, rng=rng, **arguments).matrix for _ in range(n_draws)]
+    ).reshape(n_draws, 9)
     oracle = [paper.algorithm_2(M, sensitivity, amount, setting, rng) for _ in range(n_draws)]
     for statistic in (mean_with_se, sd_with_se):
         (a, se_a), (b, se_b) = statistic(ours), statistic(np.reshape(oracle, (n_draws, 9)))
@@ -162,11 +183,18 @@ def test_private_matrices_agree(definition: str, floor_binds: bool) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
-def test_lengths_and_spread_agree_end_to_end(definition: str, mechanism: str, loss: str, table: str) -> None:
+def test_lengths_and_spread_agree_end_to_end(
+    definition: str, mechanism: str, loss: str, table: str
+) -> None:
     X, y = TABLES[table]()
     design, setting = make_pair(definition, mechanism, loss)
-    ours = [private_intervals(X, y, design=design, rng=np.random.default_rng([1, i])) for i in range(N_RUNS)]
-    oracle = [paper.intervals(X, y, setting, np.random.default_rng([2, i]), m=4000) for i in range(N_RUNS)]
+    ours = [
+        private_intervals(X, y, design=design, rng=np.random.default_rng([1, i]))
+        for i in range(N_RUNS)
+    ]
+    oracle = [
+        paper.intervals(X, y, setting, np.random.default_rng([2, i]), m=4000) for i in range(N_RUNS)
+    ]
     estimates = np.array([r.estimate for r in ours]), np.array([theta for theta, _ in oracle])
     lengths = np.array([r.length for r in ours]), np.array([2.0 * q for _, q in oracle])
     for what, statistic, samples in (
@@ -176,4 +204,6 @@ def test_lengths_and_spread_agree_end_to_end(definition: str, mechanism: str, lo
     ):
         (a, se_a), (b, se_b) = (statistic(s) for s in samples)
         distance = (a - b) / np.hypot(se_a, se_b)
-        assert np.all(np.abs(distance) <= MAX_SE), f"{what}: {a} against {b}, {distance} standard errors"
+        assert np.all(np.abs(distance) <= MAX_SE), (
+            f"{what}: {a} against {b}, {distance} standard errors"
+        )

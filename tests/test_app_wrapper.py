@@ -1,4 +1,6 @@
-"""The web application around the pages: headers on every answer, uploads kept off the disk, one limit everywhere."""
+"""The web application around the pages: headers on every answer, uploads kept off the disk, one
+limit everywhere.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_an_upload_within_the_limit_never_reaches_a_temporary_file(monkeypatch):
         async with wrapper.lifespan(None):
             return MultiPartParser.spool_max_size
 
-    assert asyncio.run(started()) >= wrapper.UPLOAD_LIMIT + 2**20  # a body may be longer than its file
+    assert (
+        asyncio.run(started()) >= wrapper.UPLOAD_LIMIT + 2**20
+    )  # a body may be longer than its file
 
 
 def test_the_limits_agree():

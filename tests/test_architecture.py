@@ -22,17 +22,26 @@ def test_the_picture_is_the_one_that_the_command_makes() -> None:
 
 
 def test_the_tables_are_the_floors() -> None:
-    rows = [re.findall(r"`(\w+)`", line.split("|")[2]) for line in TEXT.splitlines() if re.match(r"\| \d+ \|", line)]
+    rows = [
+        re.findall(r"`(\w+)`", line.split("|")[2])
+        for line in TEXT.splitlines()
+        if re.match(r"\| \d+ \|", line)
+    ]
     assert rows == [list(floor) for floor in (*FLOORS, *UI_FLOORS)]
 
 
 def test_files_that_are_named_exist() -> None:
     for document in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
-        for name in re.findall(r"`((?:dpci_core|ui|tests|docs|benchmarks|pages|data)/[\w/]+\.\w+)`", text):
+        for name in re.findall(
+            r"`((?:dpci_core|ui|tests|docs|benchmarks|pages|data)/[\w/]+\.\w+)`", text
+        ):
             assert (ROOT / name).is_file(), f"{document} names {name}"
         for module in re.findall(r"`python -m ([\w.]+)", text):
-            assert any((ROOT / f"{module.replace('.', '/')}{end}").exists() for end in (".py", "/__main__.py")), module
+            assert any(
+                (ROOT / f"{module.replace('.', '/')}{end}").exists()
+                for end in (".py", "/__main__.py")
+            ), module
 
 
 @pytest.mark.parametrize("top", ["dpci_core", "ui"])
@@ -50,7 +59,10 @@ def test_every_import_is_drawn_or_implied_and_points_down(top: str) -> None:
 
 
 def test_a_small_graph_by_hand() -> None:
-    graph = {name: frozenset(reached) for name, reached in {"a": "", "b": "a", "c": "ab", "d": "a"}.items()}
+    graph = {
+        name: frozenset(reached)
+        for name, reached in {"a": "", "b": "a", "c": "ab", "d": "a"}.items()
+    }
     assert architecture.heights(graph) == {"a": 0, "b": 1, "c": 2, "d": 1}
     assert {room: set(reached) for room, reached in architecture.needed_arrows(graph).items()} == {
         "a": set(),
@@ -62,5 +74,7 @@ def test_a_small_graph_by_hand() -> None:
     assert [len(row) for row in layout.rows] == [1, 2, 1]
     for row in layout.rows:
         for left, right in pairwise(row):
-            room = (architecture.width_of(left) + architecture.width_of(right)) / 2 + architecture.GAP
+            room = (
+                architecture.width_of(left) + architecture.width_of(right)
+            ) / 2 + architecture.GAP
             assert layout.x[right] - layout.x[left] >= room - 1e-9

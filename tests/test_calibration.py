@@ -1,4 +1,6 @@
-"""The switches of a calibration: each keeps the guarantee, each is attained or attacked, what it buys is measured."""
+"""The switches of a calibration: each keeps the guarantee, each is attained or attacked, what it
+buys is measured.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensit
 from dpci_core.solvers.objective import moments_at
 
 LOSSES = [Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0)]
-EVERY = Calibration.published(covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True)
+EVERY = Calibration.published(
+    covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True
+)
 BUDGETS = {
     "pure": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
     "zcdp": ZCDP(model="0.125", hessian="0.03125", covariance="0.03125"),
@@ -46,7 +50,7 @@ def design(definition="pure", mechanism="objective", loss=None, calibration=EVER
     )
 
 
-# --- switches ----------------------------------------------------------------------------------------------------
+# --- switches -------------------------------------------------------------------------------------
 
 
 def test_published_is_every_switch_off():
@@ -55,7 +59,13 @@ def test_published_is_every_switch_off():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"covariance_floor": "c"}, {"tight_sensitivity": "yes"}, {"symmetric_noise": None}, {"huber_corner": 2}]
+    "bad",
+    [
+        {"covariance_floor": "c"},
+        {"tight_sensitivity": "yes"},
+        {"symmetric_noise": None},
+        {"huber_corner": 2},
+    ],
 )
 def test_an_unknown_setting_is_refused_by_name(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
@@ -64,7 +74,7 @@ def test_an_unknown_setting_is_refused_by_name(bad):
         design(calibration="sharpest")
 
 
-# --- tight sensitivities -----------------------------------------------------------------------------------------
+# --- tight sensitivities --------------------------------------------------------------------------
 
 
 def change(A, record, theta, loss):
@@ -84,10 +94,14 @@ def test_an_explicit_pair_attains_the_tight_bounds(loss):
     theta = np.array([z, z, 0.0])
     dH, _ = change(A, record, theta, loss)
     assert dH == pytest.approx(hessian_sensitivity(loss=loss, n_records=n, tight=True), rel=1e-12)
-    theta = np.array([-1.0, -1.0, 0.0]) / math.sqrt(2) * (4.0 if isinstance(loss, HuberSVM) else 0.0)
+    theta = (
+        np.array([-1.0, -1.0, 0.0]) / math.sqrt(2) * (4.0 if isinstance(loss, HuberSVM) else 0.0)
+    )
     radius = float(np.linalg.norm(theta))
     _, dS = change(A, record, theta, loss)
-    bound = covariance_sensitivity(loss=loss, n_records=n, radius=radius, tight=True, exact_slope=True)
+    bound = covariance_sensitivity(
+        loss=loss, n_records=n, radius=radius, tight=True, exact_slope=True
+    )
     assert dS == pytest.approx(bound, rel=1e-12)
 
 
@@ -109,7 +123,10 @@ def test_the_tight_bounds_withstand_a_search(loss, which, radius):
 
     rng = np.random.default_rng(0)
     starts = sorted((rng.normal(size=3 * p) for _ in range(400)), key=minus)[:4]
-    worst = max(-minimize(minus, start, method="Nelder-Mead", options={"maxiter": 1500}).fun for start in starts)
+    worst = max(
+        -minimize(minus, start, method="Nelder-Mead", options={"maxiter": 1500}).fun
+        for start in starts
+    )
     assert worst <= 1 + 1e-9
 
 
@@ -118,11 +135,13 @@ def test_the_tight_bounds_withstand_a_search(loss, which, radius):
 def test_the_corner_is_the_true_maximum(h, radius):
     loss = HuberSVM(h=h)
     z = np.linspace(-radius, radius, 20_001)
-    assert loss.exact_squared_slope(radius) == pytest.approx(float((loss.slope(z) ** 2).max()), rel=1e-12)
+    assert loss.exact_squared_slope(radius) == pytest.approx(
+        float((loss.slope(z) ** 2).max()), rel=1e-12
+    )
     assert loss.exact_squared_slope(radius) <= loss.max_squared_slope(radius)
 
 
-# --- symmetric noise ---------------------------------------------------------------------------------------------
+# --- symmetric noise ------------------------------------------------------------------------------
 
 P, M = 3, 6
 
@@ -130,7 +149,9 @@ P, M = 3, 6
 def isometric(matrices):
     """Diagonal and sqrt 2 times the part above it: keeps the Frobenius norm."""
     i, j = np.triu_indices(P, 1)
-    return np.concatenate([np.diagonal(matrices, axis1=1, axis2=2), math.sqrt(2) * matrices[:, i, j]], axis=1)
+    return np.concatenate(
+        [np.diagonal(matrices, axis1=1, axis2=2), math.sqrt(2) * matrices[:, i, j]], axis=1
+    )
 
 
 LAW = {"pure": "laplace", "zcdp": "gaussian"}
@@ -174,18 +195,23 @@ def test_the_forecast_knows_the_spread_of_the_noise():
             entries = law.scale * draws(definition, symmetric)[:, 0, 0]
             assert entries.std() == pytest.approx(law.diagonal_sd(P), rel=0.02)
     pure = [
-        hessian_noise(design(calibration=Calibration.published(symmetric_noise=s)), 1000).diagonal_sd(P)
+        hessian_noise(
+            design(calibration=Calibration.published(symmetric_noise=s)), 1000
+        ).diagonal_sd(P)
         for s in (True, False)
     ]
     assert pure[0] / pure[1] == pytest.approx(math.sqrt((M + 1) / (P * P + 1)))
 
 
-# --- the floor ---------------------------------------------------------------------------------------------------
+# --- the floor ------------------------------------------------------------------------------------
 
 
 def test_the_floor_under_the_covariance_goes_and_the_one_under_the_hessian_stays():
     loss = Logistic()
-    for calibration, floor in ((Calibration.published(), 0.002), (Calibration.published(covariance_floor="zero"), 0.0)):
+    for calibration, floor in (
+        (Calibration.published(), 0.002),
+        (Calibration.published(covariance_floor="zero"), 0.0),
+    ):
         made = design(calibration=calibration, loss=loss)
         assert covariance_noise(made, 100, 1.0).floor == floor
         assert hessian_noise(made, 100).floor == 0.002
@@ -197,7 +223,7 @@ def test_the_floor_under_the_covariance_goes_and_the_one_under_the_hessian_stays
     assert np.linalg.eigvalsh(result.hessian)[0] >= 0.1 - 1e-12
 
 
-# --- what it buys ------------------------------------------------------------------------------------------------
+# --- what it buys ---------------------------------------------------------------------------------
 
 SWITCHES = {
     "covariance_floor": Calibration.published(covariance_floor="zero"),
@@ -241,10 +267,15 @@ def test_the_forecast_holds_with_every_switch_on():
         n_jobs=2,
     )
     for made, found in zip(designs, result.designs, strict=True):
-        moments = fit_moments(records.X, records.y, loss=made.loss, regularization=made.regularization)
+        moments = fit_moments(
+            records.X, records.y, loss=made.loss, regularization=made.regularization
+        )
         expected = forecast(moments, design=made)
         slack = 3 * found.ci_length_mean_se
-        assert abs(found.ci_length_mean - expected.ci_length_mean) <= 0.02 * expected.ci_length_mean + slack
+        assert (
+            abs(found.ci_length_mean - expected.ci_length_mean)
+            <= 0.02 * expected.ci_length_mean + slack
+        )
         assert abs(found.coverage_mean - expected.coverage_mean) <= 3 * found.coverage_se + 0.007
 
 
@@ -271,12 +302,19 @@ def test_lengths_come_close_to_the_variability_interval(key, n, definition, mech
 def test_a_calibration_travels_with_its_result():
     records = datasets.load("census", encoding="schema", features=2, n_rows=2000)
     result = run_experiment(
-        records.X, records.y, designs=[design(c=0.01)], n_variability=4, n_coverage=4, rng=np.random.default_rng(0)
+        records.X,
+        records.y,
+        designs=[design(c=0.01)],
+        n_variability=4,
+        n_coverage=4,
+        rng=np.random.default_rng(0),
     )
     again = type(result).from_record(result.to_record())
     assert again.designs[0].design == result.designs[0].design
     assert result.to_record()["designs"][0]["calibration"]["tight_sensitivity"] is True
-    made = private_intervals(records.X, records.y, design=design(c=0.01), rng=np.random.default_rng(0))
+    made = private_intervals(
+        records.X, records.y, design=design(c=0.01), rng=np.random.default_rng(0)
+    )
     assert made.to_record()["calibration"]["covariance_floor"] == "zero"
     assert made.is_noise_aware.shape == made.estimate.shape
     assert made.to_record()["is_noise_aware"] == made.is_noise_aware.tolist()

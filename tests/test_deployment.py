@@ -1,4 +1,6 @@
-"""How the dashboard is run elsewhere: the container's recipe read line by line, and its command run without Docker."""
+"""How the dashboard is run elsewhere: the container's recipe read line by line, and its command run
+without Docker.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ WITHOUT_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new
 def instructions() -> list[tuple[str, str]]:
     """Name and argument of every instruction, continued lines joined."""
     lines = re.sub(r"\\\n", " ", DOCKERFILE).splitlines()
-    return [tuple(line.split(maxsplit=1)) for line in lines if line.strip() and not line.startswith("#")]  # type: ignore[misc]
+    return [
+        tuple(line.split(maxsplit=1)) for line in lines if line.strip() and not line.startswith("#")
+    ]  # type: ignore[misc]
 
 
 def arguments(name: str) -> list[str]:
@@ -53,18 +57,24 @@ def copied() -> list[tuple[str, str]]:
 
 
 def command(name: str) -> list[str]:
-    """A command in exec form; a shell between Docker and Python would swallow the signal to stop."""
+    """A command in exec form; a shell between Docker and Python would swallow the signal to
+    stop.
+    """
     (argument,) = arguments(name)
     return json.loads(argument[argument.index("[") :])
 
 
 def is_ignored(path: str) -> bool:
-    """What .dockerignore says of a path: the last pattern that matches decides, also by a folder above."""
+    """What .dockerignore says of a path: the last pattern that matches decides, also by a folder
+    above.
+    """
     ignored = False
     for line in (ROOT / ".dockerignore").read_text().splitlines():
         if not line or line.startswith("#"):
             continue
-        pattern = re.escape(line.removeprefix("!")).replace(r"\*\*/", "(.+/)?").replace(r"\*\*", ".+")
+        pattern = (
+            re.escape(line.removeprefix("!")).replace(r"\*\*/", "(.+/)?").replace(r"\*\*", ".+")
+        )
         if re.fullmatch(pattern.replace(r"\*", "[^/]*") + "(/.*)?", path):
             ignored = not line.startswith("!")
     return ignored
@@ -77,14 +87,20 @@ def test_the_container_runs_without_rights():
     assert all(int(part) >= 1000 for part in user[0].split(":"))
     assert names.index("USER") > max(i for i, name in enumerate(names) if name in ("RUN", "COPY"))
     assert "sudo" not in DOCKERFILE
-    assert not any("--chown" in argument for argument in arguments("COPY"))  # the code belongs to root
+    assert not any(
+        "--chown" in argument for argument in arguments("COPY")
+    )  # the code belongs to root
 
 
 def test_the_container_writes_to_its_volume_and_to_tmp_only():
     assert arguments("VOLUME") == ["/var/lib/dpci"]
-    places = {name: environment()[name] for name in ("DPCI_LEDGER", "DPCI_DATA_DIR", "NUMBA_CACHE_DIR", "HOME")}
+    places = {
+        name: environment()[name]
+        for name in ("DPCI_LEDGER", "DPCI_DATA_DIR", "NUMBA_CACHE_DIR", "HOME")
+    }
     assert all(
-        Path(place).is_relative_to("/var/lib/dpci") or Path(place).is_relative_to("/tmp") for place in places.values()
+        Path(place).is_relative_to("/var/lib/dpci") or Path(place).is_relative_to("/tmp")
+        for place in places.values()
     )
     assert environment()["DPCI_LEDGER"] == "/var/lib/dpci/ledger.sqlite3"
     assert environment()["PYTHONDONTWRITEBYTECODE"] == "1"
@@ -100,7 +116,11 @@ def test_packages_come_before_the_code_and_nothing_secret_comes_at_all():
     sources = [source for source, _ in copied()]
     assert sources[0] == "requirements.txt"
     assert "." not in sources
-    assert not [source for source in sources if re.search(r"secret|\.env|ledger|\.key|\.git|\.venv|tests", source)]
+    assert not [
+        source
+        for source in sources
+        if re.search(r"secret|\.env|ledger|\.key|\.git|\.venv|tests", source)
+    ]
     assert not re.search(r"(?i)(secret|token|password|key)\s*=", DOCKERFILE)
     assert not arguments("ADD")
 
@@ -129,7 +149,9 @@ def test_what_stays_out_of_the_image(path):
 
 
 def test_everything_the_program_reads_gets_into_the_image():
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
     if not tracked:
         pytest.skip("not a checkout of the repository")
     folders = ("dpci_core/", "ui/", "pages/", "data/")
@@ -146,7 +168,9 @@ def test_secrets_are_not_in_the_repository():
 
 
 class Container:
-    """The image's files and its command, without Docker: read-only files and a process without rights."""
+    """The image's files and its command, without Docker: read-only files and a process without
+    rights.
+    """
 
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="dpci-"))
@@ -157,15 +181,25 @@ class Container:
         for source, target in copied():
             place = self.code / (target if target != "./" else source)
             place.parent.mkdir(exist_ok=True)
-            shutil.copytree(ROOT / source, place) if (ROOT / source).is_dir() else shutil.copy(ROOT / source, place)
+            shutil.copytree(ROOT / source, place) if (ROOT / source).is_dir() else shutil.copy(
+                ROOT / source, place
+            )
         shutil.rmtree(self.code / "docs" / "screenshots", ignore_errors=True)
         self.files = self.listing()
         for path in [self.code, *self.code.rglob("*")]:
             path.chmod(0o555 if path.is_dir() else 0o444)
         self.port = free_port()
         line = [word.replace("8501", str(self.port)) for word in command("CMD")]
-        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "OMP_NUM_THREADS")}
-        here = {name: self.local(value) for name, value in environment().items() if name != "STREAMLIT_SERVER_ADDRESS"}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in ("PATH", "LANG", "OMP_NUM_THREADS")
+        }
+        here = {
+            name: self.local(value)
+            for name, value in environment().items()
+            if name != "STREAMLIT_SERVER_ADDRESS"
+        }
         self.env = {**kept, **here, "TMPDIR": str(self.tmp), "STREAMLIT_SERVER_BASE_URL_PATH": BASE}
         prefix = WITHOUT_RIGHTS if os.geteuid() == 0 and shutil.which("setpriv") else []
         self.process = subprocess.Popen(
@@ -243,8 +277,13 @@ def test_the_closed_parts_are_closed_there_too(container, path):
 
 
 def test_the_health_check_of_the_image_passes(container):
-    check = [sys.executable, *(word.replace("8501", str(container.port)) for word in command("HEALTHCHECK")[1:])]
-    assert subprocess.run(check, env=container.env, check=False, capture_output=True).returncode == 0
+    check = [
+        sys.executable,
+        *(word.replace("8501", str(container.port)) for word in command("HEALTHCHECK")[1:]),
+    ]
+    assert (
+        subprocess.run(check, env=container.env, check=False, capture_output=True).returncode == 0
+    )
     wrong = {**container.env, "STREAMLIT_SERVER_BASE_URL_PATH": "elsewhere"}
     assert subprocess.run(check, env=wrong, check=False, capture_output=True).returncode != 0
 
@@ -253,7 +292,9 @@ def test_an_upload_needs_the_token_of_its_own_page(container):
     assert container.get(f"/{BASE}/_stcore/upload_file/a/b", "PUT")[0] == 403
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="127.0.0.2 is this machine on Linux only")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="127.0.0.2 is this machine on Linux only"
+)
 def test_without_a_word_the_server_answers_this_machine_only(container):
     with socket.socket() as probe:
         probe.settimeout(5)

@@ -28,7 +28,9 @@ def test_the_table_of_questions_names_tests_that_exist():
 
 def test_links_between_documents_lead_somewhere():
     for document in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
-        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)\)", document.read_text(encoding="utf-8")):
+        for target in re.findall(
+            r"\]\((?!https?:|#)([^)#\s]+)\)", document.read_text(encoding="utf-8")
+        ):
             assert (document.parent / target).exists(), f"{document.name} names {target}"
 
 
@@ -36,7 +38,12 @@ def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
     api = runpy.run_path(str(ROOT / "docs" / "api.py"))
     assert api["write"](tmp_path) == []
     rooms = ["dpci_core", *(f"dpci_core.{room}" for room in api["rooms"]())]
-    assert {"dpci_core.plan", "dpci_core.ledger", "dpci_core.estimators", "dpci_core.privacy"} < set(rooms)
+    assert {
+        "dpci_core.plan",
+        "dpci_core.ledger",
+        "dpci_core.estimators",
+        "dpci_core.privacy",
+    } < set(rooms)
     assert not [room for room in rooms if room.endswith(("_command", "__main__"))]
     for room in rooms:
         page = (tmp_path / f"{room.replace('.', '/')}.html").read_text(encoding="utf-8")
@@ -59,11 +66,18 @@ def test_the_lengths_of_the_mechanisms_are_those_that_the_command_prints():
     assert f"| {' | '.join(mechanisms.HEADS)} |" in text
     assert next(mechanisms.rows(mechanisms.LOSSES["logistic"], 2)) in text
     lengths = {
-        (int(d), int(n.replace(",", ""))): [float(x) for x in re.findall(r"[\d.]+", " ".join(cells))]
-        for d, n, *cells in (line.strip("| ").split(" | ") for line in text if re.match(r"\| \d+ \| ", line))
+        (int(d), int(n.replace(",", ""))): [
+            float(x) for x in re.findall(r"[\d.]+", " ".join(cells))
+        ]
+        for d, n, *cells in (
+            line.strip("| ").split(" | ") for line in text if re.match(r"\| \d+ \| ", line)
+        )
     }
     assert {(d, n) for d in mechanisms.FEATURES for n in mechanisms.RECORDS} == set(lengths)
-    best = {n: max(min(row[:-1]) / row[-1] for (_, m), row in lengths.items() if m == n) for n in mechanisms.RECORDS}
+    best = {
+        n: max(min(row[:-1]) / row[-1] for (_, m), row in lengths.items() if m == n)
+        for n in mechanisms.RECORDS
+    }
     worst = max(lengths[36, 1_000_000][:-1]) / lengths[36, 1_000_000][-1]
     words = "\n".join(text)
     assert f"at most {best[1_000_000]:.2f} times as long" in words
@@ -72,9 +86,16 @@ def test_the_lengths_of_the_mechanisms_are_those_that_the_command_prints():
 
 
 def test_the_versions_on_record_are_those_that_are_allowed():
-    rows = re.findall(r"^\| ([\w-]+) \| ([\d.]+) \| ([\d.]+) \|$", RECORD.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([\w-]+) \| ([\d.]+) \| ([\d.]+) \|$",
+        RECORD.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     found = {name: (oldest, newest) for name, oldest, newest in rows}
-    wanted = {requirement.name.lower(): requirement for requirement in requirements(ROOT / "requirements.txt")}
+    wanted = {
+        requirement.name.lower(): requirement
+        for requirement in requirements(ROOT / "requirements.txt")
+    }
     assert set(found) == set(wanted)
     for name, (oldest, newest) in found.items():
         assert oldest in wanted[name].specifier

@@ -1,4 +1,6 @@
-"""The house rules as imports: rooms of the core lean on lower floors only, and pages never hold the method."""
+"""The house rules as imports: rooms of the core lean on lower floors only, and pages never hold the
+method.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,12 @@ FLOORS = (
     ("tuning", "estimators", "studies"),
     ("cli", "__main__"),
 )
-"""Lowest first; within a floor a room may lean on those to its left. Packages may lean on themselves."""
-HEIGHT = {room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)}
+"""Lowest first; within a floor a room may lean on those to its left. Packages may lean on
+themselves.
+"""
+HEIGHT = {
+    room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)
+}
 UI_FLOORS = (
     ("kit",),
     ("session",),
@@ -71,22 +77,38 @@ def room_of(path: Path) -> str:
 
 
 def broken_floors(room: str, source: str) -> list[str]:
-    """What this room of the core reaches but may not: rooms on its right or above, and the front door."""
-    reached = {name.partition(".")[2].split(".")[0] for name in imported(source) if name.split(".")[0] == "dpci_core"}
-    return sorted(r or "the front door" for r in reached - {room} if r not in HEIGHT or HEIGHT[r] >= HEIGHT[room])
+    """What this room of the core reaches but may not: rooms on its right or above, and the front
+    door.
+    """
+    reached = {
+        name.partition(".")[2].split(".")[0]
+        for name in imported(source)
+        if name.split(".")[0] == "dpci_core"
+    }
+    return sorted(
+        r or "the front door"
+        for r in reached - {room}
+        if r not in HEIGHT or HEIGHT[r] >= HEIGHT[room]
+    )
 
 
 def broken_ui_floors(package: str, source: str) -> list[str]:
     """What this package of the dashboard reaches but may not: its own floor and those above."""
-    reached = {[*name.split("."), ""][1] for name in imported(source) if name.split(".")[0] == "ui"} - {package}
-    return sorted(r or "ui" for r in reached if r not in UI_HEIGHT or UI_HEIGHT[r] >= UI_HEIGHT[package])
+    reached = {
+        [*name.split("."), ""][1] for name in imported(source) if name.split(".")[0] == "ui"
+    } - {package}
+    return sorted(
+        r or "ui" for r in reached if r not in UI_HEIGHT or UI_HEIGHT[r] >= UI_HEIGHT[package]
+    )
 
 
 def cycle(sources: dict[str, str]) -> list[str]:
     """Modules that import each other in a ring, or nothing."""
     graph = {}
     for module, source in sources.items():
-        reached = {name if name in sources else name.rpartition(".")[0] for name in imported(source)}
+        reached = {
+            name if name in sources else name.rpartition(".")[0] for name in imported(source)
+        }
         graph[module] = (reached & sources.keys()) - {module}
     try:
         list(TopologicalSorter(graph).static_order())
@@ -97,7 +119,9 @@ def cycle(sources: dict[str, str]) -> list[str]:
 
 UI = sorted((ROOT / "ui").rglob("*.py"))
 CORE = sorted((ROOT / "dpci_core").rglob("*.py"))
-PYTHON = [p for top in ("dpci_core", "ui", "pages") for p in sorted((ROOT / top).rglob("*.py"))] + [*ROOT.glob("*.py")]
+PYTHON = [p for top in ("dpci_core", "ui", "pages") for p in sorted((ROOT / top).rglob("*.py"))] + [
+    *ROOT.glob("*.py")
+]
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
@@ -152,15 +176,29 @@ def test_the_front_door_does_not_wake_the_compiler() -> None:
 
 def test_the_front_door_waits_with_tables_and_files() -> None:
     late = {"pandas", "yaml", "jinja2", "dpci_core.plan", "dpci_core.schema"}
-    code = f"import sys, dpci_core; assert not {late!r} & set(sys.modules); dpci_core.Plan, dpci_core.Guesses"
+    code = (
+        f"import sys, dpci_core; assert not {late!r} & set(sys.modules); dpci_core.Plan, "
+        "dpci_core.Guesses"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def test_the_charts_are_pure() -> None:
-    pure = ("views/intervals", "kit/palette", "session/budget", "session/settings", "session/case", "session/results")
+    pure = (
+        "views/intervals",
+        "kit/palette",
+        "session/budget",
+        "session/settings",
+        "session/case",
+        "session/results",
+    )
     for name in (
         *pure,
-        *(f"{page}/{part}" for page in UI_FLOORS[-2] for part in ("chart", "charts", "job", "numbers")),
+        *(
+            f"{page}/{part}"
+            for page in UI_FLOORS[-2]
+            for part in ("chart", "charts", "job", "numbers")
+        ),
     ):
         file = ROOT / "ui" / f"{name}.py"
         assert name not in pure or file.exists()
@@ -168,7 +206,9 @@ def test_the_charts_are_pure() -> None:
 
 
 def test_the_rule_sees_a_breach() -> None:
-    assert broken_floors("solvers", "from dpci_core.intervals.forecast import forecast") == ["intervals"]
+    assert broken_floors("solvers", "from dpci_core.intervals.forecast import forecast") == [
+        "intervals"
+    ]
     assert broken_floors("base", "def f():\n    import dpci_core.privacy.noise") == ["privacy"]
     assert broken_floors("design", "from dpci_core import privacy, mechanisms") == ["mechanisms"]
     assert broken_floors("schema", "from dpci_core.schema import declare") == []
@@ -185,12 +225,19 @@ def test_the_rule_of_the_dashboard_sees_a_breach() -> None:
     assert broken_ui_floors("kit", "import ui.session.text") == ["session"]
     assert broken_ui_floors("controls", "from ui import views, state") == ["state", "views"]
     assert broken_ui_floors("home", "import ui") == ["ui"]
-    assert broken_ui_floors("plan", "from ui.plan import words\nfrom ui.views.show import show") == []
+    assert (
+        broken_ui_floors("plan", "from ui.plan import words\nfrom ui.views.show import show") == []
+    )
 
 
 def test_the_rules_of_packages_and_rings_see_a_breach() -> None:
     assert packages("def f():\n    from streamlit.runtime import get_instance") & INTERFACE
     assert packages("import numpy, hypothesis.strategies as st") & ONLY_IN_TESTS
-    ring = {"a.x": "from a import y", "a.y": "from a.z import f", "a.z": "def f():\n    import a.x", "a": "import a.x"}
+    ring = {
+        "a.x": "from a import y",
+        "a.y": "from a.z import f",
+        "a.z": "def f():\n    import a.x",
+        "a": "import a.x",
+    }
     assert set(cycle(ring)) == {"a.x", "a.y", "a.z"}
     assert cycle(ring | {"a.z": ""}) == []

@@ -1,4 +1,6 @@
-"""A further mechanism, loss or privacy definition is a class and its line in a registry; nothing else knows names."""
+"""A further mechanism, loss or privacy definition is a class and its line in a registry; nothing
+else knows names.
+"""
 
 from __future__ import annotations
 
@@ -72,13 +74,21 @@ class Cautious(Mechanism):
         return design.budget.noise(sensitivity=sensitivity, amount=amount)
 
     def perturb(
-        self, A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = solve, solver_error: float = 0.0
+        self,
+        A: Rows,
+        *,
+        design: Design,
+        rng: NoiseSource,
+        solver: Solver = solve,
+        solver_error: float = 0.0,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A), solver_error=solver_error)
         fit = solver(A, loss=design.loss, regularization=design.regularization)
         sensitivity = (1.0 / (len(A) * design.regularization) + solver_error) * (1.0 + 2.0**-50)
         amount = to_float_down(design.budget.model)
-        theta = design.budget.add_noise(fit.theta, noise, rng, sensitivity=sensitivity, amount=amount, exponent=-30)
+        theta = design.budget.add_noise(
+            fit.theta, noise, rng, sensitivity=sensitivity, amount=amount, exponent=-30
+        )
         return PerturbedModel(theta, noise, fit)
 
     def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
@@ -159,7 +169,9 @@ class Softplus(Loss):
 RHO = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
 QUARTERS = QuarterDP(model="2", hessian="1", covariance="1")
 EPSILON = PureDP(model="2", hessian="1", covariance="1")
-PLAIN = Design(loss=Logistic(), mechanism="output", budget=RHO, regularization=C, calibration="sharp")
+PLAIN = Design(
+    loss=Logistic(), mechanism="output", budget=RHO, regularization=C, calibration="sharp"
+)
 
 
 @pytest.fixture
@@ -192,7 +204,12 @@ class Everything:
         seen = forecast(moments, design=design)
         drawn = private_intervals(X, y, design=design, rng=np.random.default_rng(5))
         many = run_experiment(
-            X, y, designs=[design], n_variability=n_variability, n_coverage=n_coverage, rng=np.random.default_rng(6)
+            X,
+            y,
+            designs=[design],
+            n_variability=n_variability,
+            n_coverage=n_coverage,
+            rng=np.random.default_rng(6),
         )
         assert drawn.to_record()["mechanism"] == design.mechanism
         kept = ExperimentResult.from_record(many.to_record())
@@ -202,13 +219,22 @@ class Everything:
     @property
     def numbers(self) -> Array:
         result = self.many.designs[0]
-        return np.r_[self.one, self.expected, self.variability, result.ci_length, result.vi_low, result.coverage]
+        return np.r_[
+            self.one,
+            self.expected,
+            self.variability,
+            result.ci_length,
+            result.vi_low,
+            result.coverage,
+        ]
 
 
 @pytest.mark.usefixtures("further")
 @pytest.mark.parametrize("mechanism", ["objective", "output", "cautious"])
 @pytest.mark.parametrize("calibration", ["sharp", "published"])
-def test_a_further_definition_runs_as_the_one_it_is_counted_in(mechanism: str, calibration: str) -> None:
+def test_a_further_definition_runs_as_the_one_it_is_counted_in(
+    mechanism: str, calibration: str
+) -> None:
     design = replace(PLAIN, mechanism=mechanism, calibration=calibration)
     ours, theirs = Everything.of(replace(design, budget=QUARTERS)), Everything.of(design)
     np.testing.assert_array_equal(ours.numbers, theirs.numbers)
@@ -253,8 +279,12 @@ def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
     assert design_from(plain, "design") == design
     X, y = table()
     moments = fit_moments(X, y, loss=design.loss, regularization=C)
-    ranked = rank_mechanisms(moments, epsilon=8, delta="1e-6", regularization=C, calibrations=["sharp"])
-    assert {(r.mechanism, r.definition) for r in ranked} == {(m, d) for m in MECHANISMS for d in DEFINITIONS}
+    ranked = rank_mechanisms(
+        moments, epsilon=8, delta="1e-6", regularization=C, calibrations=["sharp"]
+    )
+    assert {(r.mechanism, r.definition) for r in ranked} == {
+        (m, d) for m in MECHANISMS for d in DEFINITIONS
+    }
     lengths = {(r.mechanism, r.definition): r.forecast.ci_length_mean for r in ranked if r.forecast}
     assert lengths["output", "quarter"] == pytest.approx(lengths["output", "zcdp"], rel=1e-9)
     assert lengths["output", "zcdp"] < lengths["cautious", "zcdp"]
@@ -301,7 +331,10 @@ def branches(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Compare):
             parts: list[ast.AST] = [node.left, *node.comparators]
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+            "isinstance",
+            "issubclass",
+        ):
             parts = list(node.args)
         elif isinstance(node, ast.match_case):
             parts = [node.pattern]

@@ -1,4 +1,6 @@
-"""Unmistakable values in a table of one session, and every place outside that session where they could turn up."""
+"""Unmistakable values in a table of one session, and every place outside that session where they
+could turn up.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,12 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME, LEVEL, TEXT, NUMBER = "lovelace_shoe", "ZanzibarLevel", "MsLovelacePlanted", 7_351_946.25
 PLANTED = (NAME, LEVEL, TEXT, "7351946", "7,351,946")
 ROWS = 397
-"""A number of rows that no other table of the tests has: an array of this length is the planted table."""
+"""A number of rows that no other table of the tests has: an array of this length is the planted
+table.
+"""
 CSV = f"{NAME},city,remark,ill\n" + "\n".join(
-    f"{NUMBER + i % 40},{('q', LEVEL, 'q', 'r')[i % 4]},{TEXT}{i % 7},{'yes' if i * 7 % 5 < 2 else 'no'}"
+    f"{NUMBER + i % 40},{('q', LEVEL, 'q', 'r')[i % 4]},"
+    f"{TEXT}{i % 7},{'yes' if i * 7 % 5 < 2 else 'no'}"
     for i in range(ROWS)
 )
 
@@ -45,7 +50,9 @@ def go_to(app: AppTest, page: str) -> AppTest:
 
 def shown(app: AppTest) -> str:
     """Everything a page sends to its browser."""
-    return "\n".join(str(element.proto) for element in app.main if hasattr(element, "proto")) + str(app._tree)
+    return "\n".join(str(element.proto) for element in app.main if hasattr(element, "proto")) + str(
+        app._tree
+    )
 
 
 def ours(name: str) -> bool:
@@ -53,14 +60,20 @@ def ours(name: str) -> bool:
 
 
 def held_by_modules() -> Iterator[object]:
-    """Whatever can be reached from the modules of this project without going through other packages or a session."""
+    """Whatever can be reached from the modules of this project without going through other packages
+    or a session.
+    """
     modules = dict(sys.modules)
     foreign = {id(vars(module)) for name, module in modules.items() if not ours(name)}
     stack: list[object] = [vars(module) for name, module in modules.items() if ours(name)]
     seen: set[int] = set()
     while stack:
         value = stack.pop()
-        if id(value) in seen or id(value) in foreign or isinstance(value, types.ModuleType | types.FrameType):
+        if (
+            id(value) in seen
+            or id(value) in foreign
+            or isinstance(value, types.ModuleType | types.FrameType)
+        ):
             continue
         if isinstance(value, type) and not ours(value.__module__):
             continue
@@ -93,11 +106,16 @@ def wait(is_over: Callable[[], bool]) -> None:
 
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
-    """A session that planted its table and went through the pages, another that did not, and what was logged."""
+    """A session that planted its table and went through the pages, another that did not, and what
+    was logged.
+    """
     logged: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: logged.append(handler.format(record))  # type: ignore[method-assign]
-    places = [logging.getLogger(), *(logging.getLogger(n) for n in list(logging.root.manager.loggerDict))]
+    places = [
+        logging.getLogger(),
+        *(logging.getLogger(n) for n in list(logging.root.manager.loggerDict)),
+    ]
     for logger in places:
         logger.addHandler(handler)
     folder = tmp_path_factory.mktemp("tmp")
@@ -194,7 +212,9 @@ def test_the_other_session_sees_nothing(used):
 
 def test_the_pages_of_declared_tables_know_nothing_of_an_upload(used):
     assert NAME in used["planned"]
-    assert not [mark for mark in (*PLANTED, "LovelaceFile") for page in used["declared"] if mark in page]
+    assert not [
+        mark for mark in (*PLANTED, "LovelaceFile") for page in used["declared"] if mark in page
+    ]
 
 
 def test_the_link_holds_nothing(used):
@@ -207,7 +227,11 @@ def test_nothing_is_logged(used):
 
 
 def test_nothing_is_written(used):
-    written = [path for path in used["written"] if path.suffix not in (".pyc", ".nbi", ".nbc") and path.is_file()]
+    written = [
+        path
+        for path in used["written"]
+        if path.suffix not in (".pyc", ".nbi", ".nbc") and path.is_file()
+    ]
     for path in [*written, *used["folder"].rglob("*")]:
         content = path.read_bytes() if path.is_file() else b""
         assert not [mark for mark in PLANTED if mark.encode() in content], path

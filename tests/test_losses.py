@@ -13,7 +13,10 @@ from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.newton import solve
 
 WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
-LOSSES: tuple[Loss, ...] = (Logistic(), *(kind(h=h) for kind in (HuberSVM, SmoothedHinge) for h in WIDTHS))
+LOSSES: tuple[Loss, ...] = (
+    Logistic(),
+    *(kind(h=h) for kind in (HuberSVM, SmoothedHinge) for h in WIDTHS),
+)
 
 
 @pytest.fixture(params=LOSSES, ids=repr)
@@ -24,7 +27,9 @@ def loss(request: pytest.FixtureRequest) -> Loss:
 def margins(loss: Loss) -> np.ndarray:
     """A grid over both tails, dense in the middle branch and with its two kinks."""
     h = getattr(loss, "h", 1.0)
-    return np.concatenate([np.linspace(-40, 40, 2001), 1 + h * np.linspace(-1.5, 1.5, 601), [1 - h, 1.0, 1 + h]])
+    return np.concatenate(
+        [np.linspace(-40, 40, 2001), 1 + h * np.linspace(-1.5, 1.5, 601), [1 - h, 1.0, 1 + h]]
+    )
 
 
 def test_logistic_by_hand() -> None:
@@ -53,7 +58,9 @@ def test_smoothed_hinge_is_the_printed_polynomial(h: float) -> None:
     u = h * np.linspace(-1, 1, 401)
     f, z = SmoothedHinge(h=h), 1 - u
     at = {"rtol": 1e-9, "atol": 1e-12 * max(1.0, 1 / h)}
-    np.testing.assert_allclose(f.value(z), -(u**4) / (16 * h**3) + 3 * u**2 / (8 * h) + u / 2 + 3 * h / 16, **at)
+    np.testing.assert_allclose(
+        f.value(z), -(u**4) / (16 * h**3) + 3 * u**2 / (8 * h) + u / 2 + 3 * h / 16, **at
+    )
     np.testing.assert_allclose(f.slope(z), u**3 / (4 * h**3) - 3 * u / (4 * h) - 1 / 2, **at)
     np.testing.assert_allclose(f.curvature(z), 3 / (4 * h) - 3 * u**2 / (4 * h**3), **at)
     assert f.max_curvature == pytest.approx(3 / (4 * h), rel=1e-15)
@@ -94,7 +101,9 @@ def test_slope_is_the_derivative_of_value(loss: Loss) -> None:
     z = margins(loss)
     step = 1e-6 * min(1.0, getattr(loss, "h", 1.0) * 10)
     numeric = (loss.value(z + step) - loss.value(z - step)) / (2 * step)
-    np.testing.assert_allclose(loss.slope(z), numeric, atol=step * loss.max_curvature + 5e-14 / step)
+    np.testing.assert_allclose(
+        loss.slope(z), numeric, atol=step * loss.max_curvature + 5e-14 / step
+    )
 
 
 def test_curvature_is_the_derivative_of_slope_away_from_kinks(loss: Loss) -> None:
@@ -103,7 +112,9 @@ def test_curvature_is_the_derivative_of_slope_away_from_kinks(loss: Loss) -> Non
     z = z[np.abs(np.abs(1 - z) - h) > 1e-3 * h] if hasattr(loss, "h") else z
     step = 1e-4 * h
     numeric = (loss.slope(z + step) - loss.slope(z - step)) / (2 * step)
-    np.testing.assert_allclose(loss.curvature(z), numeric, atol=1e-8 + 1e-7 * loss.max_curvature + 1e-11 / step)
+    np.testing.assert_allclose(
+        loss.curvature(z), numeric, atol=1e-8 + 1e-7 * loss.max_curvature + 1e-11 / step
+    )
 
 
 def test_bounds_hold_and_are_attained(loss: Loss) -> None:
@@ -121,7 +132,9 @@ def test_extreme_margins(loss: Loss) -> None:
     z = np.array([-1e3, 1e3, -1e8, 1e8])
     h = getattr(loss, "h", 0.0)
     assert np.all(np.isfinite(loss.value(z)))
-    assert loss.value(z) == pytest.approx([1e3 + (1 if h else 0), 0, 1e8 + (1 if h else 0), 0], abs=1e-9)
+    assert loss.value(z) == pytest.approx(
+        [1e3 + (1 if h else 0), 0, 1e8 + (1 if h else 0), 0], abs=1e-9
+    )
     assert loss.slope(z) == pytest.approx([-1, 0, -1, 0], abs=1e-15)
     assert loss.curvature(z) == pytest.approx(np.zeros(4), abs=1e-15)
 
@@ -177,18 +190,24 @@ def test_shape_is_kept(loss: Loss) -> None:
     assert loss.value(z).shape == loss.slope(z).shape == loss.curvature(z).shape == z.shape
 
 
-# --- the rule of thumb for a Newton step ------------------------------------------------------------------------
+# --- the rule of thumb for a Newton step ----------------------------------------------------------
 
 
 def left_by_a_step(loss: Loss, c: float, scale: float, seed: int) -> float | None:
-    """What one Newton step from the penalised minimiser leaves, in units of |step| times its largest coordinate.
+    """What one Newton step from the penalised minimiser leaves, in units of |step| times its
+    largest coordinate.
 
-    None where the step is so long that nobody would take it, or there is no minimiser without penalty.
+    None where the step is so long that nobody would take it, or there is no minimiser without
+    penalty.
     """
     rng = np.random.default_rng(seed)
     X = np.c_[rng.uniform(-0.6, 0.6, (1_500, 2)), np.full(1_500, 0.5)]
     truth = rng.normal(size=3)
-    y = np.where(rng.random(1_500) < 1.0 / (1.0 + np.exp(-X @ (scale * truth / np.linalg.norm(truth)))), 1.0, -1.0)
+    y = np.where(
+        rng.random(1_500) < 1.0 / (1.0 + np.exp(-X @ (scale * truth / np.linalg.norm(truth)))),
+        1.0,
+        -1.0,
+    )
     try:
         target = unpenalised_minimiser(y[:, None] * X, loss=loss)
     except ConvergenceError:
@@ -206,12 +225,21 @@ def left_by_a_step(loss: Loss, c: float, scale: float, seed: int) -> float | Non
 @pytest.mark.parametrize("kind", [HuberSVM, SmoothedHinge])
 def test_half_of_the_steps_leave_less_than_the_rule_says(kind, h: float) -> None:
     loss = kind(h=h)
-    grid = [(c, scale, seed) for c in (1e-4, 1e-3, 3e-3, 1e-2) for scale in (1.0, 3.0, 8.0) for seed in range(4)]
+    grid = [
+        (c, scale, seed)
+        for c in (1e-4, 1e-3, 3e-3, 1e-2)
+        for scale in (1.0, 3.0, 8.0)
+        for seed in range(4)
+    ]
     left = [found for one in grid if (found := left_by_a_step(loss, *one)) is not None]
     assert len(left) >= 30
     assert 0.2 * loss.newton_remainder < np.median(left) <= loss.newton_remainder
 
 
 def test_the_rule_counts_the_width_of_a_band_of_even_curvature() -> None:
-    assert [HuberSVM(h=h).newton_remainder for h in (0.1, 1.0, 4.0)] == pytest.approx([3.0, 0.3, 0.3])
-    assert [SmoothedHinge(h=h).newton_remainder for h in (0.1, 1.0, 4.0)] == pytest.approx([4.5, 0.45, 0.3])
+    assert [HuberSVM(h=h).newton_remainder for h in (0.1, 1.0, 4.0)] == pytest.approx(
+        [3.0, 0.3, 0.3]
+    )
+    assert [SmoothedHinge(h=h).newton_remainder for h in (0.1, 1.0, 4.0)] == pytest.approx(
+        [4.5, 0.45, 0.3]
+    )

@@ -20,7 +20,9 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 def run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
-    """Execute the code cells as one program, files in a folder of the test; give its names and what it printed."""
+    """Execute the code cells as one program, files in a folder of the test; give its names and what
+    it printed.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     notebook = nbformat.read(ROOT / "docs" / "notebooks" / f"{name}.ipynb", as_version=4)
@@ -51,7 +53,9 @@ def test_a_notebook_is_clean_and_uses_public_names(path: Path) -> None:
     for cell in code:
         for node in ast.walk(ast.parse(cell.source)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpci_core"):
-                others = {alias.name for alias in node.names} - set(import_module(str(node.module)).__all__)
+                others = {alias.name for alias in node.names} - set(
+                    import_module(str(node.module)).__all__
+                )
                 assert [name for name in others if find_spec(f"{node.module}.{name}") is None] == []
 
 

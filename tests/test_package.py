@@ -1,4 +1,6 @@
-"""The package as a stranger gets it: built without the network, installed in a fresh environment, run elsewhere."""
+"""The package as a stranger gets it: built without the network, installed in a fresh environment,
+run elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,34 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = "Scripts" if sys.platform == "win32" else "bin"
 OFFLINE = {"PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_CONFIG_FILE": os.devnull}
 PACKED = ("dpci_core", "ui", "pages", "data", "app.py", ".streamlit", "docs")
-COMMANDS = ("app", "data", "reproduce", "compare", "plan", "ledger", "release", "predict", "accuracy")
+COMMANDS = (
+    "app",
+    "data",
+    "reproduce",
+    "compare",
+    "plan",
+    "ledger",
+    "release",
+    "predict",
+    "accuracy",
+)
 
 
 def run(*line: str | Path, folder: Path, **env: str) -> str:
     """Run a command from another folder, without the variables of this one, and give its output."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DPCI_", "PIP_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "DPCI_", "PIP_"))
+    }
     done = subprocess.run(
-        list(map(str, line)), cwd=folder, env=kept | env, capture_output=True, text=True, encoding="utf-8", check=False
+        list(map(str, line)),
+        cwd=folder,
+        env=kept | env,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -42,7 +64,17 @@ def run(*line: str | Path, folder: Path, **env: str) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "pip", "wheel", ROOT, "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        ROOT,
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        folder,
+    ]
     run(*build, folder=folder, **OFFLINE)
     (made,) = folder.glob("*.whl")
     return made
@@ -50,13 +82,29 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The commands of a new environment with the wheel in it; the dependencies are those of the tests."""
+    """The commands of a new environment with the wheel in it; the dependencies are those of the
+    tests.
+    """
     home = tmp_path_factory.mktemp("fresh")
     venv.create(home)
     scripts = home / BIN
-    own = run(scripts / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", folder=home).strip()
+    own = run(
+        scripts / "python",
+        "-c",
+        "import sysconfig; print(sysconfig.get_path('purelib'))",
+        folder=home,
+    ).strip()
     Path(own, "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
-    install = [sys.executable, "-m", "pip", "--python", scripts / "python", "install", "--no-deps", wheel]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        scripts / "python",
+        "install",
+        "--no-deps",
+        wheel,
+    ]
     run(*install, folder=home, **OFFLINE)
     return scripts
 
@@ -67,7 +115,11 @@ def test_the_wheel_holds_what_is_tracked_and_nothing_else(wheel: Path) -> None:
     ).stdout.split()
     if not tracked:
         pytest.skip("not a checkout of the repository")
-    wanted = {path for path in tracked if not path.startswith("docs/") or re.fullmatch(r"docs/[^/]*\.md", path)}
+    wanted = {
+        path
+        for path in tracked
+        if not path.startswith("docs/") or re.fullmatch(r"docs/[^/]*\.md", path)
+    }
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
     assert sorted(name.removeprefix("dpci_core/_app/") for name in names) == sorted(wanted)
     assert {name.split("/")[0] for name in names} == {"dpci_core"}
@@ -75,7 +127,9 @@ def test_the_wheel_holds_what_is_tracked_and_nothing_else(wheel: Path) -> None:
 
 
 def test_a_table_that_somebody_left_there_is_never_packed() -> None:
-    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["include"]
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "hatch"
+    ]["build"]["include"]
     assert sum(pattern.startswith("/data/") for pattern in patterns) >= 8
     for pattern in patterns:
         wild = "*" in pattern or "." not in pattern.rpartition("/")[2]
@@ -85,8 +139,12 @@ def test_a_table_that_somebody_left_there_is_never_packed() -> None:
 
 def test_only_one_room_knows_where_files_are() -> None:
     sources = [p for top in ("dpci_core", "ui", "pages") for p in (ROOT / top).rglob("*.py")]
-    found = {str(p.relative_to(ROOT)) for p in sources if "parents[" in p.read_text(encoding="utf-8")}
-    assert found == {"ui/shell.py", "dpci_core/base/places.py"}, "take HOME or DATA from dpci_core.base.places"
+    found = {
+        str(p.relative_to(ROOT)) for p in sources if "parents[" in p.read_text(encoding="utf-8")
+    }
+    assert found == {"ui/shell.py", "dpci_core/base/places.py"}, (
+        "take HOME or DATA from dpci_core.base.places"
+    )
 
 
 def test_the_dependencies_are_those_of_requirements_txt(wheel: Path) -> None:
@@ -98,7 +156,10 @@ def test_the_dependencies_are_those_of_requirements_txt(wheel: Path) -> None:
     assert len(stated) > 10
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "MIT"
-    assert "dependencies" not in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert (
+        "dependencies"
+        not in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    )
 
 
 def test_every_dependency_has_a_lowest_version_to_try() -> None:
@@ -110,7 +171,10 @@ def test_every_dependency_has_a_lowest_version_to_try() -> None:
 
 
 def test_the_core_is_there_and_no_name_of_the_dashboard_is(fresh: Path, tmp_path: Path) -> None:
-    code = "import dpci_core, importlib.util as u; print(dpci_core.__file__, *map(u.find_spec, ('ui', 'pages', 'app')))"
+    code = (
+        "import dpci_core, importlib.util as u; print(dpci_core.__file__, *map(u.find_spec, ('ui', "
+        "'pages', 'app')))"
+    )
     place, *others = run(fresh / "python", "-c", code, folder=tmp_path).split()
     assert Path(place).is_relative_to(fresh.parent)
     assert others == ["None"] * 3
@@ -120,10 +184,17 @@ def test_the_command_shows_every_room_and_its_own_name(fresh: Path, tmp_path: Pa
     text = run(fresh / "dpci", "--help", folder=tmp_path, COLUMNS="120")
     assert text.startswith("usage: dpci [-h]")
     assert [name for name in COMMANDS if not re.search(rf"^    {name}\b", text, re.MULTILINE)] == []
-    assert run(fresh / "python", "-m", "dpci_core", "--help", folder=tmp_path).startswith("usage: python -m dpci_core")
+    assert run(fresh / "python", "-m", "dpci_core", "--help", folder=tmp_path).startswith(
+        "usage: python -m dpci_core"
+    )
     listed = json.loads(run(fresh / "dpci", "data", "list", "--json", folder=tmp_path))
     assert "census" in {row["key"] for row in listed}
-    assert run(fresh / "dpci", "compare", "--sets", "census-10", "-k", "1", "-m", "1", folder=tmp_path).count("\n") > 20
+    assert (
+        run(
+            fresh / "dpci", "compare", "--sets", "census-10", "-k", "1", "-m", "1", folder=tmp_path
+        ).count("\n")
+        > 20
+    )
 
 
 def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_path: Path) -> None:
@@ -140,15 +211,19 @@ def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_
         for page in ("home", "reproduce"):
             app.switch_page(str(places.HOME / "pages" / f"{page}.py")).run()
             shown[page] = [e.value for e in app.exception], "".join(m.value for m in app.markdown)
-        print(json.dumps([places.HOME.name, [str(f) for f in files if not f.is_file()], shown]))"""
-    home, missing, shown = json.loads(run(fresh / "python", "-c", code, folder=tmp_path).splitlines()[-1])
+        print(json.dumps([places.HOME.name, [str(f) for f in files if not f.is_file()], shown]))"""  # noqa: E501 - a script
+    home, missing, shown = json.loads(
+        run(fresh / "python", "-c", code, folder=tmp_path).splitlines()[-1]
+    )
     assert (home, missing) == ("_app", [])
     assert [problems for problems, _ in shown.values()] == [[], []]
     assert "three standard errors" in shown["reproduce"][1]  # the note below the tables, a document
     assert shown["home"][1] not in ("", shown["reproduce"][1])
 
 
-def test_the_installed_app_starts_elsewhere_with_its_own_settings(fresh: Path, tmp_path: Path) -> None:
+def test_the_installed_app_starts_elsewhere_with_its_own_settings(
+    fresh: Path, tmp_path: Path
+) -> None:
     other = tmp_path / ".streamlit"
     other.mkdir()
     (other / "config.toml").write_text('[server]\naddress = "0.0.0.0"\n', encoding="utf-8")
@@ -163,7 +238,9 @@ def test_the_installed_app_starts_elsewhere_with_its_own_settings(fresh: Path, t
         if sys.platform.startswith("linux"):
             with socket.socket() as probe:
                 probe.settimeout(5)
-                assert probe.connect_ex(("127.0.0.2", port)) != 0  # this machine only, whatever the folder says
+                assert (
+                    probe.connect_ex(("127.0.0.2", port)) != 0
+                )  # this machine only, whatever the folder says
     assert server.process.returncode is not None
     assert sorted(path.name for path in tmp_path.iterdir()) == [".streamlit"]
 

@@ -1,4 +1,6 @@
-"""What takes minutes: the paper's own experiment in full, in a process of its own so that its memory can be read."""
+"""What takes minutes: the paper's own experiment in full, in a process of its own so that its
+memory can be read.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,13 @@ for design, found in zip(designs, result.designs):
                  found.coverage_mean, expected.coverage_mean, found.coverage_se, found.n_failed,
                  expected.validity.grade])
 print(json.dumps({"rows": rows, "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))
-"""
+"""  # noqa: E501 - a script
 
-CASES = [("census", 30_000, 36, 5_000, 1_000), ("adult", 30_162, 10, 10_000, 1_000), ("kdd99", 450_000, 10, 400, 200)]
+CASES = [
+    ("census", 30_000, 36, 5_000, 1_000),
+    ("adult", 30_162, 10, 10_000, 1_000),
+    ("kdd99", 450_000, 10, 400, 200),
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
@@ -43,9 +49,13 @@ def test_the_papers_experiment(case):
     if case[0] != "census" and not os.environ.get("DPCI_SHARED_DATA"):
         pytest.skip("DPCI_SHARED_DATA is not set")
     command = [sys.executable, "-c", SCRIPT, *map(str, case)]
-    found = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    found = json.loads(
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    )
     assert found["megabytes"] < 1000
-    for ci, ci_forecast, vi, vi_forecast, coverage, coverage_forecast, se, n_failed, grade in found["rows"]:
+    for ci, ci_forecast, vi, vi_forecast, coverage, coverage_forecast, se, n_failed, grade in found[
+        "rows"
+    ]:
         assert n_failed == 0
         if grade == "valid":
             assert ci == pytest.approx(ci_forecast, rel=0.025)

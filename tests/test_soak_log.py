@@ -11,7 +11,9 @@ import pytest
 from tests.conftest import SoakLog
 
 
-def report(name: str, *, marks: tuple[str, ...] = ("soak",), outcome: str = "passed", when: str = "call") -> Any:
+def report(
+    name: str, *, marks: tuple[str, ...] = ("soak",), outcome: str = "passed", when: str = "call"
+) -> Any:
     return pytest.TestReport(
         nodeid=name,
         location=("t.py", 1, name),

@@ -1,6 +1,7 @@
 """Try the oldest and the newest dependencies that requirements.txt allows: `make versions`.
 
-Each gets an environment of its own from the package index, and runs a fast part of the tests on the checkout.
+Each gets an environment of its own from the package index, and runs a fast part of the tests on the
+checkout.
 """
 
 from __future__ import annotations
@@ -43,12 +44,14 @@ WORDS = """\
 and runs a fast part of the tests in each. Its last run, all passed, with Python {python}:
 
 {table}
-"""
+"""  # noqa: E501 - Markdown
 
 
 def requirements(file: Path) -> list[Requirement]:
     """The requirements of a file, without those it takes from others."""
-    lines = (line.partition(" #")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    lines = (
+        line.partition(" #")[0].strip() for line in file.read_text(encoding="utf-8").splitlines()
+    )
     return [Requirement(line) for line in lines if line and not line.startswith(("#", "-"))]
 
 
@@ -67,7 +70,15 @@ def make_environment(folder: Path, pins: list[str], tools: list[str]) -> str:
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
     python = str(folder / ("Scripts" if sys.platform == "win32" else "bin") / "python")
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade"]
+    install = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--upgrade",
+    ]
     subprocess.run([*install, *pins, *tools], check=True)
     return python
 
@@ -86,30 +97,44 @@ def installed(python: str) -> dict[str, str]:
 def table(found: dict[str, dict[str, str]]) -> str:
     """The versions of the direct dependencies, a column for each environment."""
     names = [canonicalize_name(wanted.name) for wanted in requirements(ROOT / "requirements.txt")]
-    rows = [f"| {name} | {' | '.join(versions[name] for versions in found.values())} |" for name in names]
+    rows = [
+        f"| {name} | {' | '.join(versions[name] for versions in found.values())} |"
+        for name in names
+    ]
     return "\n".join([f"| package | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|", *rows])
 
 
 def main() -> int:
     """Run both in turn and return 0 if every test passed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "versions", help="for the two environments")
-    parser.add_argument("--write", action="store_true", help=f"record the versions in docs/{RECORD.name}")
+    parser.add_argument(
+        "--folder", type=Path, default=ROOT / "build" / "versions", help="for the two environments"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help=f"record the versions in docs/{RECORD.name}"
+    )
     options = parser.parse_args()
     wanted = requirements(ROOT / "requirements.txt")
     tools = [str(tool) for tool in requirements(ROOT / "requirements-dev.txt")]
     found: dict[str, dict[str, str]] = {}
     failed = []
-    for name, pins in (("oldest", [lowest(w) for w in wanted]), ("newest", [str(w) for w in wanted])):
+    for name, pins in (
+        ("oldest", [lowest(w) for w in wanted]),
+        ("newest", [str(w) for w in wanted]),
+    ):
         python = make_environment(options.folder / name, pins, tools)
         found[name] = installed(python)
         print(f"\n{name} allowed versions:\n{table({name: found[name]})}", flush=True)
-        if subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *TESTS], cwd=ROOT, check=False).returncode:
+        if subprocess.run(
+            [python, "-m", "pytest", "-p", "no:cacheprovider", *TESTS], cwd=ROOT, check=False
+        ).returncode:
             failed.append(name)
     outcome = f"Failed: {', '.join(failed)}." if failed else "Passed."
     print(f"\nPython {platform.python_version()}\n{table(found)}\n{outcome}")
     if options.write and not failed:
-        RECORD.write_text(WORDS.format(python=platform.python_version(), table=table(found)), encoding="utf-8")
+        RECORD.write_text(
+            WORDS.format(python=platform.python_version(), table=table(found)), encoding="utf-8"
+        )
     return int(bool(failed))
 
 

@@ -1,7 +1,7 @@
 """The Streamlit script that every session runs: page settings and navigation.
 
-Not named after a sibling of `pages/`, and pages are registered by absolute path: Streamlit would otherwise serve a deep
-link straight from the folder, past this file.
+Not named after a sibling of `pages/`, and pages are registered by absolute path: Streamlit would
+otherwise serve a deep link straight from the folder, past this file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,12 @@ from ui.session import access, address, state  # noqa: E402
 
 freeze_gc()
 one_thread()
-st.set_page_config(page_title="Private confidence intervals", page_icon="📏", layout="wide", initial_sidebar_state=380)
+st.set_page_config(
+    page_title="Private confidence intervals",
+    page_icon="📏",
+    layout="wide",
+    initial_sidebar_state=380,
+)
 st.html(style.sheet())
 access.require_login()
 page = st.navigation(

@@ -1,4 +1,5 @@
-"""Exact decimals, once: the contexts that budgets are added, divided and rounded in, and amounts of three digits.
+"""Exact decimals, once: the contexts that budgets are added, divided and rounded in, and amounts of
+three digits.
 
 Every context is named, so that no result depends on the one the caller has set.
 """
@@ -21,7 +22,9 @@ from decimal import (
 
 EXACT = Context(prec=200)
 """Sums and products of budgets: more digits than two of them can have."""
-STRICT = Context(prec=600, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow, FloatOperation])
+STRICT = Context(
+    prec=600, traps=[Inexact, InvalidOperation, DivisionByZero, Overflow, FloatOperation]
+)
 """Sums of the ledger: arithmetic that would lose a digit raises."""
 DOWN = Context(prec=28, rounding=ROUND_FLOOR)
 UP = Context(prec=28, rounding=ROUND_CEILING)
@@ -44,8 +47,11 @@ def place_up(amount: Decimal) -> int:
     return decade * DECADE + math.ceil(amount.scaleb(2 - decade, EXACT)) - 100
 
 
-def smallest_amount(works: Callable[[Decimal], bool], *, start: Decimal, largest: Decimal) -> Decimal | None:
-    """The smallest amount above `start` that works, if all larger ones do; None if `largest` does not.
+def smallest_amount(
+    works: Callable[[Decimal], bool], *, start: Decimal, largest: Decimal
+) -> Decimal | None:
+    """The smallest amount above `start` that works, if all larger ones do; None if `largest` does
+    not.
 
     >>> smallest_amount(lambda amount: amount >= 2, start=Decimal("0.5"), largest=Decimal(1000))
     Decimal('2.00')

@@ -10,18 +10,20 @@ from typing import Literal, TypeGuard, TypeVar
 
 import numpy as np
 
-ChangeName = Literal["regularization", "n_records", "model", "total", "length", "excludes_zero_at", "delta"]
+ChangeName = Literal[
+    "regularization", "n_records", "model", "total", "length", "excludes_zero_at", "delta"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One way out of an infeasible design: this argument at this value, all others as they are.
 
-    what: "regularization" (c), "n_records", "model" (the budget of the coefficients, the matrices keep theirs),
-    "total" (of the budget; where the split is not searched for, at the shares it has), "length" or "excludes_zero_at"
-    (of a target), "delta".
-    value: rounded to the side that works, to three significant digits or finer; 2 % nearer to what was asked for does
-    not work, unless `is_smallest` is False.
+    what: "regularization" (c), "n_records", "model" (the budget of the coefficients, the matrices
+    keep theirs), "total" (of the budget; where the split is not searched for, at the shares it
+    has), "length" or "excludes_zero_at" (of a target), "delta".
+    value: rounded to the side that works, to three significant digits or finer; 2 % nearer to what
+    was asked for does not work, unless `is_smallest` is False.
     """
 
     what: ChangeName
@@ -39,7 +41,9 @@ class TypedError(ValueError):
         return _restored, (type(self), self.args, vars(self))
 
 
-def _restored(kind: type[TypedError], args: tuple[object, ...], fields: dict[str, object]) -> TypedError:
+def _restored(
+    kind: type[TypedError], args: tuple[object, ...], fields: dict[str, object]
+) -> TypedError:
     error = kind.__new__(kind, *args)
     vars(error).update(fields)
     return error
@@ -77,7 +81,9 @@ class RangeError(ArgumentError):
     ) -> None:
         given = f"{name}={value!r}" if shown is None else f"{name}={shown}"
         sign = "<" if is_open else "<="
-        least, most = (f"{end:g}" if isinstance(end, float | int) else str(end) for end in (low, high))
+        least, most = (
+            f"{end:g}" if isinstance(end, float | int) else str(end) for end in (low, high)
+        )
         ends = f"{given} > {least} and finite" if high is None else f"{given} {sign} {most}"
         both = low is not None and high is not None
         super().__init__(name, value, f"Expected {f'{least} {sign} ' if both else ''}{ends}.")
@@ -152,7 +158,12 @@ class PenaltyTooSmallError(InfeasibleDesignError):
     """
 
     def __init__(
-        self, method: str, regularization: float, smallest: float, n_records: int, changes: tuple[Change, ...]
+        self,
+        method: str,
+        regularization: float,
+        smallest: float,
+        n_records: int,
+        changes: tuple[Change, ...],
     ) -> None:
         self.method = method
         self.regularization = regularization
@@ -203,8 +214,8 @@ class BudgetExceededError(LedgerError):
             else "Nothing further about these people can be released under this cap."
         )
         super().__init__(
-            f"This would cost {of}{requested:f}, but {of}{remaining:f} of the budget is left, and nothing was booked. "
-            f"{what_to_do}"
+            f"This would cost {of}{requested:f}, but {of}{remaining:f} of the budget is left, and "
+            f"nothing was booked. {what_to_do}"
         )
         self.requested = requested
         self.remaining = remaining
@@ -226,7 +237,9 @@ def _is_real(value: object) -> TypeGuard[float]:
 
 
 def _is_finite(value: float) -> bool:
-    """Whether a real number has a finite float; whole numbers and fractions can be too large for one."""
+    """Whether a real number has a finite float; whole numbers and fractions can be too large for
+    one.
+    """
     try:
         return math.isfinite(value)
     except OverflowError:

@@ -1,6 +1,8 @@
-"""Ranges of the numbers a caller chooses: far beyond any study, and inside them floating point gives finite results.
+"""Ranges of the numbers a caller chooses: far beyond any study, and inside them floating point
+gives finite results.
 
-The conversions of `privacy` and the bounds of `sensitivity` are general; who makes a design or runs it checks here.
+The conversions of `privacy` and the bounds of `sensitivity` are general; who makes a design or runs
+it checks here.
 """
 
 from __future__ import annotations
@@ -8,10 +10,14 @@ from __future__ import annotations
 from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
 
 REGULARIZATION = (1e-10, 1e6)
-"""c. With `HUBER_WIDTH` it bounds the condition number of a Hessian by 1e14, so that it can be solved with."""
+"""c. With `HUBER_WIDTH` it bounds the condition number of a Hessian by 1e14, so that it can be
+solved with.
+"""
 HUBER_WIDTH = (1e-4, 1e6)
 BUDGET_PART = (1e-12, 1e20)
-"""Epsilon or rho of one of the three releases; the upper end is no privacy at all, as a limit to compare with."""
+"""Epsilon or rho of one of the three releases; the upper end is no privacy at all, as a limit to
+compare with.
+"""
 DELTA = (1e-300, 1.0 - 1e-12)
 CONFIDENCE_LEVEL = (1e-6, 1.0 - 1e-9)
 MOST_RECORDS = 10**15

@@ -18,7 +18,9 @@ class Floored(NamedTuple):
 
 
 _RESOLVED = 2.0**-44
-"""A smaller share of the largest eigenvalue is lost when the matrix is put together again, and with it the sign."""
+"""A smaller share of the largest eigenvalue is lost when the matrix is put together again, and with
+it the sign.
+"""
 
 
 def symmetrise(matrix: Array) -> Array:
@@ -27,9 +29,11 @@ def symmetrise(matrix: Array) -> Array:
 
 
 def lift(values: Array, floor: float) -> Array:
-    """Return eigenvalues (..., p) raised to `floor` or, if it is positive, to what survives the largest one's rounding.
+    """Return eigenvalues (..., p) raised to `floor` or, if it is positive, to what survives the
+    largest one's rounding.
 
-    The second acts only where noise exceeds the floor 1e13 times: the matrix would not be positive definite there.
+    The second acts only where noise exceeds the floor 1e13 times: the matrix would not be positive
+    definite there.
     """
     if floor <= 0.0:
         return np.maximum(values, floor)
@@ -38,7 +42,9 @@ def lift(values: Array, floor: float) -> Array:
 
 
 def floor_eigenvalues(matrix: Array, floor: float) -> Floored:
-    """Return symmetric matrices (..., p, p) with eigenvalues below `floor` raised to it [WKL Algorithm 2, 11-13]."""
+    """Return symmetric matrices (..., p, p) with eigenvalues below `floor` raised to it [WKL
+    Algorithm 2, 11-13].
+    """
     values, vectors = np.linalg.eigh(matrix)
     lifted = lift(values, floor)
     repaired = (vectors * lifted[..., None, :]) @ np.swapaxes(vectors, -1, -2)

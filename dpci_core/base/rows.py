@@ -1,4 +1,6 @@
-"""The rows y_i x_i that training sees, as a product that is taken when it is asked for and not written out before."""
+"""The rows y_i x_i that training sees, as a product that is taken when it is asked for and not
+written out before.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ from dpci_core.base.array import Array
 class EncodedRows:
     """Rows y_i (scale z_i, constant), a matrix (n, d+1) of which only z is kept.
 
-    features: z (n, d), never written to: it may be the caller's own table.  signs: y (n,) in {-1, +1}, or None for +1.
-    Products with it cost what those with z cost, in the precision of z; a slice is the rows themselves, rounded once.
+    features: z (n, d), never written to: it may be the caller's own table.  signs: y (n,) in {-1,
+    +1}, or None for +1. Products with it cost what those with z cost, in the precision of z; a
+    slice is the rows themselves, rounded once.
 
-    >>> rows = EncodedRows(np.array([[2.0], [4.0]]), scale=0.1, constant=0.5, signs=np.array([1.0, -1.0]))
+    >>> rows = EncodedRows(
+    ...     np.array([[2.0], [4.0]]), scale=0.1, constant=0.5, signs=np.array([1.0, -1.0])
+    ... )
     >>> rows[:].tolist()
     [[0.2, 0.5], [-0.4, -0.5]]
     >>> (rows @ np.array([1.0, 1.0])).tolist(), (np.array([1.0, 1.0]) @ rows).round(3).tolist()
@@ -55,7 +60,9 @@ class EncodedRows:
         return type(self)(self.features.astype(dtype, copy=copy), self.scale, self.constant, signs)
 
     def __matmul__(self, theta: Array) -> Array:
-        """Margins of one theta (d+1,), or of several in columns (d+1, k) where there are no signs."""
+        """Margins of one theta (d+1,), or of several in columns (d+1, k) where there are no
+        signs.
+        """
         margins: Array = self.features @ (self.scale * theta[:-1])
         margins += self.constant * theta[-1]
         if self.signs is not None:

@@ -30,7 +30,9 @@ _UNSEEN = (
     | set(range(0xFE00, 0xFE10))
     | set(range(0xE0100, 0xE01F0))
 )
-"""Letters and marks that are not drawn: Unicode's Default_Ignorable_Code_Point outside Cf and Cn."""
+"""Letters and marks that are not drawn: Unicode's Default_Ignorable_Code_Point outside Cf and
+Cn.
+"""
 _VIRAMA = 9
 """Combining class of the sign that joins letters of Indian scripts."""
 

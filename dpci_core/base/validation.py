@@ -13,21 +13,30 @@ from dpci_core.base.limits import CONTRAST
 def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     """Return X (n, p) and y (n,) as float64, or raise naming the first row that breaks a rule.
 
-    Rules: two-dimensional X with n >= 1 and p >= 1, y of the same n, finite numbers, y in {-1, +1}, row norms at
-    most 1. One class only is valid: the algorithms see y * x.
+    Rules: two-dimensional X with n >= 1 and p >= 1, y of the same n, finite numbers, y in {-1, +1},
+    row norms at most 1. One class only is valid: the algorithms see y * x.
     Raises:  DataRejectedError (a ValueError) with the row; the message holds no value of a record.
     """
     features, labels = _numbers(X, name="X"), _numbers(y, name="y")
     if features.ndim != 2:
         raise DataRejectedError(f"Expected X to have 2 dimensions (n, p), got {features.ndim}.")
     if labels.shape != features.shape[:1]:
-        raise DataRejectedError(f"Expected y of shape {features.shape[:1]} like X, got {labels.shape}.")
+        raise DataRejectedError(
+            f"Expected y of shape {features.shape[:1]} like X, got {labels.shape}."
+        )
     if features.shape[0] == 0 or features.shape[1] == 0:
-        raise DataRejectedError(f"Expected at least one record and one column, got X of shape {features.shape}.")
-    _reject_first(np.asarray(~np.isfinite(features).all(axis=1)), "Expected X to be finite (no NaN, no infinity)")
+        raise DataRejectedError(
+            f"Expected at least one record and one column, got X of shape {features.shape}."
+        )
+    _reject_first(
+        np.asarray(~np.isfinite(features).all(axis=1)),
+        "Expected X to be finite (no NaN, no infinity)",
+    )
     _reject_first(np.asarray(np.abs(labels) != 1.0), "Expected every label in y to be -1 or +1")
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
-    _reject_first(np.asarray(norms > 1.0), "Expected every row of X to have Euclidean norm at most 1")
+    _reject_first(
+        np.asarray(norms > 1.0), "Expected every row of X to have Euclidean norm at most 1"
+    )
     return features, labels
 
 
@@ -40,7 +49,9 @@ def check_vector(values: npt.ArrayLike, *, n: int, largest: float, name: str) ->
 
 
 def check_contrasts(contrasts: npt.ArrayLike, *, p: int) -> Array:
-    """Return contrasts as float64 (k, p), k >= 1, or raise ValueError; no row is 0 or so extreme that its square is."""
+    """Return contrasts as float64 (k, p), k >= 1, or raise ValueError; no row is 0 or so extreme
+    that its square is.
+    """
     matrix = _real_array(contrasts)
     if matrix is None:
         raise ValueError("Expected contrasts to hold real numbers only.")
@@ -51,7 +62,10 @@ def check_contrasts(contrasts: npt.ArrayLike, *, p: int) -> Array:
     bad = ~((sizes >= low) & (sizes <= high))  # also where it is NaN
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(f"Expected {low:g} <= largest entry of row {row} of contrasts, {sizes[row]:g}, <= {high:g}.")
+        raise ValueError(
+            f"Expected {low:g} <= largest entry of row {row} of contrasts, {sizes[row]:g}, <= "
+            f"{high:g}."
+        )
     return matrix
 
 
@@ -67,9 +81,13 @@ def _real_array(values: npt.ArrayLike) -> Array | None:
 
 
 def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
-    """The values as float64, if they are real numbers: no text, no masked entries, no truth values for labels."""
+    """The values as float64, if they are real numbers: no text, no masked entries, no truth values
+    for labels.
+    """
     if np.ma.isMaskedArray(values):
-        raise DataRejectedError(f"Expected {name} to be a plain array: masked entries would count as records.")
+        raise DataRejectedError(
+            f"Expected {name} to be a plain array: masked entries would count as records."
+        )
     try:
         given = np.asarray(values)
         if given.dtype.kind in ("iuf" if name == "y" else "iufb"):
@@ -82,4 +100,6 @@ def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
 def _reject_first(is_bad: Flags, rule: str) -> None:
     if is_bad.any():
         row = int(is_bad.argmax())
-        raise DataRejectedError(f"{rule}; row {row} is the first of {int(is_bad.sum())} that break it.", row=row)
+        raise DataRejectedError(
+            f"{rule}; row {row} is the first of {int(is_bad.sum())} that break it.", row=row
+        )

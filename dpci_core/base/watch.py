@@ -1,7 +1,8 @@
 """Long searches, watched and stopped from outside.
 
-Whatever the planner looks for, it looks by forecasts, and nearly all its time goes into the draws of matrix noise
-behind them. So every forecast is a step, which whoever watches is told of; the searches themselves know nothing of it.
+Whatever the planner looks for, it looks by forecasts, and nearly all its time goes into the draws
+of matrix noise behind them. So every forecast is a step, which whoever watches is told of; the
+searches themselves know nothing of it.
 """
 
 from __future__ import annotations
@@ -14,17 +15,21 @@ _on_step: ContextVar[Callable[[int], None] | None] = ContextVar("on_step", defau
 
 
 class StoppedError(Exception):
-    """A search was stopped before its end, so it has no answer. No ValueError: nothing may take it for a refusal."""
+    """A search was stopped before its end, so it has no answer. No ValueError: nothing may take it
+    for a refusal.
+    """
 
 
 @contextmanager
 def watched(
     *, progress: Callable[[int], None] | None = None, should_stop: Callable[[], bool] | None = None
 ) -> Iterator[None]:
-    """Watch the forecasts that this thread makes inside, alone or in a search of the planner; no number changes.
+    """Watch the forecasts that this thread makes inside, alone or in a search of the planner; no
+    number changes.
 
-    Args:    progress: called before every forecast with the draws of matrix noise that are done, of all forecasts so
-             far; how many a search will take is not known before.  should_stop: asked before every forecast.
+    Args:    progress: called before every forecast with the draws of matrix noise that are done, of
+             all forecasts so far; how many a search will take is not known before.  should_stop:
+             asked before every forecast.
     Privacy: none of its own. Times and steps depend on the moments as the answers do.
     Raises:  StoppedError out of whatever runs inside, once should_stop says so.
 
@@ -35,7 +40,8 @@ def watched(
     ...     n_records=1000, loss=Logistic(), regularization=0.01,
     ... )
     >>> design = Design(
-    ...     loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1), regularization=0.01,
+    ...     loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1),
+    ...     regularization=0.01,
     ... )
     >>> done = []
     >>> with watched(progress=done.append):

@@ -1,4 +1,6 @@
-"""The command `dpci_core accuracy epsilon|records|published|tuning`: test error under privacy, by simulation."""
+"""The command `dpci_core accuracy epsilon|records|published|tuning`: test error under privacy, by
+simulation.
+"""
 
 from __future__ import annotations
 
@@ -42,39 +44,70 @@ def add_accuracy(rooms: Any) -> None:
         parser = actions.add_parser(name, help=words)
         if name == "published":
             parts = (*published.EXHIBITS, *published_tuning.EXHIBITS)
-            parser.add_argument("part", choices=parts, help="table1 and figure2 are Adult, the others KDD")
             parser.add_argument(
-                "--rows", type=int, help="of the set (default: all; 70,000 of KDD in table2 and figure3)"
+                "part", choices=parts, help="table1 and figure2 are Adult, the others KDD"
+            )
+            parser.add_argument(
+                "--rows",
+                type=int,
+                help="of the set (default: all; 70,000 of KDD in table2 and figure3)",
             )
             parser.add_argument("--out", type=Path, help="CSV file that the results are added to")
-            parser.add_argument("--permutations", type=int, help="of the table, in figures 4 and 5 (default: 5)")
-            parser.add_argument("--sizes", nargs="+", type=int, help="rows of a candidate, in figures 4 and 5")
-            parser.add_argument("--held-out", type=int, help="rows to choose with, and to test, in figures 4 and 5")
+            parser.add_argument(
+                "--permutations", type=int, help="of the table, in figures 4 and 5 (default: 5)"
+            )
+            parser.add_argument(
+                "--sizes", nargs="+", type=int, help="rows of a candidate, in figures 4 and 5"
+            )
+            parser.add_argument(
+                "--held-out", type=int, help="rows to choose with, and to test, in figures 4 and 5"
+            )
         else:
-            parser.add_argument("--data", required=True, choices=[info.key for info in list_datasets()])
-            parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
+            parser.add_argument(
+                "--data", required=True, choices=[info.key for info in list_datasets()]
+            )
+            parser.add_argument(
+                "--rows", type=int, help="of the set (default: all; the census: its usual size)"
+            )
             parser.add_argument("--loss", choices=tuple(LOSSES), required=True)
             parser.add_argument("--h", type=float, help="corner of an SVM")
         if name in ("epsilon", "records"):
-            parser.add_argument("--regularization", type=float, required=True, help="c; Lambda of the paper is 2c")
+            parser.add_argument(
+                "--regularization", type=float, required=True, help="c; Lambda of the paper is 2c"
+            )
             parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
         if name == "tuning":
-            parser.add_argument("--regularizations", nargs="+", type=float, required=True, help="c of each candidate")
+            parser.add_argument(
+                "--regularizations",
+                nargs="+",
+                type=float,
+                required=True,
+                help="c of each candidate",
+            )
             parser.add_argument("--method", choices=METHODS[1:], default="objective_tight")
         if name in ("records", "tuning"):
             parser.add_argument("--epsilon", required=True)
-            parser.add_argument("--sizes", nargs="+", type=int, required=True, help="rows to train on")
+            parser.add_argument(
+                "--sizes", nargs="+", type=int, required=True, help="rows to train on"
+            )
         if name == "epsilon":
             parser.add_argument("--epsilons", nargs="+", default=list(EPSILONS))
         parser.add_argument("--features", type=int, help="how many (default: all)")
         parser.add_argument("--encoding", choices=("schema", "paper"), default="paper")
         if name in ("epsilon", "published"):  # figures 4 and 5 have none
             default = FOLDS if name == "epsilon" else None
-            parser.add_argument("--folds", type=int, default=default, help="of the rows (default: 10)")
+            parser.add_argument(
+                "--folds", type=int, default=default, help="of the rows (default: 10)"
+            )
         else:
-            parser.add_argument("--test-share", type=float, default=0.1, help="of the rows, never trained on")
+            parser.add_argument(
+                "--test-share", type=float, default=0.1, help="of the rows, never trained on"
+            )
         parser.add_argument(
-            "--draws", type=int, default=50, help="draws of noise (a fold, a permutation) behind a mean"
+            "--draws",
+            type=int,
+            default=50,
+            help="draws of noise (a fold, a permutation) behind a mean",
         )
         parser.add_argument("--seed", type=int, default=1)
         parser.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -126,7 +159,9 @@ def _against_records(options: argparse.Namespace, rng: np.random.Generator) -> T
 
 
 def _published(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
-    """A published table or figure measured again; what differs is in the encodings (docs/estimators.md)."""
+    """A published table or figure measured again; what differs is in the encodings
+    (docs/estimators.md).
+    """
     is_tuned = options.part in published_tuning.EXHIBITS
     for name in ("folds",) if is_tuned else ("permutations", "sizes", "held_out"):
         if getattr(options, name) is not None:
@@ -139,7 +174,9 @@ def _beside_the_printed(options: argparse.Namespace, rng: np.random.Generator) -
 
     options.folds = FOLDS if options.folds is None else options.folds
     key, cells = published.EXHIBITS[options.part], published.cells_of(options.part)
-    records = _records(options, key, MOST_ROWS if key == "kdd99" and options.rows is None else options.rows)
+    records = _records(
+        options, key, MOST_ROWS if key == "kdd99" and options.rows is None else options.rows
+    )
     found = measure_cells(
         records.X,
         records.y,
@@ -154,14 +191,21 @@ def _beside_the_printed(options: argparse.Namespace, rng: np.random.Generator) -
     beside: TidyRows = []
     for cell, row in zip(cells, found, strict=True):
         printed = published.published_error(cell)
-        made = {"loss": cell.loss, "method": cell.method, "Lambda": cell.penalty, "epsilon": cell.epsilon or None}
+        made = {
+            "loss": cell.loss,
+            "method": cell.method,
+            "Lambda": cell.penalty,
+            "epsilon": cell.epsilon or None,
+        }
         difference = None if printed is None else row.error - printed
         ours = {"error": row.error, "error_se": row.error_se, "difference": difference}
         beside.append(made | {"published": printed} | ours)
     return beside
 
 
-def _on_file(options: argparse.Namespace, cell: published.RateCell, row: Accuracy) -> published.MeasuredRate:
+def _on_file(
+    options: argparse.Namespace, cell: published.RateCell, row: Accuracy
+) -> published.MeasuredRate:
     """One row for the file, rounded far below its Monte Carlo error."""
     return published.MeasuredRate(
         **asdict(cell),
@@ -194,7 +238,9 @@ def _tuned_figure(options: argparse.Namespace, rng: np.random.Generator) -> Tidy
     protocol = TuningProtocol(
         sizes=published_tuning.SIZES if options.sizes is None else tuple(options.sizes),
         n_held_out=published_tuning.HELD_OUT if options.held_out is None else options.held_out,
-        n_permutations=published_tuning.PERMUTATIONS if options.permutations is None else options.permutations,
+        n_permutations=published_tuning.PERMUTATIONS
+        if options.permutations is None
+        else options.permutations,
         n_runs=options.draws,
     )
     records = _records(options, published_tuning.DATASET, options.rows)
@@ -219,7 +265,9 @@ def _tuned_on_file(
     options: argparse.Namespace, protocol: TuningProtocol, point: TunedPoint
 ) -> published_tuning.TunedRate:
     """One row for the file, rounded far below its Monte Carlo error."""
-    measured: dict[str, Any] = {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(point).items()}
+    measured: dict[str, Any] = {
+        k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(point).items()
+    }
     measured |= {"epsilon": point.epsilon or "", "chosen": " ".join(map(str, point.chosen))}
     return published_tuning.TunedRate(
         **measured,
@@ -233,12 +281,16 @@ def _tuned_on_file(
 
 
 def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
-    """Algorithm 4 over penalties, beside each of them trained on all rows, of which a public table tells the best."""
+    """Algorithm 4 over penalties, beside each of them trained on all rows, of which a public table
+    tells the best.
+    """
     from dpci_core.studies.accuracy.protocol import tuned_accuracy
     from dpci_core.studies.accuracy.study import accuracy_experiment
 
     loss = _loss(options)
-    learners = [Learner(loss=loss, method=options.method, regularization=c) for c in options.regularizations]
+    learners = [
+        Learner(loss=loss, method=options.method, regularization=c) for c in options.regularizations
+    ]
     X, y, X_test, y_test = _split(options, rng)
     rows: TidyRows = []
     for size in options.sizes:
@@ -266,8 +318,17 @@ def _tuning(options: argparse.Namespace, rng: np.random.Generator) -> TidyRows:
             rng=rng,
         )
         best = min(alone, key=lambda row: row.error)
-        told = {k: v for k, v in asdict(tuned).items() if k != "sentence"} | {"chosen": list(tuned.chosen)}
-        rows.append(told | {"best_c": best.regularization, "best_error": best.error, "cost": tuned.error - best.error})
+        told = {k: v for k, v in asdict(tuned).items() if k != "sentence"} | {
+            "chosen": list(tuned.chosen)
+        }
+        rows.append(
+            told
+            | {
+                "best_c": best.regularization,
+                "best_error": best.error,
+                "cost": tuned.error - best.error,
+            }
+        )
     return rows
 
 
@@ -292,7 +353,9 @@ def _loss(options: argparse.Namespace) -> Loss:
 
 def _learners(options: argparse.Namespace) -> list[Learner]:
     loss = _loss(options)
-    return [Learner(loss=loss, method=m, regularization=options.regularization) for m in options.methods]
+    return [
+        Learner(loss=loss, method=m, regularization=options.regularization) for m in options.methods
+    ]
 
 
 def _split(options: argparse.Namespace, rng: np.random.Generator) -> tuple[Any, Any, Any, Any]:
@@ -310,7 +373,10 @@ def _table(rows: TidyRows) -> str:
     heads = list(rows[0])
     cells = [heads, *([_cell(row[head]) for head in heads] for row in rows)]
     widths = [max(len(line[k]) for line in cells) for k in range(len(heads))]
-    return "\n".join("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)) for line in cells)
+    return "\n".join(
+        "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
+        for line in cells
+    )
 
 
 def _cell(value: object) -> str:

@@ -17,19 +17,33 @@ PORT = 8501
 def add_app(rooms: Any) -> None:
     """Add `app` to the commands."""
     app = rooms.add_parser("app", help="start the dashboard in this terminal; Ctrl+C stops it")
-    app.add_argument("--port", type=_port, default=PORT, help=f"TCP port on this machine (default: {PORT})")
+    app.add_argument(
+        "--port", type=_port, default=PORT, help=f"TCP port on this machine (default: {PORT})"
+    )
     app.set_defaults(run=_run)
 
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65_535):
-        raise argparse.ArgumentTypeError(f"Expected port={text!r} to be a whole number from 1 to 65535.")
+        raise argparse.ArgumentTypeError(
+            f"Expected port={text!r} to be a whole number from 1 to 65535."
+        )
     return int(text)
 
 
 def command(port: int) -> list[str]:
-    """What starts the dashboard; Streamlit reads the settings beside app.py, wherever it is started."""
-    return [sys.executable, "-m", "streamlit", "run", str(HOME / "app.py"), "--server.port", str(port)]
+    """What starts the dashboard; Streamlit reads the settings beside app.py, wherever it is
+    started.
+    """
+    return [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        str(HOME / "app.py"),
+        "--server.port",
+        str(port),
+    ]
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -29,42 +29,69 @@ from dpci_core.release import schema_hash
 
 def add_ledger(rooms: Any) -> None:
     """Add the command and its four actions to the parsers of the command line."""
-    actions = rooms.add_parser("ledger", help="budgets of data sets, what was spent, and whether the book is whole")
+    actions = rooms.add_parser(
+        "ledger", help="budgets of data sets, what was spent, and whether the book is whole"
+    )
     actions = actions.add_subparsers(required=True, metavar="ACTION")
     _add_create(actions.add_parser("create", help="give a data set its cap, once and for all"))
     show = actions.add_parser("show", help="caps, what remains, and every charge")
     show.add_argument("dataset", nargs="?", help="only this one")
     show.add_argument("--json", action="store_true", help="print JSON for machines")
     show.set_defaults(action=_show)
-    verify = actions.add_parser("verify", help="check every entry; exit code 1 if anything is wrong")
+    verify = actions.add_parser(
+        "verify", help="check every entry; exit code 1 if anything is wrong"
+    )
     verify.add_argument(
-        "--against", nargs="+", type=Path, default=[], metavar="RELEASE", help="release.json files to hold it against"
+        "--against",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="RELEASE",
+        help="release.json files to hold it against",
     )
     verify.add_argument("--json", action="store_true", help="print JSON for machines")
     verify.set_defaults(action=_verify)
     export = actions.add_parser("export", help="write every charge as CSV")
-    export.add_argument("--entries", action="store_true", help="every entry as it stands in the file, with its seal")
+    export.add_argument(
+        "--entries", action="store_true", help="every entry as it stands in the file, with its seal"
+    )
     export.add_argument("--output", type=Path, help="a new file (default: print)")
     export.set_defaults(action=_export)
     for parser in actions.choices.values():
-        parser.add_argument("--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})")
-        parser.add_argument("--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)")
+        parser.add_argument(
+            "--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})"
+        )
+        parser.add_argument(
+            "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
+        )
         parser.set_defaults(run=run)
 
 
 def _add_create(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dataset", help="a name for the people behind the table")
     declared = parser.add_mutually_exclusive_group(required=True)
-    declared.add_argument("--plan", type=Path, help="a plan file, whose schema and unit are declared")
-    declared.add_argument("--schema-hash", help="hash of the declared schema, in the place of --plan")
-    parser.add_argument("--epsilon", help="cap in pure epsilon; with --delta it becomes rho, rounded down")
+    declared.add_argument(
+        "--plan", type=Path, help="a plan file, whose schema and unit are declared"
+    )
+    declared.add_argument(
+        "--schema-hash", help="hash of the declared schema, in the place of --plan"
+    )
+    parser.add_argument(
+        "--epsilon", help="cap in pure epsilon; with --delta it becomes rho, rounded down"
+    )
     parser.add_argument("--delta")
     parser.add_argument("--rho", help="cap in rho, in the place of --epsilon")
-    parser.add_argument("--unit", help='what a row is, like "one row is one person" (default: the plan\'s)')
+    parser.add_argument(
+        "--unit", help='what a row is, like "one row is one person" (default: the plan\'s)'
+    )
     parser.add_argument("--person", help="who declares this (default: the user of this machine)")
     people = parser.add_mutually_exclusive_group()
-    people.add_argument("--same-people-as", metavar="DATASET", help="share the cap of a data set with some of them")
-    people.add_argument("--other-people", action="store_true", help="no other data set has any of these people")
+    people.add_argument(
+        "--same-people-as", metavar="DATASET", help="share the cap of a data set with some of them"
+    )
+    people.add_argument(
+        "--other-people", action="store_true", help="no other data set has any of these people"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     parser.set_defaults(action=_create)
 
@@ -112,7 +139,11 @@ def _cap(options: argparse.Namespace) -> Cap | None:
             raise ValueError("Expected no --epsilon or --delta with --rho.")
         return Cap.zcdp(options.rho)
     if options.epsilon is not None:
-        return Cap.pure(options.epsilon) if options.delta is None else Cap.approx(options.epsilon, options.delta)
+        return (
+            Cap.pure(options.epsilon)
+            if options.delta is None
+            else Cap.approx(options.epsilon, options.delta)
+        )
     if options.delta is not None:
         raise ValueError("Expected --epsilon with --delta.")
     return None
@@ -124,7 +155,10 @@ def _show(options: argparse.Namespace, ledger: Ledger) -> int:
         pool = ledger.account(options.dataset).pool_id
         accounts = tuple(account for account in accounts if account.pool_id == pool)
     if options.json:
-        rows = {"accounts": list(map(account_row, accounts)), "charges": list(map(charge_row, charges))}
+        rows = {
+            "accounts": list(map(account_row, accounts)),
+            "charges": list(map(charge_row, charges)),
+        }
         print(json.dumps(rows, indent=1))
     elif not accounts:
         print(f"The ledger {ledger.path} is empty.")
@@ -136,8 +170,8 @@ def _show(options: argparse.Namespace, ledger: Ledger) -> int:
 def _in_words(account: Account) -> str:
     shared = f", shared with {account.same_people_as}" if account.same_people_as else ""
     return (
-        f"{account.dataset}: {account.cap.symbol} {account.remaining:f} left of {account.cap.sentence}{shared}; "
-        f"{account.unit}; schema {account.schema_hash}"
+        f"{account.dataset}: {account.cap.symbol} {account.remaining:f} left of "
+        f"{account.cap.sentence}{shared}; {account.unit}; schema {account.schema_hash}"
     )
 
 
@@ -151,8 +185,16 @@ def _charge_in_words(charge: Charge) -> str:
 def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
     found = ledger.verify([RecordedHead.from_record(path) for path in options.against])
     if options.json:
-        content = {"is_good": found.is_good, "problems": found.problems, "record_problems": found.record_problems}
-        content |= {"remarks": found.remarks, "n_entries": found.n_entries, "records": len(options.against)}
+        content = {
+            "is_good": found.is_good,
+            "problems": found.problems,
+            "record_problems": found.record_problems,
+        }
+        content |= {
+            "remarks": found.remarks,
+            "n_entries": found.n_entries,
+            "records": len(options.against),
+        }
         print(json.dumps(content, indent=1))
     else:
         print("\n".join([*found.problems, *found.record_problems, *found.remarks, found.sentence]))
@@ -160,7 +202,9 @@ def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> int:
-    rows = map(entry_row, ledger.entries()) if options.entries else map(charge_row, ledger.history())
+    rows = (
+        map(entry_row, ledger.entries()) if options.entries else map(charge_row, ledger.history())
+    )
     text = as_csv(list(rows))
     if options.output is None:
         print(text, end="")

@@ -1,5 +1,5 @@
-"""The command line: `app`, `data`, `reproduce`, `compare`, `plan`, `ledger`, `release`, `predict` and `accuracy` after
-`dpci` or `python -m dpci_core`."""
+"""The command line: `app`, `data`, `reproduce`, `compare`, `plan`, `ledger`, `release`, `predict`
+and `accuracy` after `dpci` or `python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -48,40 +48,64 @@ def _name() -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=_name(), description="Confidence intervals under privacy.")
+    parser = argparse.ArgumentParser(
+        prog=_name(), description="Confidence intervals under privacy."
+    )
     rooms = parser.add_subparsers(required=True, metavar="COMMAND")
     add_app(rooms)
-    data = rooms.add_parser("data", help="the data sets").add_subparsers(required=True, metavar="ACTION")
+    data = rooms.add_parser("data", help="the data sets").add_subparsers(
+        required=True, metavar="ACTION"
+    )
     listing = data.add_parser("list", help="list the known data sets")
     listing.add_argument("--json", action="store_true", help="print JSON for machines")
     listing.set_defaults(run=_list)
     get = data.add_parser("get", help="download a public data set into the cache folder")
     get.add_argument("key", choices=sorted(PUBLIC_SETS))
-    get.add_argument("--again", action="store_true", help="download even if the set is already there")
+    get.add_argument(
+        "--again", action="store_true", help="download even if the set is already there"
+    )
     get.set_defaults(run=_get)
     check = data.add_parser("check-census", help="compare the simulated census with Adult")
-    check.add_argument("--write", action="store_true", help=f"replace the committed {CHECK_FILE.name}")
+    check.add_argument(
+        "--write", action="store_true", help=f"replace the committed {CHECK_FILE.name}"
+    )
     check.set_defaults(run=_check_census)
     again = rooms.add_parser("reproduce", help="recompute published tables and figures")
     again.add_argument("names", nargs="+", help="table2 ... table6, or a panel such as figure1b")
     again.add_argument("-k", type=int, default=1_000, help="bootstrap replicates behind a coverage")
-    again.add_argument("-m", type=int, default=1_000, help="fits behind a variability length (at least k are made)")
+    again.add_argument(
+        "-m", type=int, default=1_000, help="fits behind a variability length (at least k are made)"
+    )
     again.add_argument("--seed", type=int, default=1)
     again.add_argument("--jobs", type=int, default=2, help="workers")
     again.add_argument(
-        "--where", action="append", default=[], metavar="FIELD=VALUE", help="like n=50000 or loss=logistic"
+        "--where",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="like n=50000 or loss=logistic",
     )
     again.add_argument("--ipums", type=Path, help="your own IPUMS extract, for tables 5 and 6")
-    again.add_argument("--out", type=Path, help="append to this CSV file and pass over the cells it has")
+    again.add_argument(
+        "--out", type=Path, help="append to this CSV file and pass over the cells it has"
+    )
     again.set_defaults(run=_reproduce)
-    compare = rooms.add_parser("compare", help="published against sharp calibration on every table, cell by cell")
+    compare = rooms.add_parser(
+        "compare", help="published against sharp calibration on every table, cell by cell"
+    )
     compare.add_argument("--sets", nargs="+", metavar="SET", help="like adult-10 (default: all)")
-    compare.add_argument("-k", "--k", type=int, default=1_000, help="bootstrap replicates behind a coverage")
-    compare.add_argument("-m", "--m", type=int, default=1_000, help="fits behind a variability length, k or more")
+    compare.add_argument(
+        "-k", "--k", type=int, default=1_000, help="bootstrap replicates behind a coverage"
+    )
+    compare.add_argument(
+        "-m", "--m", type=int, default=1_000, help="fits behind a variability length, k or more"
+    )
     compare.add_argument("--seed", type=int, default=20_261_121)
     compare.add_argument("--jobs", type=int, default=2, help="workers")
     compare.add_argument(
-        "--output", type=Path, help="CSV file to take up and append to (default: data/published_or_sharp.csv)"
+        "--output",
+        type=Path,
+        help="CSV file to take up and append to (default: data/published_or_sharp.csv)",
     )
     compare.add_argument("--json", action="store_true", help="print JSON for machines")
     compare.set_defaults(run=_compare)
@@ -105,7 +129,12 @@ def _reproduce(options: argparse.Namespace) -> int:
         left = [cell for cell in cells if cell.key not in done]
         print(f"{len(left)} of {len(cells)} cells to run; k = {options.k}, m = {options.m}.")
         run = reproduce.run_cells(
-            left, k=options.k, m=max(options.m, options.k), seed=options.seed, n_jobs=options.jobs, ipums=options.ipums
+            left,
+            k=options.k,
+            m=max(options.m, options.k),
+            seed=options.seed,
+            n_jobs=options.jobs,
+            ipums=options.ipums,
         )
         for cell, found in run:
             if options.out:
@@ -123,20 +152,29 @@ def _reproduce(options: argparse.Namespace) -> int:
 def _cell_line(key: str, published: float | None, found: Any) -> str:
     from dpci_core.studies.reproduce import difference_in_errors
 
-    line = f"{key:<75} coverage {found.coverage:.4f} +- {found.coverage_se:.4f}, length {found.ci_length:.4f}"
+    line = (
+        f"{key:<75} coverage {found.coverage:.4f} +- {found.coverage_se:.4f}, length "
+        f"{found.ci_length:.4f}"
+    )
     if published is None:
         return f"{line}, variability {found.vi_length:.4f}"
-    gap = f"{found.coverage - published:+.4f} ({difference_in_errors(published, found):+.1f} errors)"
+    gap = (
+        f"{found.coverage - published:+.4f} ({difference_in_errors(published, found):+.1f} errors)"
+    )
     return f"{line}, published {published:.4f}, difference {gap}"
 
 
 def _compare(options: argparse.Namespace) -> int:
-    """Measure the cells that are not on file with so many replicates, then print all that were asked for."""
+    """Measure the cells that are not on file with so many replicates, then print all that were
+    asked for.
+    """
     from dpci_core.studies import compare  # a second of imports that the other commands do without
 
     path, m = options.output or compare.COMPARISON_FILE, max(options.m, options.k)
     try:
-        cells = {name: compare.cells_of(name) for name in dict.fromkeys(options.sets or compare.SETS)}
+        cells = {
+            name: compare.cells_of(name) for name in dict.fromkeys(options.sets or compare.SETS)
+        }
         done = compare.read_comparisons(path)
         left = {
             name: [c for c in of_set if c not in done or done[c].k < options.k or done[c].m < m]
@@ -145,17 +183,28 @@ def _compare(options: argparse.Namespace) -> int:
         missing = compare.missing_sets(name for name in cells if left[name])
         for name, how_to_get in missing.items():
             print(
-                f"{name} is left out: its data are not on this machine; get them with `{how_to_get}`.", file=sys.stderr
+                f"{name} is left out: its data are not on this machine; get them with "
+                f"`{how_to_get}`.",
+                file=sys.stderr,
             )
         run = [cell for name in cells if name not in missing for cell in left[name]]
-        _say(f"{len(run)} of {sum(map(len, cells.values()))} cells to run; k = {options.k}, m = {m}.")
+        _say(
+            f"{len(run)} of {sum(map(len, cells.values()))} cells to run; k = {options.k}, m = {m}."
+        )
         check_count(k=options.k, m=m, seed=options.seed + 1)
         if options.jobs == 0:
             raise ValueError("Expected jobs=0 to be a whole number other than 0.")
         if run:
-            compare.append_comparisons([], path)  # a file that cannot be written is found out before the work
+            compare.append_comparisons(
+                [], path
+            )  # a file that cannot be written is found out before the work
         for found in compare.run_comparisons(
-            run, k=options.k, m=m, seed=options.seed, n_jobs=options.jobs, progress=_progress_lines()
+            run,
+            k=options.k,
+            m=m,
+            seed=options.seed,
+            n_jobs=options.jobs,
+            progress=_progress_lines(),
         ):
             compare.append_comparisons([found], path)
             done[found.cell] = found
@@ -166,7 +215,11 @@ def _compare(options: argparse.Namespace) -> int:
         print("Stopped; the same command goes on from here.", file=sys.stderr)
         return 1
     rows = [done[cell] for of_set in cells.values() for cell in of_set if cell in done]
-    print(json.dumps([_plain_row(row) for row in rows], indent=1) if options.json else _compared_table(rows))
+    print(
+        json.dumps([_plain_row(row) for row in rows], indent=1)
+        if options.json
+        else _compared_table(rows)
+    )
     return int(bool(missing))
 
 
@@ -185,8 +238,9 @@ def _progress_lines() -> Callable[[DataTable, Progress], None]:
             return
         last = time.monotonic()
         _say(
-            f"{table.dataset}, n = {table.n:,}, d = {table.d}: {state.done:,} of {state.total:,} replicates of "
-            f"{len(state.se)} cells, about {math.ceil(state.seconds_left / 60)} min left"
+            f"{table.dataset}, n = {table.n:,}, d = {table.d}: {state.done:,} of {state.total:,} "
+            f"replicates of {len(state.se)} cells, about {math.ceil(state.seconds_left / 60)} min "
+            "left"
         )
 
     return say
@@ -194,7 +248,10 @@ def _progress_lines() -> Callable[[DataTable, Progress], None]:
 
 def _plain_row(row: Compared) -> dict[str, Any]:
     """JSON has no NaN."""
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(row).items()}
+    return {
+        k: None if isinstance(v, float) and not math.isfinite(v) else v
+        for k, v in asdict(row).items()
+    }
 
 
 def _compared_table(rows: Iterable[Compared]) -> str:
@@ -205,7 +262,10 @@ def _compared_table(rows: Iterable[Compared]) -> str:
     for row in rows:
         if design != (design := (row.table, row.privacy, row.mechanism, row.loss)):
             published = row.ci_length if row.calibration == "published" else None
-            title = f"{row.dataset}, n = {row.n:,}, d = {row.d}: {row.privacy}, {row.mechanism}, {row.loss}"
+            title = (
+                f"{row.dataset}, n = {row.n:,}, d = {row.d}: {row.privacy}, {row.mechanism}, "
+                f"{row.loss}"
+            )
             lines += ["", f"{title:<58}{_COMPARED_HEADS}"]
         against = f"{row.ci_length / published:>11.3f}" if published else f"{'-':>11}"
         lines.append(
@@ -225,8 +285,19 @@ _COMPARED_HEADS = (
 def _list(options: argparse.Namespace) -> int:
     infos = list_datasets()
     if options.json:
-        fields = ("key", "title", "source", "n_rows", "max_rows", "max_features", "available", "how_to_get")
-        print(json.dumps([{name: getattr(info, name) for name in fields} for info in infos], indent=1))
+        fields = (
+            "key",
+            "title",
+            "source",
+            "n_rows",
+            "max_rows",
+            "max_features",
+            "available",
+            "how_to_get",
+        )
+        print(
+            json.dumps([{name: getattr(info, name) for name in fields} for info in infos], indent=1)
+        )
         return 0
     for info in infos:
         state = "here" if info.available else info.how_to_get
@@ -250,7 +321,10 @@ def _get(options: argparse.Namespace) -> int:
 def _check_census(options: argparse.Namespace) -> int:
     """Print the comparison; exit code 1 if a ratio is above the allowed one or Adult is missing."""
     if not is_available("adult"):
-        print("Adult is needed for this; get it with `python -m dpci_core data get adult`.", file=sys.stderr)
+        print(
+            "Adult is needed for this; get it with `python -m dpci_core data get adult`.",
+            file=sys.stderr,
+        )
         return 1
     result = census_check.compare(census_check.measure("census"), census_check.measure("adult"))
     text = json.dumps(result, indent=1) + "\n"

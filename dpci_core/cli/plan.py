@@ -1,6 +1,8 @@
-"""The command `python -m dpci_core plan ...`: the planner on public, simulated or declared tables, and plans as files.
+"""The command `python -m dpci_core plan ...`: the planner on public, simulated or declared tables,
+and plans as files.
 
-A question starts from a named set and flags, or from a plan file, whose table, design, n and goal take their place.
+A question starts from a named set and flags, or from a plan file, whose table, design, n and goal
+take their place.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ _OF_A_PLAN = (*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS, "features", "rows", "h
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Start:
-    """Where a question starts: records, moments, their coefficients, an n or None, and the plan it may come from."""
+    """Where a question starts: records, moments, their coefficients, an n or None, and the plan it
+    may come from.
+    """
 
     records: Records
     moments: Moments
@@ -68,7 +72,9 @@ class _Start:
 
 def add_plan(rooms: Any) -> None:
     """Add the command and its actions to the parsers of the command line."""
-    actions = rooms.add_parser("plan", help="the best split, the records or budget a target needs, mechanisms ranked")
+    actions = rooms.add_parser(
+        "plan", help="the best split, the records or budget a target needs, mechanisms ranked"
+    )
     actions = actions.add_subparsers(required=True, metavar="ACTION")
     add_show_and_export(actions)
     for name, (answer, words) in _ACTIONS.items():
@@ -82,33 +88,55 @@ def add_plan(rooms: Any) -> None:
             _add_design(parser)
             parser.add_argument(
                 "--delta-shown",
-                help="at which a zCDP answer is stated as (epsilon, delta) (default: --delta, the plan's, or 1e-6)",
+                help="at which a zCDP answer is stated as (epsilon, delta) (default: --delta, the "
+                "plan's, or 1e-6)",
             )
         if name == "split":
-            parser.add_argument("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay")
+            parser.add_argument(
+                "--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay"
+            )
         if name == "c":
-            parser.add_argument("--share", type=float, default=0.25, help="largest shift of the target, in half-widths")
-            parser.add_argument("--split-each", action="store_true", help="give every c its own best split")
+            parser.add_argument(
+                "--share",
+                type=float,
+                default=0.25,
+                help="largest shift of the target, in half-widths",
+            )
+            parser.add_argument(
+                "--split-each", action="store_true", help="give every c its own best split"
+            )
         if name in ("records", "budget"):
             _add_target(parser)
         if name != "rank":
-            parser.add_argument("--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan")
+            parser.add_argument(
+                "--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan"
+            )
         parser.set_defaults(run=run, answer=answer, action=name, parser=parser)
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
-    """What every action takes; records are read from sets that are public or simulated, never from a file."""
-    parser.add_argument("--plan", type=Path, metavar="FILE", help="start from this plan, in the place of flags")
+    """What every action takes; records are read from sets that are public or simulated, never from
+    a file.
+    """
+    parser.add_argument(
+        "--plan", type=Path, metavar="FILE", help="start from this plan, in the place of flags"
+    )
     parser.add_argument("--data", choices=[info.key for info in list_datasets()])
     parser.add_argument("--features", type=int, help="how many (default: all)")
-    parser.add_argument("--rows", type=int, help="of the set (default: all; the census: its usual size)")
+    parser.add_argument(
+        "--rows", type=int, help="of the set (default: all; the census: its usual size)"
+    )
     parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
     parser.add_argument("--loss", choices=tuple(LOSSES))
     parser.add_argument("--h", type=float, help="corner of an SVM")
     parser.add_argument("--regularization", type=float, help="c")
-    parser.add_argument("--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)")
+    parser.add_argument(
+        "--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)"
+    )
     parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
-    parser.add_argument("--target", choices=("penalised", "unpenalised"), help="(default: penalised)")
+    parser.add_argument(
+        "--target", choices=("penalised", "unpenalised"), help="(default: penalised)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
 
 
@@ -127,14 +155,20 @@ def _add_design(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--length", type=float, help="of the mean interval, or of that of --coefficient")
+    parser.add_argument(
+        "--length", type=float, help="of the mean interval, or of that of --coefficient"
+    )
     parser.add_argument("--coefficient", help="its place, from 0, or its name")
-    parser.add_argument("--excludes-zero-at", type=float, metavar="VALUE", help="true value to be told from zero")
+    parser.add_argument(
+        "--excludes-zero-at", type=float, metavar="VALUE", help="true value to be told from zero"
+    )
     parser.add_argument("--probability", type=float, help="(default: 0.5)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer one question; exit code 1 after a sentence on the error output, 2 for flags that do not go together."""
+    """Answer one question; exit code 1 after a sentence on the error output, 2 for flags that do
+    not go together.
+    """
     _check_flags(options)
     try:
         start = _start(options)
@@ -149,11 +183,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_flags(options: argparse.Namespace) -> None:
-    """Leave by the parser where a flag is missing, or repeats what the plan says; then fill in the defaults."""
+    """Leave by the parser where a flag is missing, or repeats what the plan says; then fill in the
+    defaults.
+    """
     is_rank = options.action == "rank"
 
     def flags(names: tuple[str, ...], *, given: bool) -> str:
-        found = [name for name in names if hasattr(options, name) and (getattr(options, name) is not None) == given]
+        found = [
+            name
+            for name in names
+            if hasattr(options, name) and (getattr(options, name) is not None) == given
+        ]
         return ", ".join(f"--{name.replace('_', '-')}" for name in found)
 
     if options.plan is not None:
@@ -176,18 +216,32 @@ def _start(options: argparse.Namespace) -> _Start:
         plan = read_plan(options.plan)
         n = plan.n_records if options.n_records is None else options.n_records
         records, design = plan.records(), plan.design
-        moments = fit_moments(records.X, records.y, loss=design.loss, regularization=design.regularization)
+        moments = fit_moments(
+            records.X, records.y, loss=design.loss, regularization=design.regularization
+        )
         return _Start(records=records, moments=moments, names=plan.names, n_records=n, plan=plan)
-    records = load(options.data, encoding=options.encoding, features=options.features, n_rows=options.rows)
-    moments = fit_moments(records.X, records.y, loss=_loss(options), regularization=options.regularization)
-    return _Start(records=records, moments=moments, names=records.feature_names, n_records=options.n_records, plan=None)
+    records = load(
+        options.data, encoding=options.encoding, features=options.features, n_rows=options.rows
+    )
+    moments = fit_moments(
+        records.X, records.y, loss=_loss(options), regularization=options.regularization
+    )
+    return _Start(
+        records=records,
+        moments=moments,
+        names=records.feature_names,
+        n_records=options.n_records,
+        plan=None,
+    )
 
 
 def _in_words(answer: Answer) -> str:
     if "designs" not in answer:
         return str(answer["reason"])
     rows = answer["designs"]
-    return "\n".join(f"{r['calibration']:<11}{r['definition']:<6}{r['mechanism']:<11}{r['reason']}" for r in rows)
+    return "\n".join(
+        f"{r['calibration']:<11}{r['definition']:<6}{r['mechanism']:<11}{r['reason']}" for r in rows
+    )
 
 
 def _loss(options: argparse.Namespace) -> Loss:
@@ -239,7 +293,9 @@ def _target(options: argparse.Namespace, start: _Start) -> Target:
         place = names.index(place)
     elif place is not None:
         if not place.isdecimal():
-            raise ValueError(f"Expected coefficient={place!r} to be a place from 0 or one of {', '.join(names)}.")
+            raise ValueError(
+                f"Expected coefficient={place!r} to be a place from 0 or one of {', '.join(names)}."
+            )
         place = int(place)
     probability = 0.5 if options.probability is None else options.probability
     return Target(options.length, place, options.excludes_zero_at, probability)
@@ -278,7 +334,9 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "asked_length": found.asked.ci_length_mean,
         "gain": found.gain,
         "flat": found.flat,
-        "as_if_records": as_if_records(start.moments, design=found.design, n_records=start.n_records),
+        "as_if_records": as_if_records(
+            start.moments, design=found.design, n_records=start.n_records
+        ),
         "reason": found.reason,
     }
     return answer, _better(start, found.design, found.forecast.n_records)
@@ -286,7 +344,9 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
 
 def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_records(start.moments, design=design, target=target, delta=_delta(options, start))
+    found = needed_records(
+        start.moments, design=design, target=target, delta=_delta(options, start)
+    )
     return _needed(found, start), _better(start, found.design, found.n_records)
 
 
@@ -304,7 +364,11 @@ def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
 
 def _delta(options: argparse.Namespace, start: _Start) -> Amount:
     """The delta at which a zCDP answer is stated."""
-    for given in (options.delta_shown, options.delta, None if start.plan is None else start.plan.delta):
+    for given in (
+        options.delta_shown,
+        options.delta,
+        None if start.plan is None else start.plan.delta,
+    ):
         if given is not None:
             return given
     return HEADLINE_DELTA
@@ -318,9 +382,16 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
         "epsilon_delta": found.epsilon_delta,
         "target": found.target.sentence,
         "length": found.length,
-        "probability": meeting_probability(moments, design=found.design, target=found.target, n_records=n),
+        "probability": meeting_probability(
+            moments, design=found.design, target=found.target, n_records=n
+        ),
         "around": [
-            {"factor": a.factor, "amount": str(a.amount), "length": _finite(a.length), "probability": a.probability}
+            {
+                "factor": a.factor,
+                "amount": str(a.amount),
+                "length": _finite(a.length),
+                "probability": a.probability,
+            }
             for a in found.around
         ],
         "as_if_records": as_if_records(moments, design=found.design, n_records=n),
@@ -374,7 +445,11 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
         share=options.share,
         split_each=options.split_each,
     )
-    choices = {"shortest": found.shortest, "faithful": found.faithful, "unpenalised": found.unpenalised}
+    choices = {
+        "shortest": found.shortest,
+        "faithful": found.faithful,
+        "unpenalised": found.unpenalised,
+    }
     delta = delta_in_range(_delta(options, start))
     curve = found.curve
     best = found.faithful or found.shortest
@@ -417,7 +492,9 @@ def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
     }
 
 
-_ACTIONS: dict[str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]] = {
+_ACTIONS: dict[
+    str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]
+] = {
     "split": (_split, "the best split of a total"),
     "records": (_records, "the smallest number of records for a target"),
     "budget": (_needed_budget, "the smallest total for a target"),

@@ -1,4 +1,6 @@
-"""The commands `python -m dpci_core plan show|export`: the numbers of a plan file, and the plan in other forms."""
+"""The commands `python -m dpci_core plan show|export`: the numbers of a plan file, and the plan in
+other forms.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dpci_core.plan import Plan, PlanNumbers, as_json, as_yaml, notebook_text, read_plan, to_html, to_script
+from dpci_core.plan import (
+    Plan,
+    PlanNumbers,
+    as_json,
+    as_yaml,
+    notebook_text,
+    read_plan,
+    to_html,
+    to_script,
+)
 from dpci_core.report.words import number, percent, risk
 
 FORMS: dict[str, Callable[[Plan], str]] = {
@@ -30,7 +41,9 @@ def add_show_and_export(actions: Any) -> None:
     show.add_argument("file", type=Path)
     show.add_argument("--json", action="store_true", help="print JSON for machines")
     show.set_defaults(run=_show)
-    export = actions.add_parser("export", help="a plan file as code, a page, another file or a link")
+    export = actions.add_parser(
+        "export", help="a plan file as code, a page, another file or a link"
+    )
     export.add_argument("file", type=Path)
     export.add_argument("--to", choices=tuple(FORMS), required=True)
     export.add_argument("-o", "--output", type=Path, help="write here instead of printing")
@@ -64,19 +77,27 @@ def _export(options: argparse.Namespace) -> int:
 
 def _in_words(plan: Plan, found: PlanNumbers) -> str:
     """A plan's numbers for people."""
-    goal = "" if found.probability is None else f"The goal is met with probability {percent(found.probability)}."
+    goal = (
+        ""
+        if found.probability is None
+        else f"The goal is met with probability {percent(found.probability)}."
+    )
     facts = [
         plan.title,
-        f"epsilon = {number(found.epsilon)} at delta = {found.delta:g}. {risk(found.epsilon, found.delta)}",
+        f"epsilon = {number(found.epsilon)} at delta = {found.delta:g}. "
+        f"{risk(found.epsilon, found.delta)}",
         f"n = {found.n_records:,}; mean length {number(found.ci_length_mean)}, variability "
-        f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; as if only "
-        f"{found.as_if_records:,} records, without privacy. Forecast coverage {100 * found.coverage_mean:.1f} %.",
+        f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; "
+        f"as if only {found.as_if_records:,} records, without privacy. Forecast coverage "
+        f"{100 * found.coverage_mean:.1f} %.",
         *([goal] if goal else []),
         *found.validity.reasons,
         *([found.usefulness.sentence] if found.usefulness.is_useless else []),
         *([plan.design.status] if plan.design.status else []),
     ]
-    heads = f"{'coefficient':<32}{'length':>10}{'variability':>13}{'no privacy':>12}{'per unit':>12}"
+    heads = (
+        f"{'coefficient':<32}{'length':>10}{'variability':>13}{'no privacy':>12}{'per unit':>12}"
+    )
     rows = [
         f"{name[:31]:<32}{number(float(ci)):>10}{number(float(vi)):>13}{number(float(plain)):>12}{number(float(unit)):>12}"
         for name, ci, vi, plain, unit in zip(

@@ -30,32 +30,49 @@ from dpci_core.release import (
 from dpci_core.schema import RecordMapper
 
 _RECORDS_NEEDED = (
-    "The file decides how many records there are. If they are too few for this plan to run, the release fails after "
-    "booking and stays spent: the plan must hold for the true number."
+    "The file decides how many records there are. If they are too few for this plan to run, the "
+    "release fails after booking and stays spent: the plan must hold for the true number."
 )
 
 
 def add_release(rooms: Any) -> None:
     """Add both commands to the parsers of the command line."""
-    spend = rooms.add_parser("release", help="release the model of a plan from a private file, once")
+    spend = rooms.add_parser(
+        "release", help="release the model of a plan from a private file, once"
+    )
     spend.add_argument("plan", type=Path)
     spend.add_argument("--file", type=Path, help="the private table, CSV or Parquet")
     spend.add_argument("--dataset", help="name of the data set in the ledger")
     spend.add_argument("--folder", type=Path, help="a new folder for the result")
     spend.add_argument("--person", help="who releases (default: the user of this machine)")
-    spend.add_argument("--request", help="name of this wish; the same one again never draws twice (default: a new one)")
-    spend.add_argument("--check", action="store_true", help="print price and planned lengths, spend nothing")
-    spend.add_argument("--confirm", metavar="DATASET", help="the name of the data set again, instead of typing it")
-    spend.add_argument("--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation")
-    spend.add_argument("--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file")
+    spend.add_argument(
+        "--request",
+        help="name of this wish; the same one again never draws twice (default: a new one)",
+    )
+    spend.add_argument(
+        "--check", action="store_true", help="print price and planned lengths, spend nothing"
+    )
+    spend.add_argument(
+        "--confirm", metavar="DATASET", help="the name of the data set again, instead of typing it"
+    )
+    spend.add_argument(
+        "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
+    )
+    spend.add_argument(
+        "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
+    )
     spend.add_argument("--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})")
-    spend.add_argument("--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)")
+    spend.add_argument(
+        "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
+    )
     spend.add_argument("--json", action="store_true", help="print JSON for machines")
     spend.set_defaults(run=run_release)
     guess = rooms.add_parser("predict", help="apply a released model to new rows")
     guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
     guess.add_argument("file", type=Path, help="CSV or Parquet with the columns of the schema")
-    guess.add_argument("--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file")
+    guess.add_argument(
+        "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
+    )
     guess.add_argument("--output", type=Path, help="a new file (default: print)")
     guess.set_defaults(run=run_predict)
 
@@ -67,11 +84,16 @@ def run_release(options: argparse.Namespace) -> int:
         ledger = Ledger(options.ledger, key_path=options.key)
         if options.check:
             return _check(options, plan, ledger)
-        missing = [f"--{name}" for name in ("file", "dataset", "folder") if getattr(options, name) is None]
+        missing = [
+            f"--{name}" for name in ("file", "dataset", "folder") if getattr(options, name) is None
+        ]
         if missing:
             raise ValueError(f"Expected {', '.join(missing)}; only --check does without.")
         request = options.request or str(uuid.uuid4())
-        _say(f"Request {request}: give it again with --request if anything goes wrong; it is never drawn twice.")
+        _say(
+            f"Request {request}: give it again with --request if anything goes wrong; it is never "
+            "drawn twice."
+        )
         if ledger.find(request) is None and not _is_confirmed(options, plan, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +164,10 @@ def _price_lines(plan: Plan, price: Price) -> list[str]:
 
 def _remaining(ledger: Ledger, dataset: str) -> str:
     account = ledger.account(dataset)
-    return f"{dataset!r} has {account.cap.symbol} {as_text(account.remaining)} left of {account.cap.sentence}."
+    return (
+        f"{dataset!r} has {account.cap.symbol} {as_text(account.remaining)} left of "
+        f"{account.cap.sentence}."
+    )
 
 
 def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bool:
@@ -150,23 +175,37 @@ def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bo
     if options.confirm is not None:
         return bool(options.confirm == options.dataset)
     price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
-    for line in [*_price_lines(plan, price), _remaining(ledger, options.dataset), "This cannot be undone."]:
+    for line in [
+        *_price_lines(plan, price),
+        _remaining(ledger, options.dataset),
+        "This cannot be undone.",
+    ]:
         _say(line)
     if not sys.stdin.isatty():
-        raise ValueError("Expected --confirm with the name of the data set: nobody is here to type it.")
+        raise ValueError(
+            "Expected --confirm with the name of the data set: nobody is here to type it."
+        )
     sys.stderr.write("Type the name of the data set to spend it: ")
     sys.stderr.flush()
     return str(options.dataset) == sys.stdin.readline().strip()
 
 
 def _print_result(made: Release, options: argparse.Namespace) -> None:
-    """The released numbers; what was mapped goes to the steward at a terminal alone, never into the log of a server."""
+    """The released numbers; what was mapped goes to the steward at a terminal alone, never into the
+    log of a server.
+    """
     if options.json:
         print(made.to_json(), end="")
     else:
         print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
         for c in made.coefficients:
-            numbers = (c.original.estimate, c.original.low, c.original.high, c.original.length, c.planned_original)
+            numbers = (
+                c.original.estimate,
+                c.original.low,
+                c.original.high,
+                c.original.length,
+                c.planned_original,
+            )
             print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
         print(f"Written to {options.folder}.")
     if made.note is not None and made.note.sentences() and sys.stderr.isatty():
@@ -200,7 +239,9 @@ def run_predict(options: argparse.Namespace) -> int:
 
 
 def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
-    """Return one line a row: score, prediction and, where there is one, the probability of the positive level."""
+    """Return one line a row: score, prediction and, where there is one, the probability of the
+    positive level.
+    """
     scores, positive = made.decision(frame), made.schema.positive
     has_chances = made.design.loss.is_log_odds
     chances = made.predict_proba(frame) if has_chances else None
@@ -209,5 +250,7 @@ def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
     writer.writerow(["score", "prediction", *(["probability"] if has_chances else [])])
     for i, score in enumerate(scores):
         label = safe_cell(positive if score > 0.0 else f"not {positive}")
-        writer.writerow([repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])])
+        writer.writerow(
+            [repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])]
+        )
     return out.getvalue()

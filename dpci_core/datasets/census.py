@@ -1,7 +1,9 @@
-"""The simulated census: made-up people with Adult's 36 features, Adult's marginals and known coefficients.
+"""The simulated census: made-up people with Adult's 36 features, Adult's marginals and known
+coefficients.
 
-Ten columns share a Gaussian copula; hours, marital status and occupation use tables by sex; the target follows a
-logistic model whose coefficients are stated in `census_tables`. Nobody's record is in it, and none can be.
+Ten columns share a Gaussian copula; hours, marital status and occupation use tables by sex; the
+target follows a logistic model whose coefficients are stated in `census_tables`. Nobody's record is
+in it, and none can be.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ BLOCK_ROWS = 10_000
 
 
 def simulate_census(n_rows: int = DEFAULT_ROWS, *, seed: int = SEED) -> pd.DataFrame:
-    """Return the first n_rows people of the census with this seed, columns as Adult's schema names them."""
+    """Return the first n_rows people of the census with this seed, columns as Adult's schema names
+    them.
+    """
     check_count(n_rows=n_rows)
     if n_rows > MAX_ROWS:
         raise ValueError(f"Expected n_rows={n_rows!r} <= {MAX_ROWS}.")
@@ -50,10 +54,15 @@ def simulate_census(n_rows: int = DEFAULT_ROWS, *, seed: int = SEED) -> pd.DataF
     blocks = [_block(seed, index) for index in range(n_blocks)]
     columns: dict[str, object] = {}
     for name in tuple(blocks[0]):
-        # Each column is joined and then forgotten by the blocks, so that a million rows are not held twice.
+        # Each column is joined and then forgotten by the blocks, so that a million rows are not
+        # held twice.
         values = np.concatenate([block.pop(name) for block in blocks])[:n_rows].copy()
         levels = _level_order(name)
-        columns[name] = pd.Categorical.from_codes(values, dtype=pd.CategoricalDtype(list(levels))) if levels else values
+        columns[name] = (
+            pd.Categorical.from_codes(values, dtype=pd.CategoricalDtype(list(levels)))
+            if levels
+            else values
+        )
     return pd.DataFrame(columns)
 
 
@@ -61,7 +70,10 @@ def _level_order(name: str) -> tuple[str, ...]:
     """Levels behind the codes of a column; empty for a number."""
     if name == ADULT.target:
         return ("<=50K", ">50K")
-    return next((c.levels for c in ADULT.features if isinstance(c, CategoricalColumn) and c.name == name), ())
+    return next(
+        (c.levels for c in ADULT.features if isinstance(c, CategoricalColumn) and c.name == name),
+        (),
+    )
 
 
 def _block(seed: int, index: int) -> Block:
@@ -93,17 +105,24 @@ def _copula_factor() -> Array:
 
 
 def _integers(rank: Array, table: Table) -> _Draws:
-    """Inverse of a cumulative table at the ranks, rounded up: uniform integers between neighbouring entries."""
+    """Inverse of a cumulative table at the ranks, rounded up: uniform integers between neighbouring
+    entries.
+    """
     values, shares = np.array(table, dtype=np.float64).T
     drawn: _Draws = np.ceil(np.interp(rank, shares, values)).clip(values[0] + 1.0).astype(np.int32)
     return drawn
 
 
 def _codes(name: str, rank: Array, sex: _Draws) -> _Draws:
-    """Codes of a column's levels (in the schema's order) at the ranks, by the table of the person's sex."""
+    """Codes of a column's levels (in the schema's order) at the ranks, by the table of the person's
+    sex.
+    """
     order = _level_order(name)
     to_schema = np.array([order.index(level) for level in LEVELS[name]], dtype=np.int32)
-    women, men = (to_schema[np.searchsorted(np.cumsum(shares)[:-1], rank, side="right")] for shares in SHARES[name])
+    women, men = (
+        to_schema[np.searchsorted(np.cumsum(shares)[:-1], rank, side="right")]
+        for shares in SHARES[name]
+    )
     return np.where(sex == 1, men, women)
 
 

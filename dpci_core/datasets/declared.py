@@ -1,7 +1,8 @@
 """Declared columns of the named public sets: documented ranges rounded outward, documented levels.
 
-The order is this project's: informative numbers first, so that "the first 10 features" is a sensible small design.
-Which columns enter, and how, is this project's choice too; the published table does not say.
+The order is this project's: informative numbers first, so that "the first 10 features" is a
+sensible small design. Which columns enter, and how, is this project's choice too; the published
+table does not say.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ ADULT = Schema(
                 "Armed-Forces",
             ),
         ),
-        CategoricalColumn("race", ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
+        CategoricalColumn(
+            "race", ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")
+        ),
         CategoricalColumn(
             "workclass",
             (
@@ -70,7 +73,9 @@ ADULT = Schema(
     target="income",
     positive=">50K",
 )
-"""Adult without education (education_num stays), relationship and native_country: 36 features, full rank."""
+"""Adult without education (education_num stays), relationship and native_country: 36 features, full
+rank.
+"""
 
 BANK = Schema(
     features=(
@@ -111,24 +116,27 @@ BANK = Schema(
     target="y",
     positive="yes",
 )
-"""Bank Marketing with the month as a number and a flag `contacted` (pdays is not -1): 33 features, full rank."""
+"""Bank Marketing with the month as a number and a flag `contacted` (pdays is not -1): 33 features,
+full rank.
+"""
 
 KDD_COLUMNS = _words(
-    "duration protocol_type service flag src_bytes dst_bytes land wrong_fragment urgent hot num_failed_logins "
-    "logged_in num_compromised root_shell su_attempted num_root num_file_creations num_shells num_access_files "
-    "num_outbound_cmds is_host_login is_guest_login count srv_count serror_rate srv_serror_rate rerror_rate "
-    "srv_rerror_rate same_srv_rate diff_srv_rate srv_diff_host_rate dst_host_count dst_host_srv_count "
-    "dst_host_same_srv_rate dst_host_diff_srv_rate dst_host_same_src_port_rate dst_host_srv_diff_host_rate "
+    "duration protocol_type service flag src_bytes dst_bytes land wrong_fragment urgent hot "
+    "num_failed_logins logged_in num_compromised root_shell su_attempted num_root "
+    "num_file_creations num_shells num_access_files num_outbound_cmds is_host_login is_guest_login "
+    "count srv_count serror_rate srv_serror_rate rerror_rate srv_rerror_rate same_srv_rate "
+    "diff_srv_rate srv_diff_host_rate dst_host_count dst_host_srv_count dst_host_same_srv_rate "
+    "dst_host_diff_srv_rate dst_host_same_src_port_rate dst_host_srv_diff_host_rate "
     "dst_host_serror_rate dst_host_srv_serror_rate dst_host_rerror_rate dst_host_srv_rerror_rate"
 )
 """The 41 columns of KDD Cup 1999 in the order of the file."""
 
 _SERVICES = _words(
-    "ecr_i private http smtp other domain_u ftp_data eco_i ftp finger urp_i telnet ntp_u auth pop_3 time csnet_ns "
-    "remote_job gopher imap4 discard domain iso_tsap systat shell echo rje whois sql_net printer nntp courier "
-    "sunrpc netbios_ssn mtp vmnet uucp_path uucp klogin bgp ssh supdup nnsp login hostnames efs daytime link "
-    "netbios_ns pop_2 ldap netbios_dgm exec http_443 kshell name ctf netstat Z39_50 IRC urh_i X11 tim_i pm_dump "
-    "tftp_u red_i"
+    "ecr_i private http smtp other domain_u ftp_data eco_i ftp finger urp_i telnet ntp_u auth "
+    "pop_3 time csnet_ns remote_job gopher imap4 discard domain iso_tsap systat shell echo rje "
+    "whois sql_net printer nntp courier sunrpc netbios_ssn mtp vmnet uucp_path uucp klogin bgp ssh "
+    "supdup nnsp login hostnames efs daytime link netbios_ns pop_2 ldap netbios_dgm exec http_443 "
+    "kshell name ctf netstat Z39_50 IRC urh_i X11 tim_i pm_dump tftp_u red_i"
 )
 _FIRST = _words(
     "logged_in count srv_count serror_rate rerror_rate same_srv_rate diff_srv_rate dst_host_count "
@@ -163,14 +171,18 @@ _KDD_LEVELS = (
     ),
     CategoricalColumn("service", _SERVICES, other="other", has_reference=False),
 )
-_KDD_NUMERIC = _FIRST + tuple(name for name in KDD_COLUMNS if name not in {*_FIRST, "protocol_type", "flag", "service"})
+_KDD_NUMERIC = _FIRST + tuple(
+    name for name in KDD_COLUMNS if name not in {*_FIRST, "protocol_type", "flag", "service"}
+)
 
 KDD99 = Schema(
     features=(*(NumericColumn(name, 0, _HIGH.get(name, 1)) for name in _KDD_NUMERIC), *_KDD_LEVELS),
     target="label",
     positive="attack",
 )
-"""KDD Cup 1999, 10 % file: full one-hot (every level has its feature), so 118 features that are collinear."""
+"""KDD Cup 1999, 10 % file: full one-hot (every level has its feature), so 118 features that are
+collinear.
+"""
 
 BREAST_CANCER = Schema(
     features=(

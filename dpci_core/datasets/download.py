@@ -1,4 +1,6 @@
-"""Downloads of the public sets through scikit-learn's fetchers, turned into the table the original files give."""
+"""Downloads of the public sets through scikit-learn's fetchers, turned into the table the original
+files give.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,17 @@ _BANK_CLASSES = {"1": "no", "2": "yes"}
 
 
 class DownloadError(RuntimeError):
-    """A set could not be fetched or is not what was expected; the message is one sentence for the user."""
+    """A set could not be fetched or is not what was expected; the message is one sentence for the
+    user.
+    """
 
 
 def download(key: str, *, say: Callable[[str], None]) -> Path:
     """Fetch a public set, check it and write it to the cache; return the file's path.
 
     Args:    say: takes the progress lines.
-    Raises:  DownloadError with one sentence: no network, a changed table, a folder that cannot be written.
+    Raises:  DownloadError with one sentence: no network, a changed table, a folder that cannot be
+             written.
     """
     chosen = PUBLIC_SETS[key]
     say(f"Fetching {chosen.title} from {SOURCES[key]} ...")
@@ -48,12 +53,18 @@ def download(key: str, *, say: Callable[[str], None]) -> Path:
         frame = _NORMALISERS[key](chosen, raw)
         check_table(chosen, frame)
     except (DataRejectedError, KeyError, ValueError, TypeError) as error:
-        reason = str(error) if isinstance(error, DataRejectedError) else "Its columns are not the expected ones."
+        reason = (
+            str(error)
+            if isinstance(error, DataRejectedError)
+            else "Its columns are not the expected ones."
+        )
         raise DownloadError(f"The downloaded {chosen.title} cannot be used. {reason}") from None
     try:
         path = write_table(key, frame)
     except OSError as error:
-        raise DownloadError(f"The folder {cache_dir()} cannot be written ({error.strerror}).") from None
+        raise DownloadError(
+            f"The folder {cache_dir()} cannot be written ({error.strerror})."
+        ) from None
     say(f"Kept {len(frame):,} rows of {chosen.title} in {path}.")
     return path
 
@@ -66,10 +77,12 @@ def _fetch(chosen: PublicSet) -> pd.DataFrame:
         with tempfile.TemporaryDirectory(prefix="dpci-fetch-") as home, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fetchers announce each retry as a warning
             return FETCHERS[chosen.key](home)
-    except Exception as error:  # fetchers raise anything from OSError to ValueError; users need one sentence
+    except (
+        Exception
+    ) as error:  # fetchers raise anything from OSError to ValueError; users need one sentence
         raise DownloadError(
-            f"{chosen.title} could not be downloaded ({type(error).__name__}): check the internet connection and try "
-            f"again, or see data/README.md for where to put the original file."
+            f"{chosen.title} could not be downloaded ({type(error).__name__}): check the internet "
+            "connection and try again, or see data/README.md for where to put the original file."
         ) from None
     finally:
         socket.setdefaulttimeout(before)
@@ -79,7 +92,9 @@ def fetch_adult(home: str) -> pd.DataFrame:
     """OpenML's Adult, version 2: both parts in one table of 48,842 rows."""
     from sklearn.datasets import fetch_openml
 
-    frame: pd.DataFrame = fetch_openml("adult", version=2, as_frame=True, data_home=home, n_retries=1).frame
+    frame: pd.DataFrame = fetch_openml(
+        "adult", version=2, as_frame=True, data_home=home, n_retries=1
+    ).frame
     return frame
 
 
@@ -87,7 +102,9 @@ def fetch_bank(home: str) -> pd.DataFrame:
     """OpenML's Bank Marketing: columns V1 to V16 and Class, classes 1 and 2."""
     from sklearn.datasets import fetch_openml
 
-    frame: pd.DataFrame = fetch_openml(data_id=1461, as_frame=True, data_home=home, n_retries=1).frame
+    frame: pd.DataFrame = fetch_openml(
+        data_id=1461, as_frame=True, data_home=home, n_retries=1
+    ).frame
     return frame
 
 
@@ -95,7 +112,9 @@ def fetch_kdd99(home: str) -> pd.DataFrame:
     """KDD Cup 1999, 10 %, texts as bytes."""
     from sklearn.datasets import fetch_kddcup99
 
-    frame: pd.DataFrame = fetch_kddcup99(percent10=True, as_frame=True, data_home=home, n_retries=1).frame
+    frame: pd.DataFrame = fetch_kddcup99(
+        percent10=True, as_frame=True, data_home=home, n_retries=1
+    ).frame
     return frame
 
 
@@ -108,23 +127,37 @@ FETCHERS: dict[str, Callable[[str], pd.DataFrame]] = {
 
 
 def normalise_adult(chosen: PublicSet, raw: pd.DataFrame) -> pd.DataFrame:
-    """The training part, found by its fingerprint: the last 32,561 rows of OpenML's table, or the first."""
-    frame = raw.rename(columns=lambda name: str(name).replace("-", "_")).rename(columns={"class": "income"})
-    frame = _plain(frame[list(ADULT_COLUMNS)], texts=tuple(c for c in ADULT_COLUMNS if c not in _ADULT_NUMBERS))
+    """The training part, found by its fingerprint: the last 32,561 rows of OpenML's table, or the
+    first.
+    """
+    frame = raw.rename(columns=lambda name: str(name).replace("-", "_")).rename(
+        columns={"class": "income"}
+    )
+    frame = _plain(
+        frame[list(ADULT_COLUMNS)], texts=tuple(c for c in ADULT_COLUMNS if c not in _ADULT_NUMBERS)
+    )
     n_rows = chosen.fingerprint.n_rows
     for part in (frame.tail(n_rows), frame.head(n_rows)):
         candidate = part.reset_index(drop=True)
-        if chosen.fingerprint.first_difference(candidate, chosen.schema.target, chosen.schema.positive) is None:
+        if (
+            chosen.fingerprint.first_difference(
+                candidate, chosen.schema.target, chosen.schema.positive
+            )
+            is None
+        ):
             return candidate
     raise DataRejectedError(
-        f"Neither the first nor the last {n_rows:,} of its {len(frame):,} rows are the training part."
+        f"Neither the first nor the last {n_rows:,} of its {len(frame):,} rows are the training "
+        "part."
     )
 
 
 def normalise_bank(chosen: PublicSet, raw: pd.DataFrame) -> pd.DataFrame:
     """Columns and classes by their original names."""
     if len(raw.columns) != len(BANK_COLUMNS):
-        raise DataRejectedError(f"It has {len(raw.columns)} columns instead of {len(BANK_COLUMNS)}.")
+        raise DataRejectedError(
+            f"It has {len(raw.columns)} columns instead of {len(BANK_COLUMNS)}."
+        )
     frame = raw.set_axis(list(BANK_COLUMNS), axis=1)
     numbers = tuple(name for name, _ in chosen.fingerprint.sums)
     frame = _plain(frame, texts=tuple(name for name in BANK_COLUMNS if name not in numbers))
@@ -152,7 +185,9 @@ def _plain(frame: pd.DataFrame, *, texts: tuple[str, ...]) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for name in frame.columns:
         if name in texts:
-            columns[name] = pd.Series(pd.Categorical(frame[name])).astype(object).map(_text, na_action="ignore")
+            columns[name] = (
+                pd.Series(pd.Categorical(frame[name])).astype(object).map(_text, na_action="ignore")
+            )
         else:
             columns[name] = pd.to_numeric(frame[name].reset_index(drop=True)).astype("int64")
     return pd.DataFrame(columns)

@@ -1,4 +1,6 @@
-"""Where the files of the public sets are, whether they are the right ones, and how the cache is written."""
+"""Where the files of the public sets are, whether they are the right ones, and how the cache is
+written.
+"""
 
 from __future__ import annotations
 
@@ -26,24 +28,33 @@ CACHE_VARIABLE = "DPCI_DATA_DIR"
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """An original file: path inside a data folder, and the SHA-256 of its content (of the .gz file itself for gzip)."""
+    """An original file: path inside a data folder, and the SHA-256 of its content (of the .gz file
+    itself for gzip).
+    """
 
     path: str
     sha256: str
 
 
 ORIGINALS = {
-    "adult": Original("adult/adult.data.xz", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"),
-    "bank": Original("bank/bank-full.csv.xz", "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d"),
+    "adult": Original(
+        "adult/adult.data.xz", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
+    ),
+    "bank": Original(
+        "bank/bank-full.csv.xz", "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d"
+    ),
     "kdd99": Original(
-        "kdd99/kddcup.data_10_percent.gz", "8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561"
+        "kdd99/kddcup.data_10_percent.gz",
+        "8045aca0d84e70e622d1148d7df782496f6333bf6eb979a1b0837c42a9fd9561",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a table must have to be the set it claims to be: rows, positives, and sums of whole-number columns."""
+    """What a table must have to be the set it claims to be: rows, positives, and sums of
+    whole-number columns.
+    """
 
     n_rows: int
     positives: int
@@ -90,10 +101,14 @@ def read_original(key: str, path: Path) -> io.BytesIO:
         packed = path.read_bytes()
         content = lzma.decompress(packed) if path.suffix == ".xz" else gzip.decompress(packed)
     except (OSError, EOFError, lzma.LZMAError) as error:
-        raise DataRejectedError(f"The file {path.name} cannot be unpacked ({type(error).__name__}).") from None
+        raise DataRejectedError(
+            f"The file {path.name} cannot be unpacked ({type(error).__name__})."
+        ) from None
     checked = content if path.suffix == ".xz" else packed
     if hashlib.sha256(checked).hexdigest() != ORIGINALS[key].sha256:
-        raise DataRejectedError(f"The file {path.name} is not the original: its SHA-256 checksum differs.")
+        raise DataRejectedError(
+            f"The file {path.name} is not the original: its SHA-256 checksum differs."
+        )
     return io.BytesIO(content)
 
 

@@ -1,4 +1,6 @@
-"""A reader for the user's own IPUMS extract: its terms of use do not allow a copy in this project."""
+"""A reader for the user's own IPUMS extract: its terms of use do not allow a copy in this
+project.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,13 @@ _SEED = 20_260_102
 def load_ipums(
     path: Path, *, n_features: int, n_rows: int, target: str = "INCOME", above: float | None = None
 ) -> Records:
-    """Return the first rows of a random order and the first features of an extract, `paper` encoding.
+    """Return the first rows of a random order and the first features of an extract, `paper`
+    encoding.
 
-    Args:    path: CSV file, plain or gzipped, as IPUMS delivers it; columns in the order in which features are taken.
-             target: column of the outcome.  above: positive where the target exceeds it (default: its median).
+    Args:    path: CSV file, plain or gzipped, as IPUMS delivers it; columns in the order in which
+             features are taken.
+             target: column of the outcome.  above: positive where the target exceeds it (default:
+             its median).
     Raises:  DataRejectedError naming the column that is missing or unusable.
     """
     frame = read_upload(path.read_bytes(), path.name)
@@ -32,8 +37,16 @@ def load_ipums(
         raise DataRejectedError(f"Expected numbers in the column {target!r}.", column=target)
     cut = float(income.median()) if above is None else above
     frame[target] = (income > cut).map({True: "yes", False: "no"})
-    chosen = frame.sample(n=min(n_rows, len(frame)), random_state=_SEED).sort_index().reset_index(drop=True)
+    chosen = (
+        frame.sample(n=min(n_rows, len(frame)), random_state=_SEED)
+        .sort_index()
+        .reset_index(drop=True)
+    )
     schema: Schema = propose_schema(chosen, target, "yes")
     return encode_paper(
-        chosen, schema, features=min(n_features, len(schema.feature_names)), source="public", title="Your IPUMS extract"
+        chosen,
+        schema,
+        features=min(n_features, len(schema.feature_names)),
+        source="public",
+        title="Your IPUMS extract",
     )

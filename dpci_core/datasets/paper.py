@@ -1,4 +1,6 @@
-"""The `paper` encoding of Wang, Kifer and Lee: scales read off the data, so for named public sets only."""
+"""The `paper` encoding of Wang, Kifer and Lee: scales read off the data, so for named public sets
+only.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.schema import NORM_MARGIN, Provenance, Records, Schema, design_matrix, make_records, target_signs
+from dpci_core.schema import (
+    NORM_MARGIN,
+    Provenance,
+    Records,
+    Schema,
+    design_matrix,
+    make_records,
+    target_signs,
+)
 
 
 def encode_paper(
@@ -17,10 +27,11 @@ def encode_paper(
     source: Provenance,
     title: str,
 ) -> Records:
-    """Return records as the paper prepares them: column maximum, row norm, constant column, row norm again.
+    """Return records as the paper prepares them: column maximum, row norm, constant column, row
+    norm again.
 
-    Args:    features: the first so many encoded features, or their names, chosen before encoding: the row norms, and
-             with them every value, depend on which features are there.
+    Args:    features: the first so many encoded features, or their names, chosen before encoding:
+             the row norms, and with them every value, depend on which features are there.
     Privacy: none. Column maxima come from the data; bounds in the schema are not used.
     Source:  Wang, Kifer, Lee, section 7 (preprocessing).
     """

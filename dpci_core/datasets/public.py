@@ -1,4 +1,6 @@
-"""Readers of the public sets: the original file or the downloaded table, to one and the same table."""
+"""Readers of the public sets: the original file or the downloaded table, to one and the same
+table.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ KDD_TEXT = ("protocol_type", "service", "flag", "label")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublicSet:
-    """A public set: its schema, the table it must be, how its original file is read and its table made ready."""
+    """A public set: its schema, the table it must be, how its original file is read and its table
+    made ready.
+    """
 
     key: str
     title: str
@@ -76,7 +80,8 @@ class PublicSet:
 def read_public(chosen: PublicSet, columns: tuple[str, ...]) -> pd.DataFrame:
     """Return the columns of a public set, ready to be encoded.
 
-    Raises:  FileNotFoundError with the command that downloads the set; DataRejectedError for a wrong file.
+    Raises:  FileNotFoundError with the command that downloads the set; DataRejectedError for a
+             wrong file.
     """
     if chosen.is_large:
         compact = read_table(chosen.key, columns)
@@ -85,9 +90,12 @@ def read_public(chosen: PublicSet, columns: tuple[str, ...]) -> pd.DataFrame:
     path = original_path(chosen.key)
     frame = read_table(chosen.key) if path is None else chosen.parse(path)
     if frame is None:
-        state = "damaged in the cache" if table_path(chosen.key).is_file() else "not on this machine"
+        state = (
+            "damaged in the cache" if table_path(chosen.key).is_file() else "not on this machine"
+        )
         raise FileNotFoundError(
-            f"{chosen.title} is {state}; get it with `python -m dpci_core data get {chosen.key} --again`."
+            f"{chosen.title} is {state}; get it with `python -m dpci_core data get {chosen.key} "
+            "--again`."
         )
     check_table(chosen, frame)
     if chosen.is_large and path is not None:
@@ -97,13 +105,19 @@ def read_public(chosen: PublicSet, columns: tuple[str, ...]) -> pd.DataFrame:
 
 def check_table(chosen: PublicSet, frame: pd.DataFrame) -> None:
     """Raise DataRejectedError unless the table is the set it claims to be."""
-    difference = chosen.fingerprint.first_difference(frame, chosen.schema.target, chosen.schema.positive)
+    difference = chosen.fingerprint.first_difference(
+        frame, chosen.schema.target, chosen.schema.positive
+    )
     if difference is not None:
-        raise DataRejectedError(f"This is not the {chosen.title} table that is expected here: it has {difference}.")
+        raise DataRejectedError(
+            f"This is not the {chosen.title} table that is expected here: it has {difference}."
+        )
 
 
 def _keep(key: str, frame: pd.DataFrame) -> None:
-    """Keep a compact copy for the next read; a cache that cannot be written is no reason to stop."""
+    """Keep a compact copy for the next read; a cache that cannot be written is no reason to
+    stop.
+    """
     try:
         write_table(key, frame)
     except OSError:
@@ -128,7 +142,9 @@ def prepare_adult(frame: pd.DataFrame) -> pd.DataFrame:
 
 def parse_bank(path: Path) -> pd.DataFrame:
     """The full file, 45,211 rows; `unknown` is a level like any other."""
-    return pd.read_csv(read_original("bank", path), sep=";", encoding="ascii", keep_default_na=False)
+    return pd.read_csv(
+        read_original("bank", path), sep=";", encoding="ascii", keep_default_na=False
+    )
 
 
 def prepare_bank(frame: pd.DataFrame) -> pd.DataFrame:
@@ -149,11 +165,15 @@ def parse_kdd99(path: Path) -> pd.DataFrame:
 
 
 def compact_kdd99(frame: pd.DataFrame) -> pd.DataFrame:
-    """Label as normal or attack, whole numbers in 32 bits: all of them fit, and the table is half as large."""
+    """Label as normal or attack, whole numbers in 32 bits: all of them fit, and the table is half
+    as large.
+    """
     is_normal = frame["label"].astype(str).str.rstrip(".") == "normal"
     whole = {name: "int32" for name in frame.columns if frame[name].dtype.kind == "i"}
     texts = dict.fromkeys(KDD_TEXT[:-1], "category")
-    label = pd.Categorical.from_codes((~is_normal).astype("int8"), dtype=pd.CategoricalDtype(["normal", "attack"]))
+    label = pd.Categorical.from_codes(
+        (~is_normal).astype("int8"), dtype=pd.CategoricalDtype(["normal", "attack"])
+    )
     return frame.astype({**whole, **texts}).assign(label=label)
 
 

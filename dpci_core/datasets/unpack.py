@@ -1,8 +1,9 @@
 """Parquet files, unpacked in a process of their own.
 
-A small file can ask for any amount of memory: page headers are believed before they are checked, and nothing in the
-footer need be true. So a child with a memory limit unpacks, and what it sends is counted as it comes. A file that
-crashes the reader takes nobody's session with it. The bytes travel through pipes, never through the disk.
+A small file can ask for any amount of memory: page headers are believed before they are checked,
+and nothing in the footer need be true. So a child with a memory limit unpacks, and what it sends is
+counted as it comes. A file that crashes the reader takes nobody's session with it. The bytes travel
+through pipes, never through the disk.
 """
 
 from __future__ import annotations
@@ -26,17 +27,25 @@ from dpci_core.datasets.unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
 
 MOST_MEMORY = 1024 * 1024**2
-"""Bytes the child may take beside the file itself: a table of the allowed size passes through it in pieces."""
+"""Bytes the child may take beside the file itself: a table of the allowed size passes through it in
+pieces.
+"""
 MOST_SECONDS = 120.0
-"""A file that takes longer to unpack is given up; the largest that is allowed takes a few seconds."""
+"""A file that takes longer to unpack is given up; the largest that is allowed takes a few
+seconds.
+"""
 _CHILD = Path(__file__).with_name("unpack_child.py")
 _DAMAGED = "The file starts like Parquet but cannot be read as Parquet."
-_TOO_MUCH = "The file needs more memory to unpack than a table of the allowed size; it may be damaged."
+_TOO_MUCH = (
+    "The file needs more memory to unpack than a table of the allowed size; it may be damaged."
+)
 _TOO_SLOW = f"The file took more than {MOST_SECONDS:.0f} seconds to unpack; it may be damaged."
 
 
 def read_parquet(data: bytes) -> pd.DataFrame:
-    """Return the table in a Parquet file; raises DataRejectedError with a sentence without cell values."""
+    """Return the table in a Parquet file; raises DataRejectedError with a sentence without cell
+    values.
+    """
     with _unpacking(data) as child:
         try:
             frame = _received(child.stdout)
@@ -52,7 +61,11 @@ def read_parquet(data: bytes) -> pd.DataFrame:
 @contextmanager
 def _unpacking(data: bytes) -> Iterator[subprocess.Popen[bytes]]:
     """A child that has been given the file; killed at the end whatever happened."""
-    memory = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2", "OMP_NUM_THREADS": "1"}
+    memory = {
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+        "MALLOC_ARENA_MAX": "2",
+        "OMP_NUM_THREADS": "1",
+    }
     child = subprocess.Popen(
         [sys.executable, "-P", str(_CHILD), str(MOST_MEMORY)],
         stdin=subprocess.PIPE,
@@ -64,7 +77,9 @@ def _unpacking(data: bytes) -> Iterator[subprocess.Popen[bytes]]:
     timer.start()
     try:
         assert child.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it gave up early: its output or its exit code says why
+        with contextlib.suppress(
+            BrokenPipeError
+        ):  # it gave up early: its output or its exit code says why
             child.stdin.write(data)
             child.stdin.close()
         yield child
@@ -79,14 +94,17 @@ def _unpacking(data: bytes) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _received(pipe: Any) -> pd.DataFrame:
-    """The table as the child sends it: names, kinds and stated size before anything, the true size on the way."""
+    """The table as the child sends it: names, kinds and stated size before anything, the true size
+    on the way.
+    """
     reader = pyarrow.ipc.open_stream(pipe)
     schema = reader.schema
     check_names([tidy_name(name) for name in schema.names])
     for position, kind in enumerate(schema.types, start=1):
         if not _is_plain(kind):
             raise DataRejectedError(
-                f"Column {position} holds values that are not plain; only numbers, texts, dates and yes/no can be used."
+                f"Column {position} holds values that are not plain; only numbers, texts, dates "
+                "and yes/no can be used."
             )
     width, stated = len(schema.names), schema.metadata
     check_size(int(stated[ROWS]), width, int(stated[UNPACKED]))
@@ -99,8 +117,14 @@ def _received(pipe: Any) -> pd.DataFrame:
     del batches
     _check_texts(table)
     table = _without_clock_times(table)
-    # Dates as numbers: one Python object for each would take ten times the room. Columns are let go one by one.
-    options = {"ignore_metadata": True, "date_as_object": False, "split_blocks": True, "self_destruct": True}
+    # Dates as numbers: one Python object for each would take ten times the room. Columns are let go
+    # one by one.
+    options = {
+        "ignore_metadata": True,
+        "date_as_object": False,
+        "split_blocks": True,
+        "self_destruct": True,
+    }
     frame: pd.DataFrame = table.to_pandas(**options)
     del table
     return frame.rename(columns=tidy_name)
@@ -115,7 +139,9 @@ def _check_texts(table: Any) -> None:
                 continue
             longest = pyarrow.compute.max(pyarrow.compute.utf8_length(texts)).as_py()
             if longest is not None and longest > MAX_TEXT_LENGTH:
-                raise DataRejectedError(f"Column {position} holds a text longer than {MAX_TEXT_LENGTH:,} characters.")
+                raise DataRejectedError(
+                    f"Column {position} holds a text longer than {MAX_TEXT_LENGTH:,} characters."
+                )
 
 
 def _without_clock_times(table: Any) -> Any:
@@ -152,4 +178,7 @@ def _is_plain(kind: Any) -> bool:
         return True
     if types.is_interval(value):
         return False
-    return any(test(value) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_temporal))
+    return any(
+        test(value)
+        for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_temporal)
+    )

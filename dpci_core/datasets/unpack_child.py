@@ -1,4 +1,5 @@
-"""The child of `unpack`: a Parquet file on standard input, the same table as an Arrow stream on standard output.
+"""The child of `unpack`: a Parquet file on standard input, the same table as an Arrow stream on
+standard output.
 
 Run as a file, so that it starts with nothing but PyArrow; all rules are the parent's.
 """
@@ -19,7 +20,9 @@ def limit_memory(n_bytes: int) -> None:
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource  # absent on Windows
 
-        with open("/proc/self/statm") as file:  # Linux; elsewhere the process starts from about nothing
+        with open(
+            "/proc/self/statm"
+        ) as file:  # Linux; elsewhere the process starts from about nothing
             pages = int(file.read().split()[0])
         limit = pages * resource.getpagesize() + n_bytes
         _, most = resource.getrlimit(resource.RLIMIT_AS)
@@ -27,7 +30,9 @@ def limit_memory(n_bytes: int) -> None:
 
 
 def main() -> int:
-    """Unpack in pieces within the bytes of the first argument; return the exit code, and say nothing of the file."""
+    """Unpack in pieces within the bytes of the first argument; return the exit code, and say
+    nothing of the file.
+    """
     import pyarrow
     import pyarrow.parquet
 
@@ -38,9 +43,12 @@ def main() -> int:
         source = pyarrow.BufferReader(data)
         metadata = pyarrow.parquet.read_metadata(source)
         texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
-        # Texts stay dictionary encoded: a long text repeated in millions of rows would otherwise be copied as often.
+        # Texts stay dictionary encoded: a long text repeated in millions of rows would otherwise be
+        # copied as often.
         file = pyarrow.parquet.ParquetFile(source, read_dictionary=texts, memory_map=False)
-        unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        unpacked = sum(
+            metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)
+        )
         stated = {ROWS: str(metadata.num_rows), UNPACKED: str(unpacked)}
         schema = file.schema_arrow.with_metadata(stated)
         with pyarrow.ipc.new_stream(sys.stdout.buffer, schema) as stream:

@@ -23,7 +23,9 @@ DELIMITERS = (",", ";", "\t")
 MISSING_MARK = "?"
 """Text that counts as missing, besides the usual NA, NaN, null and nothing."""
 MAX_LINE_LENGTH = 4_000_000
-"""Most characters of a record: 2,000 columns of 2,000 characters. A longer one could hold millions of fields."""
+"""Most characters of a record: 2,000 columns of 2,000 characters. A longer one could hold millions
+of fields.
+"""
 FORMATS = {
     b"PK\x03\x04": "a spreadsheet or a zip archive",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet",
@@ -48,13 +50,16 @@ def read_upload(data: bytes, filename: str) -> pd.DataFrame:
     """Return the table in an uploaded CSV or Parquet file, texts and numbers as they are.
 
     Args:    data: the file's bytes, at most 200 MB.  filename: used for its ending only.
-    Raises:  DataRejectedError: a sentence that names the line or column and the rule, never a cell's value.
+    Raises:  DataRejectedError: a sentence that names the line or column and the rule, never a
+             cell's value.
     """
     if len(data) == 0:
         raise DataRejectedError("The file is empty.")
     most = rules.MAX_UPLOAD_BYTES
     if len(data) > most:
-        raise DataRejectedError(f"The file has {len(data) / 1024**2:.0f} MB, more than {most // 1024**2}.")
+        raise DataRejectedError(
+            f"The file has {len(data) / 1024**2:.0f} MB, more than {most // 1024**2}."
+        )
     is_parquet = data[:4] == _PARQUET_MAGIC
     if filename.lower().endswith((".parquet", ".pq")) and not is_parquet:
         raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
@@ -79,9 +84,14 @@ def _read_csv(data: bytes) -> pd.DataFrame:
             low_memory=False,
             index_col=False,
         )
-    except (pd.errors.ParserError, ValueError, OverflowError):  # what the scan lets pass: a quotation mark left open
+    except (
+        pd.errors.ParserError,
+        ValueError,
+        OverflowError,
+    ):  # what the scan lets pass: a quotation mark left open
         raise DataRejectedError(
-            f"The file cannot be read as CSV: its quotation marks do not match up after line {last}.",
+            "The file cannot be read as CSV: its quotation marks do not match up after line "
+            f"{last}.",
             row=last,
         ) from None
     return frame if delimiter == "," else frame.apply(_with_points)
@@ -92,13 +102,17 @@ def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         return column
     texts = column.dropna()
-    if not texts.map(lambda text: isinstance(text, str) and _COMMA_NUMBER.fullmatch(text) is not None).all():
+    if not texts.map(
+        lambda text: isinstance(text, str) and _COMMA_NUMBER.fullmatch(text) is not None
+    ).all():
         return column
     return pd.to_numeric(column.str.replace(",", ".", regex=False))
 
 
 def _encoding(data: bytes) -> str:
-    """UTF-8 (with or without its mark), otherwise Windows-1252; a file that is no text is refused."""
+    """UTF-8 (with or without its mark), otherwise Windows-1252; a file that is no text is
+    refused.
+    """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataRejectedError("The file is UTF-16 text; save it as CSV in UTF-8.")
     start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
@@ -108,7 +122,8 @@ def _encoding(data: bytes) -> str:
     if found := _CONTROL.search(data):
         line = _line_of(data, found.start())
         raise DataRejectedError(
-            f"Line {line} holds a control character: the file is neither text nor Parquet. Save it as CSV or Parquet.",
+            f"Line {line} holds a control character: the file is neither text nor Parquet. Save it "
+            "as CSV or Parquet.",
             row=line,
         )
     wrong = _first_not_utf8(data)
@@ -116,15 +131,21 @@ def _encoding(data: bytes) -> str:
         return "utf-8-sig"
     if _NOT_ASCII.search(data, 0, wrong):  # what came before was UTF-8 beyond doubt
         line = _line_of(data, wrong)
-        raise DataRejectedError(f"Line {line} is not UTF-8, as the text before it is; save it as UTF-8.", row=line)
+        raise DataRejectedError(
+            f"Line {line} is not UTF-8, as the text before it is; save it as UTF-8.", row=line
+        )
     if found := _NOT_WINDOWS.search(data):
         line = _line_of(data, found.start())
-        raise DataRejectedError(f"Line {line} is neither UTF-8 nor Windows-1252 text; save it as UTF-8.", row=line)
+        raise DataRejectedError(
+            f"Line {line} is neither UTF-8 nor Windows-1252 text; save it as UTF-8.", row=line
+        )
     return "cp1252"
 
 
 def _first_not_utf8(data: bytes) -> int | None:
-    """Where the file stops being UTF-8; decoded in pieces, as a whole it would take up to four times its size."""
+    """Where the file stops being UTF-8; decoded in pieces, as a whole it would take up to four
+    times its size.
+    """
     position = 0
     while position < len(data):
         piece = data[position : position + _CHUNK]
@@ -167,7 +188,8 @@ class _Records:
             self._length += len(line)
             if self._length > MAX_LINE_LENGTH:
                 raise DataRejectedError(
-                    f"The record that reaches line {self.line} is longer than {MAX_LINE_LENGTH:,} characters.",
+                    f"The record that reaches line {self.line} is longer than {MAX_LINE_LENGTH:,} "
+                    "characters.",
                     row=self.line,
                 )
             yield line
@@ -183,11 +205,15 @@ def _first_row(records: Any) -> list[str]:
     try:
         return next((row for row in records if row), [])
     except csv.Error:
-        raise DataRejectedError("The first line of the file cannot be read as column names.") from None
+        raise DataRejectedError(
+            "The first line of the file cannot be read as column names."
+        ) from None
 
 
 def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
-    """Return the names, and where the last record begins, after checking that every line has as many fields."""
+    """Return the names, and where the last record begins, after checking that every line has as
+    many fields.
+    """
     records = _Records(data, encoding, delimiter)
     rows = iter(records)
     names = [rules.tidy_name(name) for name in _first_row(rows)]
@@ -197,15 +223,16 @@ def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
         for row in rows:
             if len(row) != width and row:
                 raise DataRejectedError(
-                    f"Line {records.line} has {len(row)} fields where the first line names {width} columns.",
+                    f"Line {records.line} has {len(row)} fields where the first line names {width} "
+                    "columns.",
                     row=records.line,
                 )
             n_rows += 1
             rules.check_size(n_rows, width)
     except csv.Error:
         raise DataRejectedError(
-            f"Line {records.line} cannot be read as CSV: a field is longer than {rules.MAX_TEXT_LENGTH:,} characters, "
-            "or the quotation marks do not match up.",
+            f"Line {records.line} cannot be read as CSV: a field is longer than "
+            f"{rules.MAX_TEXT_LENGTH:,} characters, or the quotation marks do not match up.",
             row=records.line,
         ) from None
     return names, records.start

@@ -1,4 +1,6 @@
-"""What any uploaded table must keep to, whatever its format: size, and column names that can be shown safely."""
+"""What any uploaded table must keep to, whatever its format: size, and column names that can be
+shown safely.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ MAX_UPLOAD_CELLS = 50_000_000
 MAX_UPLOAD_ROWS = 5_000_000
 """Most rows; a fit takes six numbers a row beside the table and its records."""
 MAX_RECORD_CELLS = 40_000_000
-"""Most rows times coefficients: a column of 50 levels becomes 49 columns of numbers, and a fit takes them twice."""
+"""Most rows times coefficients: a column of 50 levels becomes 49 columns of numbers, and a fit
+takes them twice.
+"""
 MAX_UNPACKED_BYTES = 384 * 1024**2
-"""Most bytes a Parquet file may expand to; as many different texts take three times as much on their way to a table."""
+"""Most bytes a Parquet file may expand to; as many different texts take three times as much on
+their way to a table.
+"""
 MAX_NAME_LENGTH = 500
 """Most characters of a column name; whole questions of a survey are shorter."""
 MAX_TEXT_LENGTH = 131_072
@@ -26,7 +32,8 @@ MAX_TEXT_LENGTH = 131_072
 
 
 def tidy_name(name: object) -> str:
-    """A column name with single spaces, also for the line breaks that spreadsheets put into headings.
+    """A column name with single spaces, also for the line breaks that spreadsheets put into
+    headings.
 
     >>> tidy_name(" body\\n weight ")
     'body weight'
@@ -35,11 +42,15 @@ def tidy_name(name: object) -> str:
 
 
 def check_names(names: list[str]) -> None:
-    """Raise DataRejectedError unless the tidy names are present, visible, not all numbers, few enough, each once."""
+    """Raise DataRejectedError unless the tidy names are present, visible, not all numbers, few
+    enough, each once.
+    """
     if not names:
         raise DataRejectedError("The file has no line with column names.")
     if len(names) > MAX_UPLOAD_COLUMNS:
-        raise DataRejectedError(f"The table has {len(names):,} columns, more than {MAX_UPLOAD_COLUMNS:,}.")
+        raise DataRejectedError(
+            f"The table has {len(names):,} columns, more than {MAX_UPLOAD_COLUMNS:,}."
+        )
     if "" in names:
         raise DataRejectedError(f"Column {names.index('') + 1} has no name.")
     if all(_is_number(name) for name in names):
@@ -47,27 +58,38 @@ def check_names(names: list[str]) -> None:
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if len(name) > MAX_NAME_LENGTH:
-            raise DataRejectedError(f"The name of column {position} is longer than {MAX_NAME_LENGTH} characters.")
+            raise DataRejectedError(
+                f"The name of column {position} is longer than {MAX_NAME_LENGTH} characters."
+            )
         if line_problem(name, most=MAX_NAME_LENGTH):
-            raise DataRejectedError(f"The name of column {position} holds an invisible control character.")
+            raise DataRejectedError(
+                f"The name of column {position} holds an invisible control character."
+            )
         looks = unicodedata.normalize("NFC", name)
         if looks in first:
-            raise DataRejectedError(f"Columns {first[looks]} and {position} have the same name; each name once.")
+            raise DataRejectedError(
+                f"Columns {first[looks]} and {position} have the same name; each name once."
+            )
         first[looks] = position
 
 
 def check_size(n_rows: int, n_columns: int, n_bytes: int = 0) -> None:
-    """Raise DataRejectedError if a table has too many rows or cells or its file unpacks to too many bytes."""
+    """Raise DataRejectedError if a table has too many rows or cells or its file unpacks to too many
+    bytes.
+    """
     if n_rows > MAX_UPLOAD_ROWS:
         raise DataRejectedError(f"The table has more than {MAX_UPLOAD_ROWS:,} rows.")
     if n_rows * n_columns > MAX_UPLOAD_CELLS:
         raise DataRejectedError(f"The table has more than {MAX_UPLOAD_CELLS:,} cells.")
     if n_bytes > MAX_UNPACKED_BYTES:
-        raise DataRejectedError(f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB.")
+        raise DataRejectedError(
+            f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB."
+        )
 
 
 def most_features(n_rows: int) -> int:
-    """Return how many encoded features a table of so many rows may have; the constant takes one more number a row.
+    """Return how many encoded features a table of so many rows may have; the constant takes one
+    more number a row.
 
     >>> most_features(5_000_000), most_features(100_000)
     (7, 399)
@@ -76,12 +98,14 @@ def most_features(n_rows: int) -> int:
 
 
 def check_records(n_rows: int, n_features: int) -> None:
-    """Raise DataRejectedError if the records of a table with so many encoded features would take too much memory."""
+    """Raise DataRejectedError if the records of a table with so many encoded features would take
+    too much memory.
+    """
     most = most_features(n_rows)
     if n_features > most:
         raise DataRejectedError(
-            f"Expected at most {most:,} features with {n_rows:,} rows, got {n_features:,}. Choose fewer features, or a "
-            "file with fewer rows."
+            f"Expected at most {most:,} features with {n_rows:,} rows, got {n_features:,}. Choose "
+            "fewer features, or a file with fewer rows."
         )
 
 

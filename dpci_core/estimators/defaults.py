@@ -15,10 +15,11 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     """Return a penalty c for a design, whose own c plays no part.
 
     1.5 sqrt(p + 1) s^1.5 (objective) or 2 s (output), plus 0.01/n.
-    s is the noise for each record: sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian, with epsilon
-    the share of the coefficients and a rho counted as epsilon = sqrt(2 rho).  Noise asks for a penalty, and a penalty
-    costs signal, so c falls with n and with the budget.  For objective perturbation c is at least t / (n epsilon),
-    which leaves half of the budget to the noise, so that the design is feasible at every budget.
+    s is the noise for each record: sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is
+    Gaussian, with epsilon the share of the coefficients and a rho counted as epsilon = sqrt(2 rho).
+    Noise asks for a penalty, and a penalty costs signal, so c falls with n and with the budget.
+    For objective perturbation c is at least t / (n epsilon), which leaves half of the budget to the
+    noise, so that the design is feasible at every budget.
     Privacy: n, p and the budget are public; nothing is read off the records.
     Source:  own.
 
@@ -26,19 +27,24 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="1", hessian="1", covariance="1")
     >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
-    >>> round(default_regularization(design, n_records=1000, n_coefficients=3), 6)  # 3 * 0.002^1.5 + 0.00001
+    >>> round(
+    ...     default_regularization(design, n_records=1000, n_coefficients=3), 6
+    ... )  # 3 * 0.002^1.5 + 0.00001
     0.000278
     """
     check_count(n_records=n_records, n_coefficients=n_coefficients)
     mechanism = mechanism_of(design)
-    wanted = mechanism.usual_regularization(design, n_records=n_records, n_coefficients=n_coefficients)
+    wanted = mechanism.usual_regularization(
+        design, n_records=n_records, n_coefficients=n_coefficients
+    )
     wanted += _WITHOUT_PRIVACY / n_records
     low, high = REGULARIZATION
     return min(max(wanted, low), high)
 
 
 def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float:
-    """Return the penalty of a design, or the larger one at which a fit like a release's can be certified.
+    """Return the penalty of a design, or the larger one at which a fit like a release's can be
+    certified.
 
     Public numbers decide, as for `default_regularization`.
     Raises:  UncertainFitError where no penalty is large enough.
@@ -49,7 +55,9 @@ def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float
     try:
         check_feasible(design, n_records=n_records, dim=n_coefficients)
     except InfeasibleDesignError as error:
-        needed = [float(change.value) for change in error.changes if change.what == "regularization"]
+        needed = [
+            float(change.value) for change in error.changes if change.what == "regularization"
+        ]
         if not needed:
             raise UncertainFitError(None, n_records, n_coefficients) from None
         return max([design.regularization, *needed])

@@ -1,4 +1,6 @@
-"""What `fit` and `predict` accept: scikit-learn's checks, after own ones where its messages would show a value."""
+"""What `fit` and `predict` accept: scikit-learn's checks, after own ones where its messages would
+show a value.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from dpci_core.base.errors import DataRejectedError
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool = False) -> Array:
-    """Return X as float64 (n, d), its names and number of columns checked or, on `reset`, kept on the estimator.
+    """Return X as float64 (n, d), its names and number of columns checked or, on `reset`, kept on
+    the estimator.
 
     Args:    may_be_infinite: leaves it to the caller to refuse what is not finite.
     """
@@ -23,11 +26,14 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
         raise ValueError("Expected X: this estimator requires features, got None.")
     kinds = {"sparse"} if issparse(X) else _kinds(X)
     if "sparse" in kinds:
-        raise TypeError("Sparse input is not supported: scaling by bounds fills every cell. Pass a dense array.")
+        raise TypeError(
+            "Sparse input is not supported: scaling by bounds fills every cell. Pass a dense array."
+        )
     if (ndim := _ndim(X)) != 2:  # scikit-learn's message would show the array
         raise ValueError(
-            f"Expected 2D array, got {ndim}D array instead: X has a row for each record and a column for each feature. "
-            "Reshape your data, with X.reshape(1, -1) if it is one record or X.reshape(-1, 1) if it is one feature."
+            f"Expected 2D array, got {ndim}D array instead: X has a row for each record and a "
+            "column for each feature. Reshape your data, with X.reshape(1, -1) if it is one record "
+            "or X.reshape(-1, 1) if it is one feature."
         )
     if np.ma.is_masked(X):
         raise ValueError("Expected X without masked values: fill them, or leave their rows out.")
@@ -37,8 +43,12 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
         _check_numbers(X)
     check_finite = not may_be_infinite
     if may_be_infinite and type(X) is np.ndarray and X.dtype == np.float64 and X.size:
-        return np.asarray(validate_data(estimator, X, reset=reset, skip_check_array=True))  # nothing to convert
-    return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=check_finite))
+        return np.asarray(
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+        )  # nothing to convert
+    return np.asarray(
+        validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=check_finite)
+    )
 
 
 def _ndim(x: Any) -> int:
@@ -46,7 +56,9 @@ def _ndim(x: Any) -> int:
 
 
 def _kinds(X: Any) -> set[str]:
-    """Kinds of the columns, as letters; "T" for a type that NumPy does not have, "sparse" for pandas' sparse one."""
+    """Kinds of the columns, as letters; "T" for a type that NumPy does not have, "sparse" for
+    pandas' sparse one.
+    """
     is_frame = hasattr(X, "dtypes") and hasattr(X, "columns")
     dtypes = list(X.dtypes) if is_frame else [getattr(X, "dtype", None)]
     if dtypes == [None]:
@@ -61,7 +73,9 @@ def _kind(dtype: Any) -> str:
 
 
 def _check_numbers(X: Any) -> None:
-    """Raise without a value where texts or objects are no numbers; scikit-learn's message would quote one."""
+    """Raise without a value where texts or objects are no numbers; scikit-learn's message would
+    quote one.
+    """
     is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
     for j in range(X.shape[1]) if is_frame else [None]:
         cells = X if j is None else X.iloc[:, j]
@@ -70,15 +84,23 @@ def _check_numbers(X: Any) -> None:
         except (TypeError, ValueError, OverflowError) as problem:
             # The type of exception is scikit-learn's, its text is not shown.
             kind = TypeError if isinstance(problem, TypeError) else ValueError
-            where = "" if j is None else f"; column {X.columns[j]!r} holds something else, or a missing value"
-            raise kind(f"Every feature argument must be a string of digits or a number, in all of X{where}.") from None
+            where = (
+                ""
+                if j is None
+                else f"; column {X.columns[j]!r} holds something else, or a missing value"
+            )
+            raise kind(
+                "Every feature argument must be a string of digits or a number, in all of "
+                f"X{where}."
+            ) from None
 
 
 def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Positions]:
     """Return the classes, sorted, and the place among them of every label.
 
     Args:    declared: the classes, or None to take those that occur.
-    Raises:  DataRejectedError with the row of a label that is not declared; ValueError for fewer than two classes.
+    Raises:  DataRejectedError with the row of a label that is not declared; ValueError for fewer
+             than two classes.
     """
     if _is_plain(y, n_records) and declared is not None:
         classes = _declared_classes(declared)
@@ -86,9 +108,13 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
         if (codes >= 0).all():
             return classes, codes
     if y is None:
-        raise ValueError("Expected y: this estimator requires y to be passed, but the target y is None.")
+        raise ValueError(
+            "Expected y: this estimator requires y to be passed, but the target y is None."
+        )
     if _ndim(y) == 0:  # scikit-learn's message would show it
-        raise ValueError("Expected y to hold a label for each record, got a single value: a bad input shape.")
+        raise ValueError(
+            "Expected y to hold a label for each record, got a single value: a bad input shape."
+        )
     if np.ma.is_masked(y):
         raise ValueError("Expected y without masked values.")
     if "c" in _kinds(y):
@@ -97,17 +123,25 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     if declared is None:
         _check_occurring(labels)
     if len(labels) != n_records:
-        raise ValueError(f"Expected y to have {n_records} labels like X, got {len(labels)}: inconsistent lengths.")
+        raise ValueError(
+            f"Expected y to have {n_records} labels like X, got {len(labels)}: inconsistent "
+            "lengths."
+        )
     if declared is None:
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError("Expected at least two classes in y, got one class; declare classes= if that is right.")
+            raise ValueError(
+                "Expected at least two classes in y, got one class; declare classes= if that is "
+                "right."
+            )
         return classes, codes
     classes = _declared_classes(declared)
     codes = _codes(labels, classes)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
-        raise DataRejectedError(f"Expected every label in y to be one of the declared classes; row {row} is not.", row)
+        raise DataRejectedError(
+            f"Expected every label in y to be one of the declared classes; row {row} is not.", row
+        )
     return classes, codes
 
 

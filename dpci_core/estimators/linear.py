@@ -1,4 +1,6 @@
-"""`DPLogisticRegression` and `DPLinearSVC`: private linear classifiers that know how far off they are."""
+"""`DPLogisticRegression` and `DPLinearSVC`: private linear classifiers that know how far off they
+are.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,12 @@ from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.design import Calibration, CalibrationName, Design, Estimand, MechanismName
 from dpci_core.estimators.defaults import certifiable, default_regularization
 from dpci_core.estimators.input import check_features, check_labels, signs_of
-from dpci_core.estimators.released import ReleasedModel, divide_budget, draw_model, for_coefficients_alone
+from dpci_core.estimators.released import (
+    ReleasedModel,
+    divide_budget,
+    draw_model,
+    for_coefficients_alone,
+)
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import PrivacyStatement, noise_source
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
@@ -29,17 +36,19 @@ from dpci_core.privacy.randomness import NoiseSource, SystemSource
 Units = Literal["original", "scaled"]
 
 _WEIGHTS = (
-    "{names} is not supported: a weight multiplies one person's influence on the fit, and the noise is "
-    "measured for an influence of one."
+    "{names} is not supported: a weight multiplies one person's influence on the fit, and the "
+    "noise is measured for an influence of one."
 )
 _NO_INTERCEPT = (
-    "Expected fit_intercept=True: the constant is a column of the records, inside their norm bound and inside the "
-    "penalty; the guarantee and the encoding are made for it."
+    "Expected fit_intercept=True: the constant is a column of the records, inside their norm bound "
+    "and inside the penalty; the guarantee and the encoding are made for it."
 )
 
 
 class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
-    """What both classifiers share: the public scaling, one private model for each class, and their intervals."""
+    """What both classifiers share: the public scaling, one private model for each class, and their
+    intervals.
+    """
 
     def __init__(
         self,
@@ -75,12 +84,14 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         """The pointwise loss."""
 
     def fit(self, X: Any, y: Any, **unsupported: object) -> Self:
-        """Train privately; every argument of the constructor is checked here, and nothing public is read off X.
+        """Train privately; every argument of the constructor is checked here, and nothing public is
+        read off X.
 
-        Args:    X: (n, d) features in their own units, clipped to `feature_bounds`.  y: (n,) labels.
+        Args:    X: (n, d) features in their own units, clipped to `feature_bounds`.  y: (n,)
+                 labels.
         Privacy: `privacy_`.  n and d count as public.
-        Raises:  ValueError without budget or bounds, for weights, or for records that break a rule; no message
-                 holds a value of a record.  InfeasibleDesignError, ConvergenceError.
+        Raises:  ValueError without budget or bounds, for weights, or for records that break a rule;
+                 no message holds a value of a record.  InfeasibleDesignError, ConvergenceError.
         """
         if unsupported:
             raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
@@ -99,11 +110,16 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = check_labels(y, self.classes, n_records=len(X))
         n_models = 1 if len(classes) == 2 else len(classes)
         source = noise_source(self.random_state)
-        designs = self._designs(budget, n_models, source, n_records=len(X), n_coefficients=X.shape[1] + 1)
+        designs = self._designs(
+            budget, n_models, source, n_records=len(X), n_coefficients=X.shape[1] + 1
+        )
         records = scaling.encode(X)
         models = tuple(
             draw_model(
-                records.signed(signs_of(codes, k, n_models)), design=design, intervals=self.intervals, source=source
+                records.signed(signs_of(codes, k, n_models)),
+                design=design,
+                intervals=self.intervals,
+                source=source,
             )
             for k, design in enumerate(designs)
         )
@@ -122,13 +138,18 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     def _declared_budget(self) -> Budget:
         """The budget in the definition it is spent in, after the refusals that need no data."""
         if self.budget is None:
-            raise ValueError("Expected a budget: PureDP, ZCDP or ApproxDP. There is no default for how private to be.")
+            raise ValueError(
+                "Expected a budget: PureDP, ZCDP or ApproxDP. There is no default for how private "
+                "to be."
+            )
         if not isinstance(self.budget, Budget | ApproxDP):
-            raise ValueError(f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(self.budget).__name__}.")
+            raise ValueError(
+                f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(self.budget).__name__}."
+            )
         if self.feature_bounds is None:
             raise ValueError(
-                "Expected feature_bounds=(low, high), declared from what is known beforehand. Bounds read from the "
-                "data would reveal its extremes."
+                "Expected feature_bounds=(low, high), declared from what is known beforehand. "
+                "Bounds read from the data would reveal its extremes."
             )
         if self.fit_intercept is not True:
             raise ValueError(_NO_INTERCEPT)
@@ -137,14 +158,22 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
 
     def _designs(
-        self, budget: Budget, n_models: int, source: NoiseSource, *, n_records: int, n_coefficients: int
+        self,
+        budget: Budget,
+        n_models: int,
+        source: NoiseSource,
+        *,
+        n_records: int,
+        n_coefficients: int,
     ) -> list[Design]:
         """One design for each model; the budget divided, the penalty shared."""
         designs = [
             Design(
                 loss=self._loss(),
                 mechanism=self.mechanism,
-                budget=share if self.intervals else for_coefficients_alone(type(share), share.total),
+                budget=share
+                if self.intervals
+                else for_coefficients_alone(type(share), share.total),
                 regularization=1.0 if self.regularization is None else self.regularization,
                 confidence_level=self.confidence_level,
                 calibration=self.calibration,
@@ -160,8 +189,12 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             c = certifiable(replace(designs[0], regularization=c), **size)
         return [replace(design, regularization=c) for design in designs]
 
-    def _keep(self, scaling: Scaling, models: tuple[ReleasedModel, ...], classes: npt.NDArray[Any]) -> None:
-        """Set what scikit-learn calls fitted attributes: released numbers and declared ones, no record."""
+    def _keep(
+        self, scaling: Scaling, models: tuple[ReleasedModel, ...], classes: npt.NDArray[Any]
+    ) -> None:
+        """Set what scikit-learn calls fitted attributes: released numbers and declared ones, no
+        record.
+        """
         self.classes_ = classes
         self.regularization_ = models[0].design.regularization
         self._scaling, self._models = scaling, models
@@ -171,11 +204,14 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Return the signed scores, (n,) for two classes and (n, n_classes) for more.
 
-        Inside the bounds this is X @ coef_.T + intercept_; outside, X is clipped as it was for the fit.
+        Inside the bounds this is X @ coef_.T + intercept_; outside, X is clipped as it was for the
+        fit.
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False, may_be_infinite=True)
-        scores: Array = self._scaling.encode(X) @ np.array([model.theta_priv for model in self._models]).T
+        scores: Array = (
+            self._scaling.encode(X) @ np.array([model.theta_priv for model in self._models]).T
+        )
         return scores[:, 0] if len(self._models) == 1 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -187,11 +223,13 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     def confidence_intervals(
         self, level: float | None = None, units: Units = "original", *, joint: bool = False
     ) -> CoefficientIntervals:
-        """Return intervals for every coefficient: post-processing, at any level, as often as wished.
+        """Return intervals for every coefficient: post-processing, at any level, as often as
+        wished.
 
-        Args:    level: like 0.95 (default: `confidence_level`).  units: "original", slopes for one unit of each
-                 feature as in `coef_`, or "scaled", coefficients of the encoded records.  joint: all intervals of
-                 all classes hold together at this level, by Bonferroni.
+        Args:    level: like 0.95 (default: `confidence_level`).  units: "original", slopes for one
+                 unit of each feature as in `coef_`, or "scaled", coefficients of the encoded
+                 records.  joint: all intervals of all classes hold together at this level, by
+                 Bonferroni.
         Privacy: none spent.
         """
         check_is_fitted(self)
@@ -222,16 +260,24 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
         return (*map(str, names), "intercept")
 
-    def summary(self, level: float | None = None, units: Units = "original", *, joint: bool = False) -> Summary:
+    def summary(
+        self, level: float | None = None, units: Units = "original", *, joint: bool = False
+    ) -> Summary:
         """Return the fit on one page, with what it promises and what it is good for."""
         found = self.confidence_intervals(level, units, joint=joint)
         design, privacy = self._models[0].design, self.privacy_
         notes = list(privacy.sentences)
-        notes.append(f"The intervals are for the {design.target} coefficients of the population; units: {units}.")
+        notes.append(
+            f"The intervals are for the {design.target} coefficients of the population; units: "
+            f"{units}."
+        )
         if joint:
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
         if found.is_flat.any():
-            notes.append("The step to the unpenalised coefficient removes the bias of some coefficients only in part.")
+            notes.append(
+                "The step to the unpenalised coefficient removes the bias of some coefficients "
+                "only in part."
+            )
         facts = (
             ("Loss", design.loss.name),
             ("Mechanism", f"{design.mechanism} perturbation"),
@@ -245,26 +291,35 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             ("Kind", "SIMULATION" if privacy.is_simulation else "private, not booked"),
         )
         return Summary(
-            title=f"{type(self).__name__}, private intervals", facts=facts, notes=tuple(notes), intervals=found
+            title=f"{type(self).__name__}, private intervals",
+            facts=facts,
+            notes=tuple(notes),
+            intervals=found,
         )
 
 
 class DPLogisticRegression(PrivateLinearClassifier):
-    """Logistic regression under differential privacy, with confidence intervals for its coefficients.
+    """Logistic regression under differential privacy, with confidence intervals for its
+    coefficients.
 
-    Args:    budget: PureDP, ZCDP or ApproxDP; `fit` refuses without.  feature_bounds: (low, high), numbers or one for
-             each feature, declared beforehand; `fit` refuses without.  random_state: None draws from the operating
-             system's entropy as a release does; a seed or a generator, for tests and teaching, makes the fit a
-             SIMULATION whose noise can be subtracted (`privacy_.noise`, `privacy_.is_simulation`).  classes: the
-             labels, declared; None reads them from y, which the guarantee then does not cover.  norm_bound:
-             declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).  mechanism: "objective" or
-             "output" perturbation.  regularization: c in c |theta|^2 of the mean objective (scaled units, the constant
-             too); None takes `default_regularization`, a function of n, d and the budget, and with the operating
-             system's noise at least what the fit can be certified for (`certifiable`).  calibration, confidence_level,
-             target: as for `Design`.  intervals: False spends the whole budget on the coefficients.  fit_intercept:
-             only True.
-    Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than two.
-    Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between the models.
+    Args:    budget: PureDP, ZCDP or ApproxDP; `fit` refuses without.  feature_bounds: (low, high),
+             numbers or one for each feature, declared beforehand; `fit` refuses without.
+             random_state: None draws from the operating system's entropy as a release does; a seed
+             or a generator, for tests and teaching, makes the fit a SIMULATION whose noise can be
+             subtracted (`privacy_.noise`, `privacy_.is_simulation`).  classes: the labels,
+             declared; None reads them from y, which the guarantee then does not cover.  norm_bound:
+             declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).
+             mechanism: "objective" or "output" perturbation.  regularization: c in c |theta|^2 of
+             the mean objective (scaled units, the constant too); None takes
+             `default_regularization`, a function of n, d and the budget, and with the operating
+             system's noise at least what the fit can be certified for (`certifiable`).
+             calibration, confidence_level,
+             target: as for `Design`.  intervals: False spends the whole budget on the
+             coefficients.  fit_intercept: only True.
+    Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than
+             two.
+    Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between
+             the models.
     Source:  WKL Algorithms 1-5.
 
     >>> from dpci_core import PureDP
@@ -272,7 +327,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     >>> age = rng.uniform(20, 70, size=(5000, 1))
     >>> y = rng.random(5000) < expit((age[:, 0] - 45) / 10)
     >>> budget = PureDP(model="2", hessian="1", covariance="1")
-    >>> model = DPLogisticRegression(budget=budget, feature_bounds=(0, 100), classes=(False, True), random_state=1)
+    >>> model = DPLogisticRegression(budget=budget, feature_bounds=(0, 100), classes=(False, True),
+    ...                              random_state=1)
     >>> model.fit(age, y).privacy_.is_simulation
     True
     >>> found = model.confidence_intervals()
@@ -284,7 +340,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
         return Logistic()
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, (n, n_classes); one against the rest is normalised to sum to 1."""
+        """Return the probability of each class, (n, n_classes); one against the rest is normalised
+        to sum to 1.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
@@ -302,8 +360,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
 class DPLinearSVC(PrivateLinearClassifier):
     """Linear support vector classification under differential privacy, with confidence intervals.
 
-    Args:    loss: "huber_svm" or "smoothed_hinge".  h: half-width of its rounded corner.  The others as for
-             `DPLogisticRegression`; there is no `predict_proba`, because an SVM estimates none.
+    Args:    loss: "huber_svm" or "smoothed_hinge".  h: half-width of its rounded corner.  The
+             others as for `DPLogisticRegression`; there is no `predict_proba`, because an SVM
+             estimates none.
     """
 
     def __init__(

@@ -23,9 +23,11 @@ from dpci_core.solvers.minimise import minimise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleasedModel:
-    """What one private fit drew: theta_priv (p,) and, if intervals were paid for, both noisy matrices (p, p).
+    """What one private fit drew: theta_priv (p,) and, if intervals were paid for, both noisy
+    matrices (p, p).
 
-    How the solver got there (steps, final gradient) depends on the records without noise, so it is not kept.
+    How the solver got there (steps, final gradient) depends on the records without noise, so it is
+    not kept.
     """
 
     design: Design
@@ -36,9 +38,13 @@ class ReleasedModel:
     covariance: Array | None
 
     def half_widths(self, contrasts: Array, confidence_level: float) -> HalfWidths:
-        """Return the intervals of the combinations contrasts @ theta at a level, as half-widths; post-processing."""
+        """Return the intervals of the combinations contrasts @ theta at a level, as half-widths;
+        post-processing.
+        """
         if self.hessian is None or self.covariance is None:
-            raise ValueError("Expected intervals=True: this fit spent its whole budget on the coefficients.")
+            raise ValueError(
+                "Expected intervals=True: this fit spent its whole budget on the coefficients."
+            )
         design = replace(self.design, confidence_level=confidence_level_in_range(confidence_level))
         radius = float(np.linalg.norm(self.theta_priv))
         return private_half_widths(
@@ -56,13 +62,18 @@ class ReleasedModel:
 def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
-    Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals. From the operating
-             system's entropy it is drawn as a release is: certified minimiser, its error hidden at a share of
-             `budget.model` (docs/release.md); the design kept is the one that ran. A generator's promises nothing.
-    Raises:  InfeasibleDesignError, from the operating system's entropy also where c is too small for the certificate.
+    Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals.
+             From the operating system's entropy it is drawn as a release is: certified minimiser,
+             its error hidden at a share of `budget.model` (docs/release.md); the design kept is the
+             one that ran. A generator's promises nothing.
+    Raises:  InfeasibleDesignError, from the operating system's entropy also where c is too small
+             for the certificate.
     """
     if isinstance(source, SystemSource):
-        from dpci_core.intervals.draw import check_feasible, draw_coefficients  # which a simulation does without
+        from dpci_core.intervals.draw import (
+            check_feasible,
+            draw_coefficients,
+        )  # which a simulation does without
         from dpci_core.mechanisms.shares import share_out
 
         # Before any draw: a refusal that depends on the noise drawn would cut off its law.
@@ -76,14 +87,17 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource)
     if not intervals:
         return ReleasedModel(design, len(A), theta, noise, None, None)
     moments = release_moments(A, theta, design=design, rng=source)
-    return ReleasedModel(design, len(A), theta, noise, moments.hessian.noisy, moments.covariance.noisy)
+    return ReleasedModel(
+        design, len(A), theta, noise, moments.hessian.noisy, moments.covariance.noisy
+    )
 
 
 def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:
     """Return budgets that add up to this one exactly, part by part; equal up to the 28th digit.
 
     >>> from dpci_core.privacy.budget import PureDP
-    >>> [str(b.model) for b in divide_budget(PureDP(model="0.6", hessian="0.3", covariance="0.3"), 3)]
+    >>> [str(b.model)
+    ...  for b in divide_budget(PureDP(model="0.6", hessian="0.3", covariance="0.3"), 3)]
     ['0.2', '0.2', '0.2']
     """
     divided = [_divide(part, n_parts) for part in budget.parts]
@@ -101,7 +115,8 @@ def _divide(amount: Decimal, n_parts: int) -> list[Decimal]:
 
 
 def for_coefficients_alone(kind: type[Budget], amount: Decimal) -> Budget:
-    """Return a budget of which the coefficients have this amount, for a fit that releases no matrix.
+    """Return a budget of which the coefficients have this amount, for a fit that releases no
+    matrix.
 
     The other two parts are never spent; they stand at the smallest amount a design may have.
     """

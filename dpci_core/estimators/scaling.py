@@ -1,4 +1,6 @@
-"""From features in the user's units to records of norm at most 1 and back: the `schema` encoding for numbers."""
+"""From features in the user's units to records of norm at most 1 and back: the `schema` encoding
+for numbers.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,12 @@ _BLOCK_NUMBERS = 2**15
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """A public map of features: each column to [-1, 1] by its bounds, z, then (z / (B sqrt 2), 1 / sqrt 2).
+    """A public map of features: each column to [-1, 1] by its bounds, z, then (z / (B sqrt 2), 1 /
+    sqrt 2).
 
-    low, high: (d,), declared.  norm_bound: B; a longer z is shortened to it.  Values outside the bounds are clipped.
-    Inside the bounds the map is affine, so a linear score has exact coefficients in the user's units (`to_original`).
+    low, high: (d,), declared.  norm_bound: B; a longer z is shortened to it.  Values outside the
+    bounds are clipped. Inside the bounds the map is affine, so a linear score has exact
+    coefficients in the user's units (`to_original`).
 
     >>> scaling = Scaling.of((0.0, [10.0, 2.0]), n_features=2)
     >>> records = scaling.encode(np.array([[5.0, 2.0], [99.0, 1.0]]))
@@ -42,22 +46,29 @@ class Scaling:
     def of(cls, bounds: object, *, n_features: int, norm_bound: object = None) -> Scaling:
         """Return the scaling of declared bounds (low, high), each a number or one for each feature.
 
-        Args:    norm_bound: B, a declared bound on the norm of the features once they are in [-1, 1]; None takes
-                 sqrt(d), which always holds. A smaller one helps where it is known, as for one-hot columns declared
-                 with bounds (-1, 1), of which only one in a group is 1.
+        Args:    norm_bound: B, a declared bound on the norm of the features once they are in [-1,
+                 1]; None takes sqrt(d), which always holds. A smaller one helps where it is known,
+                 as for one-hot columns declared with bounds (-1, 1), of which only one in a group
+                 is 1.
         Raises:  ValueError naming the first feature whose bounds are not low < high.
         """
         if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-            raise ValueError("Expected feature_bounds to be a pair (low, high) of numbers or of one number a feature.")
-        low, high = (_one_each(side, n_features, name) for side, name in zip(bounds, ("low", "high"), strict=True))
+            raise ValueError(
+                "Expected feature_bounds to be a pair (low, high) of numbers or of one number a "
+                "feature."
+            )
+        low, high = (
+            _one_each(side, n_features, name)
+            for side, name in zip(bounds, ("low", "high"), strict=True)
+        )
         with np.errstate(over="ignore"):
             span = high - low
         bad = ~((span >= SPAN[0]) & (span <= SPAN[1]))
         if bad.any():
             j = int(bad.argmax())
             raise ValueError(
-                f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of feature {j}, "
-                f"{SPAN[0]:g} to {SPAN[1]:g} apart."
+                f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of "
+                f"feature {j}, {SPAN[0]:g} to {SPAN[1]:g} apart."
             )
         largest = math.sqrt(n_features)
         if norm_bound is None:
@@ -69,7 +80,8 @@ class Scaling:
         return cls(low, high, min(bound, largest))
 
     def encode(self, X: Array) -> EncodedRows:
-        """Return records (n, d+1) with norms at most 1, the constant last; X is kept where nothing in it has to change.
+        """Return records (n, d+1) with norms at most 1, the constant last; X is kept where nothing
+        in it has to change.
 
         Raises:  ValueError for numbers that are not finite, without their values.
         """
@@ -79,7 +91,9 @@ class Scaling:
         return EncodedRows(features, scale=self._shrink, constant=NORM_MARGIN / math.sqrt(2.0))
 
     def _leaves(self, X: Array) -> bool:
-        """Whether every cell is in [-1, 1] already, as declared, and no row too long; false for a NaN."""
+        """Whether every cell is in [-1, 1] already, as declared, and no row too long; false for a
+        NaN.
+        """
         if not (np.all(self.low == -1.0) and np.all(self.high == 1.0)):
             return False
         ones = np.ones(X.shape[1])
@@ -101,7 +115,9 @@ class Scaling:
             z *= factor
             np.clip(z, -1.0, 1.0, out=z)
             if self._may_shorten:
-                z *= np.minimum(1.0, self.norm_bound / np.maximum(_norms(z), self.norm_bound))[:, None]
+                z *= np.minimum(1.0, self.norm_bound / np.maximum(_norms(z), self.norm_bound))[
+                    :, None
+                ]
         return found
 
     def _blocks(self, X: Array) -> Iterator[Array]:
@@ -117,9 +133,10 @@ class Scaling:
     def to_original(self) -> Array:
         """L (d+1, d+1): L @ theta are slopes for one unit of each feature, and the intercept, last.
 
-        x'.theta = sum_j theta_j (2 x_j - low_j - high_j) / (high_j - low_j) / (B sqrt 2) + theta_d / sqrt 2; collect
-        the terms in x_j and the constants. An interval for a row of L theta is that of a contrast of theta: the
-        intercept's takes the covariances with the slopes into account, which interval arithmetic could not.
+        x'.theta = sum_j theta_j (2 x_j - low_j - high_j) / (high_j - low_j) / (B sqrt 2) + theta_d
+        / sqrt 2; collect the terms in x_j and the constants. An interval for a row of L theta is
+        that of a contrast of theta: the intercept's takes the covariances with the slopes into
+        account, which interval arithmetic could not.
         """
         slopes = self._shrink * 2.0 / (self.high - self.low)
         L = np.diag(np.append(slopes, NORM_MARGIN / math.sqrt(2.0)))
@@ -143,5 +160,7 @@ def _one_each(side: object, n_features: int, name: str) -> Array:
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if not np.isfinite(values).all() or values.shape not in {(), (n_features,)}:
-        raise ValueError(f"Expected {name} in feature_bounds to be a finite number, or {n_features} of them.")
+        raise ValueError(
+            f"Expected {name} in feature_bounds to be a finite number, or {n_features} of them."
+        )
     return np.array(np.broadcast_to(values, n_features))

@@ -17,32 +17,37 @@ from dpci_core.privacy.randomness import NoiseSource, SystemSource
 Noise = Literal["system", "seeded"]
 
 SEEDED = (
-    "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract the noise. The "
-    "guarantee is what the same settings would promise with noise nobody can predict."
+    "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract "
+    "the noise. The guarantee is what the same settings would promise with noise nobody can "
+    "predict."
 )
 """Stands with every fit whose random_state is not None."""
 UNBOOKED = (
-    "NOT A RELEASE: the noise comes from the operating system and the minimiser's error is hidden, as in a release, "
-    "but no ledger has counted this fit, and each further fit on the same people adds its budget to what they have "
-    "paid. `fit` raises for records that break a rule, which a release never does."
+    "NOT A RELEASE: the noise comes from the operating system and the minimiser's error is hidden, "
+    "as in a release, but no ledger has counted this fit, and each further fit on the same people "
+    "adds its budget to what they have paid. `fit` raises for records that break a rule, which a "
+    "release never does."
 )
 """Stands with a fit with random_state=None."""
 RARELY_REFUSED = (
-    "A noise vector too long for a certified fit ends the fit with an error, with a probability of at most 2^-200: the "
-    "one delta, not counted above."
+    "A noise vector too long for a certified fit ends the fit with an error, with a probability of "
+    "at most 2^-200: the one delta, not counted above."
 )
-"""Stands with objective perturbation whose noise is the operating system's (docs/release.md, section 2)."""
+"""Stands with objective perturbation whose noise is the operating system's (docs/release.md,
+section 2).
+"""
 LABELS_READ = (
-    "The set of class labels was read from y, which the guarantee does not cover: a label that only one person has "
-    "would show. Declare classes= to keep it out of the result."
+    "The set of class labels was read from y, which the guarantee does not cover: a label that "
+    "only one person has would show. Declare classes= to keep it out of the result."
 )
 
 
 def noise_source(random_state: object) -> NoiseSource:
-    """Return what a `random_state` names: the operating system's entropy for None, otherwise a generator.
+    """Return what a `random_state` names: the operating system's entropy for None, otherwise a
+    generator.
 
-    A generator makes a fit a simulation, and never gets where a release's noise is drawn; the types are told apart
-    there (`randomness.check_system_source`).
+    A generator makes a fit a simulation, and never gets where a release's noise is drawn; the types
+    are told apart there (`randomness.check_system_source`).
     """
     if random_state is None:
         return SystemSource()
@@ -50,7 +55,11 @@ def noise_source(random_state: object) -> NoiseSource:
         return random_state
     if isinstance(random_state, np.random.RandomState):  # scikit-learn hands these around
         return np.random.default_rng(random_state.randint(0, 2**32, size=8, dtype=np.uint32))
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+    if (
+        isinstance(random_state, int | np.integer)
+        and not isinstance(random_state, bool)
+        and random_state >= 0
+    ):
         return np.random.default_rng(int(random_state))
     raise ValueError("Expected random_state to be None, a whole number >= 0 or a NumPy generator.")
 
@@ -59,12 +68,12 @@ def noise_source(random_state: object) -> NoiseSource:
 class PrivacyStatement:
     """The guarantee of one fit.
 
-    amount: epsilon or rho of everything the fit drew, exact.  classes_declared: whether the labels came from
-    `classes=`.  status: what must be said about the results it rests on.  noise: drawn from the operating system's
-    entropy, or from a generator that can be run again.
+    amount: epsilon or rho of everything the fit drew, exact.  classes_declared: whether the labels
+    came from `classes=`.  status: what must be said about the results it rests on.  noise: drawn
+    from the operating system's entropy, or from a generator that can be run again.
 
-    >>> made = PrivacyStatement(definition="pure", amount=Decimal("1.5"), mechanism="output", n_models=1,
-    ...                         classes_declared=True, status="", noise="seeded")
+    >>> made = PrivacyStatement(definition="pure", amount=Decimal("1.5"), mechanism="output",
+    ...                         n_models=1, classes_declared=True, status="", noise="seeded")
     >>> made.guarantee, made.is_simulation
     ('epsilon = 1.5 (pure differential privacy)', True)
     """
@@ -77,11 +86,15 @@ class PrivacyStatement:
     status: str
     noise: Noise
     unit: str = "the value of one record"
-    neighbours: str = "tables that differ in one record, replaced by another; the number of records is public"
+    neighbours: str = (
+        "tables that differ in one record, replaced by another; the number of records is public"
+    )
 
     @property
     def is_simulation(self) -> bool:
-        """Whether whoever knows the generator could subtract the noise, so that nothing drawn may be published."""
+        """Whether whoever knows the generator could subtract the noise, so that nothing drawn may
+        be published.
+        """
         return self.noise == "seeded"
 
     @property
@@ -96,12 +109,15 @@ class PrivacyStatement:
         return f"{kind.symbol} = {self.amount} ({kind.title})"
 
     def epsilon(self, delta: float) -> float:
-        """Return the epsilon of this guarantee at a delta, rounded up; a pure one is the same at every delta."""
+        """Return the epsilon of this guarantee at a delta, rounded up; a pure one is the same at
+        every delta.
+        """
         check_probability(delta=delta)
         kind, below = DEFINITIONS[self.definition], to_float_down(self.amount)
         if Decimal(below) == self.amount and not kind.has_delta:
             return kind.epsilon_of(below, delta)
-        # Of the next float above: a conversion takes floats, and must not be handed less than was spent.
+        # Of the next float above: a conversion takes floats, and must not be handed less than was
+        # spent.
         return kind.epsilon_of(float(np.nextafter(below, np.inf)), delta)
 
     @property
@@ -114,8 +130,17 @@ class PrivacyStatement:
         )
         labels = "" if self.classes_declared else LABELS_READ
         protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
-        rare = RARELY_REFUSED if mechanism_named(self.mechanism).is_tilt and not self.is_simulation else ""
-        found = (self.caution, f"Guarantee: {self.guarantee}.", protected, several, labels, rare, self.status)
+        is_rare = mechanism_named(self.mechanism).is_tilt and not self.is_simulation
+        rare = RARELY_REFUSED if is_rare else ""
+        found = (
+            self.caution,
+            f"Guarantee: {self.guarantee}.",
+            protected,
+            several,
+            labels,
+            rare,
+            self.status,
+        )
         return tuple(sentence for sentence in found if sentence)
 
     def __str__(self) -> str:

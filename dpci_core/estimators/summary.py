@@ -19,8 +19,9 @@ _COLUMNS = ("coef", "std err", "sampling", "privacy", "low", "high")
 class CoefficientIntervals:
     """Intervals of every coefficient of every model, arrays (n_models, d+1), the intercept last.
 
-    models: the class each model tells from the rest; one entry for two classes.  is_flat: where the step to the
-    unpenalised coefficient falls short (`target`).  Joint intervals hold all together at `confidence_level`.
+    models: the class each model tells from the rest; one entry for two classes.  is_flat: where the
+    step to the unpenalised coefficient falls short (`newton_step`).  Joint intervals hold all
+    together at `confidence_level`.
     """
 
     names: tuple[str, ...]
@@ -37,7 +38,9 @@ class CoefficientIntervals:
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each model and coefficient."""
-        index = pd.MultiIndex.from_product([list(self.models), list(self.names)], names=["class", "coefficient"])
+        index = pd.MultiIndex.from_product(
+            [list(self.models), list(self.names)], names=["class", "coefficient"]
+        )
         total = np.hypot(self.sampling_se, self.privacy_se)
         columns = (self.estimate, total, self.sampling_se, self.privacy_se, self.low, self.high)
         table = {name: values.ravel() for name, values in zip(_COLUMNS, columns, strict=True)}
@@ -62,17 +65,33 @@ class Summary:
         pairs = [f"{name + ':':<17}{value:<26}" for name, value in self.facts]
         left = (len(pairs) + 1) // 2
         rows = [*zip(pairs[:left], [*pairs[left:], ""][:left], strict=True)]
-        lines = [self.title.center(WIDTH).rstrip(), rule, *((a + " " + b).rstrip() for a, b in rows), rule]
-        return "\n".join([*lines, *self._table(), rule, *(line for note in self.notes for line in wrap(note, WIDTH))])
+        lines = [
+            self.title.center(WIDTH).rstrip(),
+            rule,
+            *((a + " " + b).rstrip() for a, b in rows),
+            rule,
+        ]
+        return "\n".join(
+            [
+                *lines,
+                *self._table(),
+                rule,
+                *(line for note in self.notes for line in wrap(note, WIDTH)),
+            ]
+        )
 
     def _table(self) -> list[str]:
         found = self.intervals
         half = (1.0 - found.confidence_level) / 2.0
         heads = (*_COLUMNS[:4], f"[{half:.4g}", f"{1.0 - half:.4g}]")
         lines = []
-        for model, of_class in zip(found.models, np.split(self.to_frame().to_numpy(), len(found.models)), strict=True):
+        for model, of_class in zip(
+            found.models, np.split(self.to_frame().to_numpy(), len(found.models)), strict=True
+        ):
             name = f"class {model}"[:21]
             lines += [f"{name:<22}" + "".join(f"{head:>11}" for head in heads), "-" * WIDTH]
             for coefficient, row in zip(found.names, of_class, strict=True):
-                lines.append(f"{coefficient[:21]:<22}" + "".join(f"{value:>11.4g}" for value in row))
+                lines.append(
+                    f"{coefficient[:21]:<22}" + "".join(f"{value:>11.4g}" for value in row)
+                )
         return lines

@@ -1,4 +1,6 @@
-"""Private tuning in earnest: `cms.tune_privately` with noise from the operating system and certified minimisers."""
+"""Private tuning in earnest: `tuning.tune_privately` with noise from the operating system and
+certified minimisers.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,15 @@ def tune_for_release(
 ) -> TuningResult:
     """Return the candidate that the exponential mechanism chooses, with its coefficients.
 
-    Args:    X, y, candidates: as for `cms.tune_privately`; methods "output" and "objective_tight". Records have been
-             encoded by a fixed public map, as `RecordMapper` does: a record that breaks a rule is refused here, which
-             would tell about it.  epsilon: for everything; book it before the call, as one amount.
-    Privacy: epsilon-DP for replace-one neighbours, n public. Each candidate is trained as the coefficients of a release
-             are (docs/release.md, section 2) on records that no other candidate and not the choice sees.
-    Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError; DataRejectedError.
+    Args:    X, y, candidates: as for `tuning.tune_privately`; methods "output" and
+             "objective_tight". Records have been encoded by a fixed public map, as `RecordMapper` does: a record that
+             breaks a rule is refused here, which would tell about it.  epsilon: for everything;
+             book it before the call, as one amount.
+    Privacy: epsilon-DP for replace-one neighbours, n public. Each candidate is trained as the
+             coefficients of a release are (docs/release.md, section 2) on records that no other
+             candidate and not the choice sees.
+    Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
+             DataRejectedError.
     Source:  CMS Algorithm 4 with the constants of WKL Theorem 1.
     """
     from dpci_core.intervals.draw import check_feasible, draw_coefficients
@@ -37,7 +42,8 @@ def tune_for_release(
     listed = checked_candidates(candidates)
     if any(candidate.learner.method == "objective" for candidate in listed):
         raise ValueError(
-            'Expected method "output" or "objective_tight": "objective" is for comparisons with [CMS] only.'
+            'Expected method "output" or "objective_tight": "objective" is for comparisons with '
+            "[CMS] only."
         )
     features, labels = check_records(X, y)
     n, source = rows_each(len(labels), len(listed)), SystemSource()
@@ -48,7 +54,9 @@ def tune_for_release(
     def trained(A: Array, learner: Learner) -> Array:
         return draw_coefficients(A, shares=share_out(_design(learner, amount, n)), source=source)[0]
 
-    return tune_by(features, labels, candidates=listed, epsilon=amount, source=source, trainer=trained)
+    return tune_by(
+        features, labels, candidates=listed, epsilon=amount, source=source, trainer=trained
+    )
 
 
 def _design(learner: Learner, epsilon: Decimal, n_records: int) -> Design:

@@ -1,7 +1,8 @@
-"""The private computation of a release: encoded records in, released numbers out, noise from the operating system.
+"""The private computation of a release: encoded records in, released numbers out, noise from the
+operating system.
 
-The formulas are those of the simulations (`perturbation`, `private_moments`, `half_widths`); what is added here is what
-real arithmetic asks for. The argument is in docs/release.md.
+The formulas are those of the simulations (`mechanisms`, `half_widths`); what
+is added here is what real arithmetic asks for. The argument is in docs/release.md.
 """
 
 from __future__ import annotations
@@ -35,24 +36,31 @@ from dpci_core.solvers.objective import Fit
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
 REFUSED_TILT = 2.0**-200
-"""Probability with which the noise vector of an objective is longer than the one that feasibility was checked for.
+"""Probability with which the noise vector of an objective is longer than the one that feasibility
+was checked for.
 
-Such a release may be refused after it was booked, which is the one way in which the law of a release is cut: a delta
-of at most this.
+Such a release may be refused after it was booked, which is the one way in which the law of a
+release is cut: a delta of at most this.
 """
 _NEIGHBOURS_APART = 2.0
-"""How far the noise vectors that give one minimiser on two neighbouring tables are apart at most: two slopes."""
+"""How far the noise vectors that give one minimiser on two neighbouring tables are apart at most:
+two slopes.
+"""
 
 
 class UnfitRecordsError(ValueError):
-    """Records that the encoding cannot have made: a mistake in this program, caught before the fit."""
+    """Records that the encoding cannot have made: a mistake in this program, caught before the
+    fit.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drawn:
-    """What one release publishes: arrays (p,) per coefficient, the constant last, and matrices (p, p).
+    """What one release publishes: arrays (p,) per coefficient, the constant last, and matrices (p,
+    p).
 
-    Everything here is a function of released quantities and public constants; nothing says how the fit went.
+    Everything here is a function of released quantities and public constants; nothing says how the
+    fit went.
     """
 
     shares: Shares
@@ -83,7 +91,11 @@ class UncertainFitError(InfeasibleDesignError):
     """
 
     def __init__(
-        self, regularization: float | None, n_records: int, dim: int, changes: tuple[Change, ...] = ()
+        self,
+        regularization: float | None,
+        n_records: int,
+        dim: int,
+        changes: tuple[Change, ...] = (),
     ) -> None:
         self.regularization, self.n_records, self.dim = regularization, n_records, dim
         self.tolerance = TAU
@@ -97,15 +109,18 @@ class UncertainFitError(InfeasibleDesignError):
         super().__init__(
             f"With regularization={regularization!r}, n_records={n_records} and {dim} coefficients "
             f"the fit cannot be certified to {self.tolerance:.0e} in floating-point numbers.",
-            "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger h.",
+            "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger "
+            "h.",
             changes,
         )
 
 
 def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
-    """Raise InfeasibleDesignError unless a release of this design on n records can run; only public numbers matter.
+    """Raise InfeasibleDesignError unless a release of this design on n records can run; only public
+    numbers matter.
 
-    Besides what the mechanism asks for, the tolerance of the fit must be within reach of floating-point numbers.
+    Besides what the mechanism asks for, the tolerance of the fit must be within reach of
+    floating-point numbers.
     """
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
@@ -118,11 +133,15 @@ def _solver_error(shares: Shares) -> float:
 
 
 def _longest_tilt(noise: NoiseLaw, dim: int) -> float:
-    """A length that the tilt exceeds with probability `REFUSED_TILT`, and the step to a neighbour's."""
+    """A length that the tilt exceeds with probability `REFUSED_TILT`, and the step to a
+    neighbour's.
+    """
     if noise.rate is not None:
         return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate + _NEIGHBOURS_APART
     assert noise.sd is not None
-    return noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT))) + _NEIGHBOURS_APART
+    return (
+        noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT))) + _NEIGHBOURS_APART
+    )
 
 
 def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:
@@ -131,7 +150,12 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
     def is_certain(c: float | Decimal) -> bool:
         two_c = 2.0 * float(c)
         condition = (design.loss.max_curvature + two_c) / two_c
-        return gradient_rounding(n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm) <= TAU / 2.0
+        return (
+            gradient_rounding(
+                n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm
+            )
+            <= TAU / 2.0
+        )
 
     if not is_certain(design.regularization):
         start, largest = (Decimal(repr(c)) for c in (design.regularization, REGULARIZATION[1]))
@@ -143,24 +167,38 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
 
 @dataclass(frozen=True, slots=True)
 class _CertifiedSolver:
-    """The certain minimiser at the tolerance of a release, after checking that rounding keeps its certificate."""
+    """The certain minimiser at the tolerance of a release, after checking that rounding keeps its
+    certificate.
+    """
 
     design: Design
 
-    def __call__(self, A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None) -> Fit:
+    def __call__(
+        self, A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None
+    ) -> Fit:
         norm = 0.0 if tilt is None else float(np.linalg.norm(tilt))
         _check_certificate(self.design, n_records=len(A), dim=A.shape[1], tilt_norm=norm)
-        return minimise(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=TAU / 2.0, method="certain")
+        return minimise(
+            A,
+            loss=loss,
+            regularization=regularization,
+            tilt=tilt,
+            tolerance=TAU / 2.0,
+            method="certain",
+        )
 
 
 def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
-    Privacy: `planned.budget.model` in its definition, the error of the solver included (docs/release.md, section 2).
+    Privacy: `planned.budget.model` in its definition, the error of the solver included
+             (docs/release.md, section 2).
     """
     check_system_source(source)
     solver = _CertifiedSolver(shares.planned)
-    model = train_private(A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares))
+    model = train_private(
+        A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares)
+    )
     if shares.minimiser is None:
         return model.theta_priv, model.noise
     hiding = shares.minimiser_noise()
@@ -178,21 +216,29 @@ def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple
 def draw_release(X: Array, y: Array, *, design: Design, to_original: Array | None = None) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
 
-    Args:    X, y: encoded records (`schema.RecordMapper`).  to_original: L (k, p), intervals for L theta as well.
+    Args:    X, y: encoded records (`schema.RecordMapper`).  to_original: L (k, p), intervals for L
+             theta as well.
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public.
-    Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of another encoding.
+    Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
+             another encoding.
     Source:  WKL Algorithms 1-5; docs/release.md.
     """
     check_design(design)
     _check_rows(X, y)
-    return _draw(y[:, None] * X, shares=share_out(design), source=SystemSource(), to_original=to_original)
+    return _draw(
+        y[:, None] * X, shares=share_out(design), source=SystemSource(), to_original=to_original
+    )
 
 
 def _check_rows(X: Array, y: Array) -> None:
     """The last look at what the sensitivities rest on; says nothing about the records it found."""
-    shapes_fit = X.ndim == 2 and X.size > 0 and y.shape == X.shape[:1] and X.dtype == y.dtype == np.float64
+    shapes_fit = (
+        X.ndim == 2 and X.size > 0 and y.shape == X.shape[:1] and X.dtype == y.dtype == np.float64
+    )
     if not (shapes_fit and (np.einsum("ij,ij->i", X, X) <= 1.0).all() and (np.abs(y) == 1.0).all()):
-        raise UnfitRecordsError("The encoded records break a rule that the encoding is there to keep.")
+        raise UnfitRecordsError(
+            "The encoded records break a rule that the encoding is there to keep."
+        )
 
 
 def _draw(A: Array, *, shares: Shares, source: SystemSource, to_original: Array | None) -> Drawn:
@@ -228,5 +274,7 @@ def _draw(A: Array, *, shares: Shares, source: SystemSource, to_original: Array 
         contrast_estimate=estimate[p:],
         contrast_low=(estimate - q)[p:],
         contrast_high=(estimate + q)[p:],
-        usefulness=judge_usefulness(q[:p], estimate[:p] ** 2, type(law)(*(part[:p] for part in law)), dim=p),
+        usefulness=judge_usefulness(
+            q[:p], estimate[:p] ** 2, type(law)(*(part[:p] for part in law)), dim=p
+        ),
     )

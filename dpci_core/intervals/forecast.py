@@ -1,11 +1,13 @@
-"""Expected interval length, variability length and coverage from the moments of one fit, in milliseconds.
+"""Expected interval length, variability length and coverage from the moments of one fit, in
+milliseconds.
 
-The law of the matrix noise is known, so its effect on the intervals is averaged over a few dozen draws of it around
-the true moments; records are not needed, and n is only a number. A draw of spherical Laplace noise in R^(p^2) is a
-random scale times a Gaussian matrix (`noise`), so the same draws serve every budget.
+The law of the matrix noise is known, so its effect on the intervals is averaged over a few dozen
+draws of it around the true moments; records are not needed, and n is only a number. A draw of
+spherical Laplace noise in R^(p^2) is a random scale times a Gaussian matrix (`noise`), so the same
+draws serve every budget.
 
-Not private: the moments describe a table. What is shown may steer a release only when that table is public or
-simulated, or the moments come from a release already paid for.
+Not private: the moments describe a table. What is shown may steer a release only when that table is
+public or simulated, or the moments come from a release already paid for.
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
 from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.intervals.half_widths import N_REDRAWS, private_half_widths
-from dpci_core.intervals.inflation import ErrorVariance, Usefulness, error_variance, judge_usefulness
+from dpci_core.intervals.inflation import (
+    ErrorVariance,
+    Usefulness,
+    error_variance,
+    judge_usefulness,
+)
 from dpci_core.intervals.newton_step import correction
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
@@ -42,16 +49,18 @@ HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
-"""A noise-aware factor is computed at one draw in so many and carried to the others (`half_widths`)."""
+"""A noise-aware factor is computed at one draw in so many and carried to the others
+(`half_widths`).
+"""
 _CUTS: dict[str, tuple[float, float]] = {
     "r1": (300.0, 1000.0),
     "r2": (4.0, 8.0),
 }
-"""Limits of r1 and r2; those of r3 are the mechanism's (`drift_limits`). Below the first number the forecast was within
-2 % in length and 1.5 points in coverage of full simulations on Adult; below the second within about 10 % (`python -m
-benchmarks.validity` prints the comparison). The averages over noise draws include the eigenvalue floors, so r1 and r2
-alone did not break the forecast in the range tried (r1 up to 316, r2 up to 4); what breaks it is model noise that moves
-the Hessian, r3."""
+"""Limits of r1 and r2; those of r3 are the mechanism's (`drift_limits`). Below the first number the
+forecast was within 2 % in length and 1.5 points in coverage of full simulations on Adult; below the
+second within about 10 % (`python -m benchmarks.validity` prints the comparison). The averages over
+noise draws include the eigenvalue floors, so r1 and r2 alone did not break the forecast in the
+range tried (r1 up to 316, r2 up to 4); what breaks it is model noise that moves the Hessian, r3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +68,9 @@ class Validity:
     """Whether the asymptotic forecast can be believed.
 
     exceeded: the ratios at or above their first limit, with that limit.
-    r1: noise on the Hessian against its smallest eigenvalue.  r2: noise on the gradient covariance against the
-    variance it estimates.  r3: how far the model noise moves the Hessian.  The limits are in `_CUTS`
-    and with the mechanism.
+    r1: noise on the Hessian against its smallest eigenvalue.  r2: noise on the gradient covariance
+    against the variance it estimates.  r3: how far the model noise moves the Hessian.  The limits
+    are in `_CUTS` and with the mechanism.
     """
 
     grade: Grade
@@ -73,7 +82,9 @@ class Validity:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it cannot be believed, in sentences."""
-        return tuple(words.exceeded(name, getattr(self, name), limit) for name, limit in self.exceeded)
+        return tuple(
+            words.exceeded(name, getattr(self, name), limit) for name, limit in self.exceeded
+        )
 
     @property
     def is_valid(self) -> bool:
@@ -132,22 +143,29 @@ class Forecast:
 
     @property
     def shortfall(self) -> str:
-        """Where sharp intervals stay longer than they usually do: why, in a sentence; empty elsewhere."""
+        """Where sharp intervals stay longer than they usually do: why, in a sentence; empty
+        elsewhere.
+        """
         ratio = self.ci_length_mean / self.vi_length_mean
         expected = _EXPECTED[len(self.ci_length) > 21]
         if not self.design.switches.noise_aware or ratio < expected + 0.005:
             return ""
-        part, noise = max(("Hessian", self.validity.r1), ("gradient covariance", self.validity.r2), key=lambda x: x[1])
+        part, noise = max(
+            ("Hessian", self.validity.r1),
+            ("gradient covariance", self.validity.r2),
+            key=lambda x: x[1],
+        )
         of_what = "its smallest eigenvalue" if part == "Hessian" else "the variance it estimates"
         return (
-            f"{ratio:.2f} times the variability interval, where sharp intervals usually reach {expected:g}: the noise "
-            f"on the {part} is {noise:.2g} times {of_what}. More budget for it, more records or a larger c help."
+            f"{ratio:.2f} times the variability interval, where sharp intervals usually reach "
+            f"{expected:g}: the noise on the {part} is {noise:.2g} times {of_what}. More budget "
+            "for it, more records or a larger c help."
         )
 
 
 _EXPECTED = {False: 1.05, True: 1.12}
-"""Length against the variability interval that a sharp interval reaches where the matrices are released well; the key
-says whether there are more than 20 features."""
+"""Length against the variability interval that a sharp interval reaches where the matrices are
+released well; the key says whether there are more than 20 features."""
 
 
 def forecast(
@@ -160,14 +178,19 @@ def forecast(
 ) -> Forecast:
     """Forecast the intervals of a design; deterministic, O(p^3) per draw whatever n is.
 
-    Args:    moments: of the loss and regularization of the design.  n_records: n, any number (default: the table's).
+    Args:    moments: of the loss and regularization of the design.  n_records: n, any number
+             (default: the table's).
              contrasts: L (k, p), to forecast intervals for the combinations L theta.
-             n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the default's in nine of ten
-             designs with r1 < 1, and up to 12 % off where more noise is on the Hessian (`python -m benchmarks.draws`).
+             n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the
+             default's in nine of ten designs with r1 < 1, and up to 12 % off where more noise is on
+             the Hessian (`python -m benchmarks.draws`).
     Privacy: none (module docstring).
-    Raises:  ValueError if the moments belong to another loss or regularization; InfeasibleDesignError.
+    Raises:  ValueError if the moments belong to another loss or regularization;
+             InfeasibleDesignError.
     """
-    drawn = drawn_intervals(moments, design=design, n_records=n_records, contrasts=contrasts, n_draws=n_draws)
+    drawn = drawn_intervals(
+        moments, design=design, n_records=n_records, contrasts=contrasts, n_draws=n_draws
+    )
     return forecast_of(drawn, moments, design=design)
 
 
@@ -177,7 +200,9 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
-    plain = 2.0 * half_width(truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level)
+    plain = 2.0 * half_width(
+        truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level
+    )
     return Forecast(
         estimate=goal.value,
         ci_length=2.0 * q.mean(axis=0),
@@ -203,8 +228,9 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
 class DrawnIntervals:
     """The intervals of a design in each draw of the matrix noise.
 
-    half_width, is_flat, and weight, that of the noise-aware half-widths: (K, k).  truth: the law of the private
-    estimates (k,); error: that of what the intervals are around, about its mean, which is `shift` away from the goal.
+    half_width, is_flat, and weight, that of the noise-aware half-widths: (K, k).  truth: the law of
+    the private estimates (k,); error: that of what the intervals are around, about its mean, which
+    is `shift` away from the goal.
     matrix_sd: diagonal noise on H and S.
     """
 
@@ -236,7 +262,9 @@ class DrawnIntervals:
 
     def _within(self, shift: Array | float) -> Array:
         law = self.error
-        return coverage_probability(self.half_width, law.normal, law.laplace, dim=self.dim, shift=shift)
+        return coverage_probability(
+            self.half_width, law.normal, law.laplace, dim=self.dim, shift=shift
+        )
 
 
 def drawn_intervals(
@@ -251,8 +279,9 @@ def drawn_intervals(
 ) -> DrawnIntervals:
     """Return the intervals behind a forecast, draw by draw; privacy and errors as for `forecast`.
 
-    Args:    n_redraws: even, draws behind a noise-aware factor.  spectra: of the Hessian of these moments, to share
-             with other designs; the numbers are the same.  Others: as for `forecast`.
+    Args:    n_redraws: even, draws behind a noise-aware factor.  spectra: of the Hessian of these
+             moments, to share with other designs; the numbers are the same.  Others: as for
+             `forecast`.
     """
     _check_match(moments, design)
     if spectra is not None and spectra.hessian is not moments.hessian:
@@ -300,8 +329,8 @@ def drawn_intervals(
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they should have, and the
-    variance that the noise on H adds to an estimate of them."""
+    """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they
+    should have, and the variance that the noise on H adds to an estimate of them."""
 
     contrasts: Array
     value: Array
@@ -310,19 +339,31 @@ class Goal:
 
 
 def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal:
-    """The goal of the design's target; unpenalised, it is the full Newton step, however flat a direction is."""
+    """The goal of the design's target; unpenalised, it is the full Newton step, however flat a
+    direction is.
+    """
     if design.target == "penalised":
         return Goal(L, L @ moments.theta_hat, 0.0, True)
     values, vectors = np.linalg.eigh(moments.hessian)
     theta, c = moments.theta_hat, design.regularization
-    step = correction(values, vectors, theta, loss=design.loss, regularization=c, hessian_sd=hessian_sd, contrasts=L)
+    step = correction(
+        values,
+        vectors,
+        theta,
+        loss=design.loss,
+        regularization=c,
+        hessian_sd=hessian_sd,
+        contrasts=L,
+    )
     steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
     full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
     return Goal(step.contrasts, L @ full, step.extra, False)
 
 
 def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> Usefulness:
-    """The verdict a release of this design can expect; rows of contrasts count at length 1, whatever their units."""
+    """The verdict a release of this design can expect; rows of contrasts count at length 1,
+    whatever their units.
+    """
     p = len(moments.theta_hat)
     size = np.linalg.norm(L, axis=1)
     law = ErrorVariance(*(part / size**2 for part in truth))
@@ -332,20 +373,27 @@ def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> U
 
 def _check_match(moments: object, design: object) -> None:
     if not isinstance(moments, Moments):
-        raise ValueError(f"Expected moments as `fit_moments` returns them, got {type(moments).__name__}.")
+        raise ValueError(
+            f"Expected moments as `fit_moments` returns them, got {type(moments).__name__}."
+        )
     check_design(design)
     assert isinstance(design, Design)
     if moments.loss != design.loss:
         raise ValueError(f"Expected moments of loss {design.loss!r}, got {moments.loss!r}.")
     if moments.regularization != design.regularization:
         raise ValueError(
-            f"Expected moments at regularization={design.regularization!r}, got {moments.regularization!r}."
+            f"Expected moments at regularization={design.regularization!r}, got "
+            f"{moments.regularization!r}."
         )
 
 
-def _matrix_noise(moments: Moments, design: Design, noise: NoiseLaw, n: int) -> tuple[MatrixNoise, MatrixNoise]:
+def _matrix_noise(
+    moments: Moments, design: Design, noise: NoiseLaw, n: int
+) -> tuple[MatrixNoise, MatrixNoise]:
     """The laws of the noise on H and on S, the second at a released theta of typical norm."""
-    return hessian_noise(design, n), covariance_noise(design, n, typical_norm(moments, noise, design, n))
+    return hessian_noise(design, n), covariance_noise(
+        design, n, typical_norm(moments, noise, design, n)
+    )
 
 
 def typical_norm(moments: Moments, noise: NoiseLaw, design: Design, n: int) -> float:
@@ -360,11 +408,15 @@ def _fixed_noise(law: MatrixNoise, p: int, n_draws: int, seed: int) -> Array:
     return law.diagonal_sd(p) * unit
 
 
-def _validity(moments: Moments, noise: NoiseLaw, design: Design, n: int, sd_h: float, sd_s: float) -> Validity:
+def _validity(
+    moments: Moments, noise: NoiseLaw, design: Design, n: int, sd_h: float, sd_s: float
+) -> Validity:
     """Grade the forecast by the three ratios of `Validity`."""
     H = moments.hessian
     p = len(H)
-    law = error_variance(H, moments.covariance, mechanism=design.mechanism, noise=noise, n_records=n)
+    law = error_variance(
+        H, moments.covariance, mechanism=design.mechanism, noise=noise, n_records=n
+    )
     inverse = np.linalg.inv(H)
     r1 = sd_h * np.sqrt(2.0 * p) / float(np.linalg.eigvalsh(H)[0])
     r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * law.total(p))))

@@ -1,18 +1,21 @@
 """Half-widths from what was released: post-processing, no record in sight.
 
-As published, the noisy matrices get their floors and count as the true ones. A noise-aware half-width (own) uses that
-the law of the matrix noise is public:
+As published, the noisy matrices get their floors and count as the true ones. A noise-aware
+half-width (own) uses that the law of the matrix noise is public:
 
-1. The eigenvalues of the noisy Hessian repel each other more than those of the true one. `shrink_eigenvalues` moves
-   them back, by the rotationally invariant estimator for additive symmetric noise, before the floor 2c.
-2. The noisy gradient covariance enters the quadratic form v'Sv as it is: unbiased given v, where a projection pushes it
-   up. Only a negative value is raised to 0.
-3. Both still leave an error of known law in each half-width. Take the released matrices for the truth, add the noise
-   again, and see by which factor the half-widths must be scaled to reach the confidence level (a parametric bootstrap;
-   Beran 1987 calls it prepivoting). The noise on S enters only through v'Nv, one number of known law, which a
-   quadrature replaces; the noise on H is drawn, from constants of this module.
+1. The eigenvalues of the noisy Hessian repel each other more than those of the true one.
+   `shrink_eigenvalues` moves them back, by the rotationally invariant estimator for additive
+   symmetric noise, before the floor 2c.
+2. The noisy gradient covariance enters the quadratic form v'Sv as it is: unbiased given v, where a
+   projection pushes it up. Only a negative value is raised to 0.
+3. Both still leave an error of known law in each half-width. Take the released matrices for the
+   truth, add the noise again, and see by which factor the half-widths must be scaled to reach the
+   confidence level (a parametric bootstrap; Beran 1987 calls it prepivoting). The noise on S enters
+   only through v'Nv, one number of known law, which a quadrature replaces; the noise on H is drawn,
+   from constants of this module.
 
-Privacy: every argument is released or public, also the ratios that switch 1-3 off where the noise dominates.
+Privacy: every argument is released or public, also the ratios that switch 1-3 off where the noise
+         dominates.
 """
 
 from __future__ import annotations
@@ -34,15 +37,17 @@ from dpci_core.mechanisms.matrices import MatrixNoise, fixed_draws, hessian_nois
 from dpci_core.privacy.laws import NoiseLaw
 
 NOISE_DOMINATES = (6.0, 24.0)
-"""Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths fade from the
-noise-aware to the plain ones: further on the factor of step 3 lengthens intervals by a quarter and more, and a jump
-would make them longer at a larger budget (`python -m benchmarks.half_widths`, `python -m benchmarks.monotone`)."""
+"""Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths
+fade from the noise-aware to the plain ones: further on the factor of step 3 lengthens intervals by
+a quarter and more, and a jump would make them longer at a larger budget (`python -m
+benchmarks.half_widths`, `python -m benchmarks.monotone`)."""
 COVARIANCE_DOMINATES = (0.5, 1.0)
-"""The same for the noise on a coefficient's v'Sv against its variance, as released: further on the clip at 0 acts so
-often that no factor repairs the coverage (the same commands)."""
+"""The same for the noise on a coefficient's v'Sv against its variance, as released: further on the
+clip at 0 acts so often that no factor repairs the coverage (the same commands)."""
 _ALLOWANCE = 0.5
-"""Standard deviations of the noise on S that plain half-widths allow for beyond the first of these limits: projection
-alone covers too little where a matrix is small and its noise large (the same commands)."""
+"""Standard deviations of the noise on S that plain half-widths allow for beyond the first of these
+limits: projection alone covers too little where a matrix is small and its noise large (the same
+commands)."""
 N_REDRAWS = 48
 """Draws of the noise on H behind a factor, in antithetic pairs."""
 _N_NODES = 3
@@ -57,12 +62,14 @@ _SMALLEST_CARRIED = 0.5
 class HalfWidths:
     """Half-widths (..., k) with the law and the matrices behind them.
 
-    hessian, covariance: the matrices used; the covariance of a noise-aware interval is the noisy one, without floor.
+    hessian, covariance: the matrices used; the covariance of a noise-aware interval is the noisy
+    one, without floor.
     factor: what the noise-aware correction multiplied each half-width by, 1 without it.
-    contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity (or from what was
-    asked for) where the target is the unpenalised coefficient.
+    contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity
+    (or from what was asked for) where the target is the unpenalised coefficient.
     is_flat: (..., k), coefficients for which the step to that target falls short.
-    weight: (..., k), of the noise-aware half-width; 0 where it is switched off or the noise dominates.
+    weight: (..., k), of the noise-aware half-width; 0 where it is switched off or the noise
+    dominates.
     """
 
     half_width: Array
@@ -99,16 +106,18 @@ def private_half_widths(
     n_redraws: int = N_REDRAWS,
     spectra: SharedSpectra | None = None,
 ) -> HalfWidths:
-    """Return half-widths of the confidence level of the design from noisy symmetric matrices, before any floor.
+    """Return half-widths of the confidence level of the design from noisy symmetric matrices,
+    before any floor.
 
-    Args:    H_noisy, S_noisy: (..., p, p).  noise: of the coefficients.  covariance_noise: its law at the released
-             norm.  theta_priv: (..., p) or (p,), where H and S are.
+    Args:    H_noisy, S_noisy: (..., p, p).  noise: of the coefficients.  covariance_noise: its law
+             at the released norm.  theta_priv: (..., p) or (p,), where H and S are.
              covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
              contrasts: L (k, p) for the combinations L theta.
-             n_factors: compute the factors of so many of a stack, evenly spread, and carry them to the others by
-             their half-widths (`forecast`).
+             n_factors: compute the factors of so many of a stack, evenly spread, and carry them to
+             the others by their half-widths (`forecast`).
              n_redraws: even, draws behind a factor.
-             spectra: for stacks of forecasts, where H_noisy is a function of its law and its length alone.
+             spectra: for stacks of forecasts, where H_noisy is a function of its law and its length
+             alone.
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
     p = H_noisy.shape[-1]
@@ -160,14 +169,23 @@ class _Known:
     def law(self, rows: Array, S: Array, contrasts: Array) -> ErrorVariance:
         """The error law from the rows of L H^-1; a negative v'Sv counts as 0."""
         return variance_of_rows(
-            rows, S, contrasts, mechanism=self.design.mechanism, noise=self.noise, n_records=self.n_records
+            rows,
+            S,
+            contrasts,
+            mechanism=self.design.mechanism,
+            noise=self.noise,
+            n_records=self.n_records,
         )
 
     def half_width(self, law: ErrorVariance) -> Array:
-        return law.half_width(dim=self.theta.shape[1], confidence_level=self.design.confidence_level)
+        return law.half_width(
+            dim=self.theta.shape[1], confidence_level=self.design.confidence_level
+        )
 
     def estimand(self, spectrum: Spectrum, theta: Array) -> Correction:
-        """Contrasts (K, k, p) that the design's intervals are for, L or L T, with the variance that T adds."""
+        """Contrasts (K, k, p) that the design's intervals are for, L or L T, with the variance that
+        T adds.
+        """
         p = theta.shape[1]
         if self.design.target == "penalised":
             return no_correction(self.contrasts, len(theta))
@@ -183,8 +201,8 @@ class _Known:
 
 
 def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
-    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor already; `allowance`
-    (K, k) times |v|^2 is added to v'Sv."""
+    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor
+    already; `allowance` (K, k) times |v|^2 is added to v'Sv."""
     spectrum = noisy.floored(known.on_hessian)
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(estimand.contrasts)
@@ -193,7 +211,14 @@ def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 
     law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
     return HalfWidths(
-        q, law, spectrum.matrix, S, np.ones_like(q), np.zeros_like(q), estimand.contrasts, estimand.marked(q)
+        q,
+        law,
+        spectrum.matrix,
+        S,
+        np.ones_like(q),
+        np.zeros_like(q),
+        estimand.contrasts,
+        estimand.marked(q),
     )
 
 
@@ -202,8 +227,12 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
     return np.asarray(sd_h * np.sqrt(2.0 * p) / smallest_eigenvalue)
 
 
-def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None) -> HalfWidths:
-    """Steps 1-3 of the module where the noise does not dominate, the plain half-widths elsewhere."""
+def _noise_aware(
+    H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None
+) -> HalfWidths:
+    """Steps 1-3 of the module where the noise does not dominate, the plain half-widths
+    elsewhere.
+    """
     noisy = known.noisy(H_noisy)
     spectrum = noisy.shrunken(known.on_hessian)
     p = H_noisy.shape[-1]
@@ -212,9 +241,13 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     law = known.law(rows, S_noisy, estimand.contrasts)
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     total = known.law(rows, S, estimand.contrasts).total(p)
-    on_covariance = sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
+    on_covariance = (
+        sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
+    )
     is_steady = np.asarray(on_covariance <= COVARIANCE_DOMINATES[0])
-    weight = _fading(on_hessian, *NOISE_DOMINATES)[:, None] * _fading(on_covariance, *COVARIANCE_DOMINATES)
+    weight = _fading(on_hessian, *NOISE_DOMINATES)[:, None] * _fading(
+        on_covariance, *COVARIANCE_DOMINATES
+    )
     used = np.asarray(weight > 0.0)
     factor = np.ones_like(total)
     chosen = np.flatnonzero(used.any(axis=1))
@@ -223,12 +256,20 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
     bare = known.half_width(law)
     if len(some):
         redrawn = known.spectrum(
-            "redrawn", (len(H_noisy), known.n_redraws, some.tobytes()), lambda: _redrawn(spectrum.take(some), known)
+            "redrawn",
+            (len(H_noisy), known.n_redraws, some.tobytes()),
+            lambda: _redrawn(spectrum.take(some), known),
         )
-        found = _factors(spectrum.take(some), redrawn, S[some], sd_s[some], estimand.contrasts[some], known)
-        factor[chosen] = found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
+        found = _factors(
+            spectrum.take(some), redrawn, S[some], sd_s[some], estimand.contrasts[some], known
+        )
+        factor[chosen] = (
+            found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
+        )
     q = factor * bare
-    aware = HalfWidths(q, law, spectrum.matrix, S_noisy, factor, weight, estimand.contrasts, estimand.marked(q))
+    aware = HalfWidths(
+        q, law, spectrum.matrix, S_noisy, factor, weight, estimand.contrasts, estimand.marked(q)
+    )
     if np.all(weight == 1.0):
         return aware
     allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
@@ -238,27 +279,38 @@ def _noise_aware(H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_f
 
 
 def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
-    """Factors of a whole stack (K, k) from those found at some of it: log-linear in the half-width they multiply.
+    """Factors of a whole stack (K, k) from those found at some of it: log-linear in the half-width
+    they multiply.
 
-    Each coefficient has its own level, the mean over the releases that use it; the slope is common to all. 1 where a
-    coefficient has none.
+    Each coefficient has its own level, the mean over the releases that use it; the slope is common
+    to all. 1 where a coefficient has none.
     """
     count = np.maximum(np.sum(used, axis=0), 1)
     x, y = np.log(some), np.log(found)
     x_mean, y_mean = (np.sum(values * used, axis=0) / count for values in (x, y))
     dx, dy = (x - x_mean) * used, (y - y_mean) * used
     slope = float(np.sum(dx * dy) / max(float(np.sum(dx * dx)), np.finfo(np.float64).tiny))
-    carried = np.clip(y_mean + slope * (np.log(every) - x_mean), np.log(_SMALLEST_CARRIED), np.log(_LARGEST_FACTOR))
+    carried = np.clip(
+        y_mean + slope * (np.log(every) - x_mean),
+        np.log(_SMALLEST_CARRIED),
+        np.log(_LARGEST_FACTOR),
+    )
     return np.where(np.any(used, axis=0), np.exp(carried), 1.0)
 
 
 def _fading(ratio: Array, start: float, end: float) -> Array:
-    """The weight of the noise-aware half-widths: 1 up to the start, 0 from the end on, along the logarithm between."""
-    return np.asarray(np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0))
+    """The weight of the noise-aware half-widths: 1 up to the start, 0 from the end on, along the
+    logarithm between.
+    """
+    return np.asarray(
+        np.clip(np.log(end / np.maximum(ratio, start)) / np.log(end / start), 0.0, 1.0)
+    )
 
 
 def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
-    """Both results with their weights: half-widths in logarithms, laws and contrasts as they are."""
+    """Both results with their weights: half-widths in logarithms, laws and contrasts as they
+    are.
+    """
     weight = aware.weight
     most = weight >= 0.5
     any_most = np.any(most, axis=1, keepdims=True)[..., None]
@@ -283,18 +335,23 @@ def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
 
 
 def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
-    """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p, p)."""
+    """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p,
+    p).
+    """
     law, p = known.on_hessian, truth.values.shape[-1]
     unit = fixed_draws(p, n_draws=known.n_redraws, law=law.law, symmetric=law.symmetric, seed=_SEED)
     return Spectrum.of(truth.matrix[:, None] + law.diagonal_sd(p) * unit).shrunken(law)
 
 
-def _factors(truth: Spectrum, redrawn: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known) -> Array:
-    """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence level.
+def _factors(
+    truth: Spectrum, redrawn: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known
+) -> Array:
+    """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence
+    level.
 
-    H and S (K, p, p) count as the truth, `redrawn` has the noise on H. The error has the law at the truth, a mixture of
-    normals close to one normal; its distribution function at m q_b is taken as that of the normal with the same
-    quantile at the level.
+    H and S (K, p, p) count as the truth, `redrawn` has the noise on H. The error has the law at the
+    truth, a mixture of normals close to one normal; its distribution function at m q_b is taken as
+    that of the normal with the same quantile at the level.
     """
     rows = redrawn.rows(contrasts[:, None])
     law = known.law(rows, S[:, None], contrasts[:, None])
@@ -302,14 +359,18 @@ def _factors(truth: Spectrum, redrawn: Spectrum, S: Array, sd_s: Array, contrast
     size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]
     shift = sd_s[:, None, None, None] * size * nodes[:, :, None] / known.n_records
     sampling = np.maximum(law.sampling[..., None, :] + shift, 0.0)
-    other = [np.broadcast_to(part[..., None, :], sampling.shape) for part in (law.gaussian, law.laplace)]
+    other = [
+        np.broadcast_to(part[..., None, :], sampling.shape) for part in (law.gaussian, law.laplace)
+    ]
     q = known.half_width(ErrorVariance(sampling, *other))
     at_truth = known.half_width(known.law(truth.rows(contrasts), S, contrasts))
     return _solve_factor(q / at_truth[:, None, None, :], weights, known.design.confidence_level)
 
 
 def _solve_factor(ratio: Array, weights: Array, level: float) -> Array:
-    """Newton's method on mean Phi(m z ratio) = (1 + level)/2 in m; ratio (K, draws, nodes, k), concave in m."""
+    """Newton's method on mean Phi(m z ratio) = (1 + level)/2 in m; ratio (K, draws, nodes, k),
+    concave in m.
+    """
     K, draws, _, k = ratio.shape
     scaled = float(ndtri(0.5 + level / 2.0)) * ratio.reshape(K, -1, k)
     average = np.tile(weights / draws, draws)
@@ -326,8 +387,9 @@ def _solve_factor(ratio: Array, weights: Array, level: float) -> Array:
 def _covariance_rule(dim: int | None, n_draws: int) -> tuple[Array, Array]:
     """Nodes (draws, nodes) and weights (nodes,) for v'Nv / (sd |v|^2), N the noise on S.
 
-    Standard normal for Gaussian noise. For spherical Laplace noise in R^dim a normal times sqrt(W / mean W), one
-    W ~ Gamma((dim+1)/2) to each draw of the noise on H, at evenly spaced quantiles in a fixed random order.
+    Standard normal for Gaussian noise. For spherical Laplace noise in R^dim a normal times sqrt(W /
+    mean W), one W ~ Gamma((dim+1)/2) to each draw of the noise on H, at evenly spaced quantiles in
+    a fixed random order.
     """
     nodes, weights = roots_hermitenorm(_N_NODES)
     if dim is None:

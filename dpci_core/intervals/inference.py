@@ -130,8 +130,9 @@ def private_intervals(
     Args:    X: (n, p) float64, row norms at most 1, constant column last and included in the norm.
              y: (n,) in {-1, +1}; one class only is valid.
              rng: a seeded generator: the result is a simulation, not a release.
-    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, for noise that cannot be
-             predicted; a NumPy generator is not that, so nothing drawn here may be published.
+    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, for
+             noise that cannot be predicted; a NumPy generator is not that, so nothing drawn here
+             may be published.
     Raises:  DataRejectedError, InfeasibleDesignError (both ValueError), ConvergenceError.
     Source:  WKL Algorithms 1-5.
 

@@ -1,11 +1,12 @@
-"""From released quantities to intervals [WKL Algorithms 3 and 5]: post-processing, no record in sight.
+"""From released quantities to intervals [WKL Algorithms 3 and 5]: post-processing, no record in
+sight.
 
 With G ~ N(0, S) and b a fresh copy of the model's noise, theta_0 - theta_priv is distributed like
 
     objective:  H^-1 (G + b / sqrt n) / sqrt n          output:  H^-1 G / sqrt n - b
 
-so a coordinate is normal with variance A + B W: A from sampling (and Gaussian noise), B from spherical Laplace
-noise with its random variance W ~ Gamma((p+1)/2, 1) (`noise`).
+so a coordinate is normal with variance A + B W: A from sampling (and Gaussian noise), B from
+spherical Laplace noise with its random variance W ~ Gamma((p+1)/2, 1) (`noise`).
 """
 
 from __future__ import annotations
@@ -50,10 +51,12 @@ class ErrorVariance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Usefulness:
-    """Whether intervals say anything about the coefficients, judged from released or public quantities.
+    """Whether intervals say anything about the coefficients, judged from released or public
+    quantities.
 
-    half_width: mean.  coefficient: root-mean-square size of the estimates.  privacy_share: part of the error variance
-    that is privacy noise.  Useless means that the noise dominates and a typical coefficient cannot be told from zero.
+    half_width: mean.  coefficient: root-mean-square size of the estimates.  privacy_share: part of
+    the error variance that is privacy noise.  Useless means that the noise dominates and a typical
+    coefficient cannot be told from zero.
     """
 
     half_width: float
@@ -62,7 +65,9 @@ class Usefulness:
 
     @property
     def is_useless(self) -> bool:
-        """Noise makes up most of the variance, and the mean half-width exceeds the typical estimate."""
+        """Noise makes up most of the variance, and the mean half-width exceeds the typical
+        estimate.
+        """
         return self.privacy_share > 0.5 and self.half_width > self.coefficient
 
     @property
@@ -73,7 +78,9 @@ class Usefulness:
         return words.useless(self.half_width, self.coefficient, self.privacy_share)
 
 
-def judge_usefulness(half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int) -> Usefulness:
+def judge_usefulness(
+    half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int
+) -> Usefulness:
     """Judge intervals (p,) around estimates whose squares (or expected squares) are given."""
     noise = float(np.mean(law.privacy(dim)))
     total = float(np.mean(law.sampling)) + noise
@@ -95,8 +102,10 @@ def error_variance(
 ) -> ErrorVariance:
     """Return the law of (estimate - target), per coefficient or per linear combination of them.
 
-    Args:    H, S: (..., p, p), H positive definite.  contrasts: L (..., k, p) for the combinations L theta.
-    Returns: arrays (..., p), or (..., k); a negative v'Sv counts as 0, be it of rounding or of noise on S.
+    Args:    H, S: (..., p, p), H positive definite.  contrasts: L (..., k, p) for the combinations
+             L theta.
+    Returns: arrays (..., p), or (..., k); a negative v'Sv counts as 0, be it of rounding or of
+             noise on S.
     Source:  WKL Algorithm 3 (objective), Algorithm 5 (output; line 17 for zCDP).
     """
     L = np.eye(H.shape[-1]) if contrasts is None else contrasts
@@ -107,14 +116,24 @@ def error_variance(
 
 
 def variance_of_rows(
-    rows: Array, S: Array, contrasts: Array, *, mechanism: MechanismName, noise: NoiseLaw, n_records: int
+    rows: Array,
+    S: Array,
+    contrasts: Array,
+    *,
+    mechanism: MechanismName,
+    noise: NoiseLaw,
+    n_records: int,
 ) -> ErrorVariance:
     """The same from the rows (..., k, p) of L H^-1, for callers that have them."""
     sampling = np.maximum(np.einsum("...ij,...ij->...i", rows @ S, rows), 0.0) / n_records
-    size = np.broadcast_to(mechanism_named(mechanism).error_size(rows, contrasts, n_records), sampling.shape)
+    size = np.broadcast_to(
+        mechanism_named(mechanism).error_size(rows, contrasts, n_records), sampling.shape
+    )
     added = np.zeros_like(sampling)
     if noise.added_var > 0.0:
         added = added + noise.added_var * np.einsum("...ij,...ij->...i", contrasts, contrasts)
     if noise.rate is not None:
         return ErrorVariance(sampling, added, size * (2.0 / noise.rate**2))
-    return ErrorVariance(sampling, size * noise.variance(rows.shape[-1]) + added, np.zeros_like(sampling))
+    return ErrorVariance(
+        sampling, size * noise.variance(rows.shape[-1]) + added, np.zeros_like(sampling)
+    )

@@ -1,16 +1,19 @@
-"""From the penalised to the unpenalised coefficient, by one Newton step on released quantities (own).
+"""From the penalised to the unpenalised coefficient, by one Newton step on released quantities
+(own).
 
-At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0, and its Hessian is
-K = H - 2cI. One Newton step from there is linear in theta_0:
+At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0, and its
+Hessian is K = H - 2cI. One Newton step from there is linear in theta_0:
 
     theta_0 + 2c K^-1 theta_0  =  T theta_0,    T = K^-1 H
 
-so the corrected estimate is T theta_priv, the interval is that of the contrasts T, and the noise on H moves T: for
-H + N the estimate moves by -2c K^-1 N K^-1 theta_0, whose variance is added. Post-processing; no budget.
+so the corrected estimate is T theta_priv, the interval is that of the contrasts T, and the noise on
+H moves T: for H + N the estimate moves by -2c K^-1 N K^-1 theta_0, whose variance is added.
+Post-processing; no budget.
 
-Where a direction of K is flatter than `floor_of`, the step would multiply noise instead of removing bias. There K is
-raised to that floor, and the step goes only part of the way. A long step ends short as well, because the curvature
-changes on the way. Coefficients that one of the two concerns are marked.
+Where a direction of K is flatter than `floor_of`, the step would multiply noise instead of removing
+bias. There K is raised to that floor, and the step goes only part of the way. A long step ends
+short as well, because the curvature changes on the way. Coefficients that one of the two concerns
+are marked.
 """
 
 from __future__ import annotations
@@ -23,20 +26,25 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.losses import Loss
 
 _MARKED = 0.05
-"""A coefficient is marked when more than this share of its squared length lies in flat directions."""
+"""A coefficient is marked when more than this share of its squared length lies in flat
+directions.
+"""
 _TOLERATED = 0.25
-"""A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed this share of its
-half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and unmarked intervals."""
+"""A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed
+this share of its half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and
+unmarked intervals."""
 _FLATTEST = 2.0
-"""K is raised to this many times the noise on it, and to 2c, where the step would double what it corrects."""
+"""K is raised to this many times the noise on it, and to 2c, where the step would double what it
+corrects.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
     """The step for a stack of released Hessians.
 
-    contrasts: L T (..., k, p).  extra: variance from the noise on H (..., k).  in_flat: (..., k), coefficients in flat
-    directions.  remainder: (..., k), about the bias that is left.
+    contrasts: L T (..., k, p).  extra: variance from the noise on H (..., k).  in_flat: (..., k),
+    coefficients in flat directions.  remainder: (..., k), about the bias that is left.
     """
 
     contrasts: Array
@@ -71,9 +79,11 @@ def correction(
     hessian_sd: float,
     contrasts: Array,
 ) -> Correction:
-    """Return the step for H with these eigenvalues (..., p) and eigenvectors (..., p, p), released at theta (..., p).
+    """Return the step for H with these eigenvalues (..., p) and eigenvectors (..., p, p), released
+    at theta (..., p).
 
-    Args:    hessian_sd: standard deviation of a diagonal entry of the noise on H.  contrasts: L (k, p), for L T.
+    Args:    hessian_sd: standard deviation of a diagonal entry of the noise on H.  contrasts: L (k,
+             p), for L T.
     Privacy: post-processing; released quantities and public constants are all it sees.
     """
     two_c, p = 2.0 * regularization, values.shape[-1]

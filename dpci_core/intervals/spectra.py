@@ -1,4 +1,6 @@
-"""Noisy Hessians as eigenvalues and eigenvectors: read as published or with their repulsion undone, and shared."""
+"""Noisy Hessians as eigenvalues and eigenvectors: read as published or with their repulsion undone,
+and shared.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Spectrum:
     @property
     def matrix(self) -> Array:
         """(..., p, p)."""
-        return symmetrise((self.vectors * self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
+        return symmetrise(
+            (self.vectors * self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2)
+        )
 
     def rows(self, contrasts: Array) -> Array:
         """L H^-1, (..., k, p)."""
@@ -50,10 +54,12 @@ class Spectrum:
 
 @dataclass(frozen=True, slots=True)
 class SharedSpectra:
-    """Spectra of noisy Hessians, kept while many designs are tried on the same draws of noise around one Hessian.
+    """Spectra of noisy Hessians, kept while many designs are tried on the same draws of noise
+    around one Hessian.
 
-    Nearly all the time of a stack goes into its eigenvectors, and they do not depend on the noise of the coefficients
-    or of S: splits with the same amount for the Hessian share them. The numbers are those without sharing.
+    Nearly all the time of a stack goes into its eigenvectors, and they do not depend on the noise
+    of the coefficients or of S: splits with the same amount for the Hessian share them. The numbers
+    are those without sharing.
     """
 
     hessian: Array
@@ -67,10 +73,12 @@ class SharedSpectra:
 
 
 def shrink_eigenvalues(values: Array, sd: float) -> Array:
-    """Return eigenvalues (..., p) corrected for symmetric noise of diagonal standard deviation `sd`.
+    """Return eigenvalues (..., p) corrected for symmetric noise of diagonal standard deviation
+    `sd`.
 
-    x_i = l_i - sd^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + p sd^2/2): the rotationally invariant estimator of Bun,
-    Allez, Bouchaud and Potters (2016) for Gaussian symmetric noise, its resolvent taken at the noise level.
+    x_i = l_i - sd^2 sum_j (l_i - l_j) / ((l_i - l_j)^2 + p sd^2/2): the rotationally invariant
+    estimator of Bun, Allez, Bouchaud and Potters (2016) for Gaussian symmetric noise, its resolvent
+    taken at the noise level.
     """
     gap = values[..., :, None] - values[..., None, :]
     p = values.shape[-1]

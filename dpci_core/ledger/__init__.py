@@ -1,7 +1,8 @@
-"""The budget ledger: a cap for each group of people, every charge, sealed so that changes show; see docs/ledger.md.
+"""The budget ledger: a cap for each group of people, every charge, sealed so that changes show; see
+docs/ledger.md.
 
-It holds names, amounts, hashes of declarations and of published results. Nothing in it is computed from private
-records.
+It holds names, amounts, hashes of declarations and of published results. Nothing in it is computed
+from private records.
 """
 
 from dpci_core.base.errors import BudgetExceededError, LedgerError

@@ -24,7 +24,9 @@ from dpci_core.privacy.budget import (
 LARGEST = Decimal("1e20")
 SMALLEST = Decimal("1e-30")
 MOST_DIGITS = 100
-"""An amount has at most so many significant digits; then every total and every square is exact in `STRICT`."""
+"""An amount has at most so many significant digits; then every total and every square is exact in
+`STRICT`.
+"""
 
 
 def exact_amount(value: Amount, *, name: str) -> Decimal:
@@ -37,7 +39,9 @@ def exact_amount(value: Amount, *, name: str) -> Decimal:
     if not SMALLEST <= amount <= LARGEST:
         raise LedgerRangeError(name, amount, SMALLEST, LARGEST, shown=f"{value}")
     if len(amount.as_tuple().digits) > MOST_DIGITS:
-        raise LedgerError(f"Expected {name} to have at most {MOST_DIGITS} digits, so that sums of it stay exact.")
+        raise LedgerError(
+            f"Expected {name} to have at most {MOST_DIGITS} digits, so that sums of it stay exact."
+        )
     return Decimal(as_text(amount))
 
 
@@ -63,10 +67,12 @@ def as_text(amount: Decimal) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cap:
-    """The most that may ever be spent on the people of a data set, in one currency; it is never raised.
+    """The most that may ever be spent on the people of a data set, in one currency; it is never
+    raised.
 
     Args:    definition: "pure" (amount is an epsilon) or "zcdp" (amount is a rho).
-             epsilon, delta: where the cap was declared as (epsilon, delta), what was declared; see `approx`.
+             epsilon, delta: where the cap was declared as (epsilon, delta), what was declared; see
+             `approx`.
 
     >>> Cap.pure("1.5").amount, Cap.approx(1, "1e-6").amount
     (Decimal('1.5'), Decimal('0.0243559703594'))
@@ -80,8 +86,12 @@ class Cap:
     def __post_init__(self) -> None:
         kind = definition_named(self.definition)
         object.__setattr__(self, "amount", exact_amount(self.amount, name=kind.symbol))
-        if (self.epsilon is None) != (self.delta is None) or (self.epsilon is not None and not kind.has_delta):
-            raise LedgerError("Expected epsilon and delta together with a rho, or neither: use Cap.approx.")
+        if (self.epsilon is None) != (self.delta is None) or (
+            self.epsilon is not None and not kind.has_delta
+        ):
+            raise LedgerError(
+                "Expected epsilon and delta together with a rho, or neither: use Cap.approx."
+            )
 
     @classmethod
     def pure(cls, epsilon: Amount) -> Cap:
@@ -95,14 +105,17 @@ class Cap:
 
     @classmethod
     def approx(cls, epsilon: Amount, delta: Amount) -> Cap:
-        """A cap declared as (epsilon, delta): the largest rho it is worth, found once and rounded down.
+        """A cap declared as (epsilon, delta): the largest rho it is worth, found once and rounded
+        down.
 
         Privacy: all charges together are rho-zCDP, so (epsilon, delta)-DP by [CKS20, Prop. 12].
         """
         checked = ApproxDP(epsilon, delta, ("0.5", "0.25", "0.25"))
         kept = exact_amount(checked.epsilon, name="epsilon"), Decimal(as_text(checked.delta))
         rho = epsilon_to_zcdp(to_float_down(kept[0]), to_float_down(kept[1]))
-        return cls(definition="zcdp", amount=exact_amount(rho, name="rho"), epsilon=kept[0], delta=kept[1])
+        return cls(
+            definition="zcdp", amount=exact_amount(rho, name="rho"), epsilon=kept[0], delta=kept[1]
+        )
 
     @property
     def symbol(self) -> str:
@@ -112,7 +125,11 @@ class Cap:
     @property
     def sentence(self) -> str:
         """The cap in words, with what was declared."""
-        declared = "" if self.epsilon is None else f" (from epsilon {self.epsilon:f} at delta {self.delta:f})"
+        declared = (
+            ""
+            if self.epsilon is None
+            else f" (from epsilon {self.epsilon:f} at delta {self.delta:f})"
+        )
         return f"{self.symbol} {self.amount:f}{declared}"
 
 
@@ -121,9 +138,12 @@ class Cost:
     """The price of one release in its own definition, with the parts it is made of.
 
     Args:    amount: epsilon of a "pure", rho of a "zcdp" cost.
-             lines: (name, amount) of each part, in the same currency; they add up exactly to the amount.
+             lines: (name, amount) of each part, in the same currency; they add up exactly to the
+             amount.
 
-    >>> Cost(definition="pure", amount="0.3", lines=[("coefficients", "0.1"), ("Hessian", "0.2")]).amount
+    >>> Cost(
+    ...     definition="pure", amount="0.3", lines=[("coefficients", "0.1"), ("Hessian", "0.2")]
+    ... ).amount
     Decimal('0.3')
     """
 
@@ -131,17 +151,23 @@ class Cost:
     amount: Decimal
     lines: tuple[tuple[str, Decimal], ...] = ()
 
-    def __init__(self, *, definition: Definition, amount: Amount, lines: Iterable[tuple[str, Amount]] = ()) -> None:
+    def __init__(
+        self, *, definition: Definition, amount: Amount, lines: Iterable[tuple[str, Amount]] = ()
+    ) -> None:
         exact = exact_amount(amount, name=definition_named(definition).symbol)
         kept = tuple((name, exact_amount(part, name=f"line {name!r}")) for name, part in lines)
         names = [name for name, _ in kept]
         if any(line_problem(name) or name.strip() != name for name in names):
-            raise LedgerError("Expected the name of each line to be printable text without blanks around it.")
+            raise LedgerError(
+                "Expected the name of each line to be printable text without blanks around it."
+            )
         if len(set(names)) < len(names):
             raise LedgerError(f"Expected the names of the lines to differ, got {', '.join(names)}.")
         if kept and exact_sum(part for _, part in kept) != exact:
             total = as_text(exact_sum(part for _, part in kept))
-            raise LedgerError(f"Expected the lines of a cost to add up to exactly {exact:f}, got {total}.")
+            raise LedgerError(
+                f"Expected the lines of a cost to add up to exactly {exact:f}, got {total}."
+            )
         object.__setattr__(self, "definition", definition)
         object.__setattr__(self, "amount", exact)
         object.__setattr__(self, "lines", kept)
@@ -155,7 +181,8 @@ class Cost:
 def price(cap: Cap, cost: Cost) -> Decimal:
     """Return what a cost takes out of a cap, in the currency of the cap, exactly.
 
-    Privacy: pure epsilons add; rhos add, and a pure epsilon is epsilon^2/2 of them [BS16 Prop. 1.4, Lemma 2.3].
+    Privacy: pure epsilons add; rhos add, and a pure epsilon is epsilon^2/2 of them [BS16 Prop. 1.4,
+             Lemma 2.3].
     Raises:  LedgerError for a rho under a pure cap: no pure epsilon is worth it.
 
     >>> price(Cap.zcdp(1), Cost(definition="pure", amount="0.5"))
@@ -164,7 +191,7 @@ def price(cap: Cap, cost: Cost) -> Decimal:
     taken = DEFINITIONS[cap.definition].price_of(DEFINITIONS[cost.definition], cost.amount)
     if taken is None:
         raise LedgerError(
-            f"The cap of this data set is a pure epsilon of {cap.amount:f}, and a release under zCDP has no pure "
-            f"epsilon, so nothing was booked. Choose a pure budget in the plan."
+            f"The cap of this data set is a pure epsilon of {cap.amount:f}, and a release under "
+            "zCDP has no pure epsilon, so nothing was booked. Choose a pure budget in the plan."
         )
     return Decimal(as_text(taken))

@@ -1,4 +1,6 @@
-"""Accounts and charges as the entries tell them: read from the first entry to the last, in order."""
+"""Accounts and charges as the entries tell them: read from the first entry to the last, in
+order.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ People = Literal["first", "other", "same"]
 class Charge:
     """One booking. It is spent from the moment it stands, whether or not a result came of it.
 
-    charge_id: its sequence in the ledger.  spent: the cost in the currency of the cap.  state: "booked" (running, or
-    broken off), "done", "failed".  head: of the ledger right after the newest entry about this charge.
+    charge_id: its sequence in the ledger.  spent: the cost in the currency of the cap.  state:
+    "booked" (running, or broken off), "done", "failed".  head: of the ledger right after the newest
+    entry about this charge.
     is_new: whether this very call booked it; False where the request was known.
     """
 
@@ -48,9 +51,11 @@ class Charge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account:
-    """A data set with one schema, and what is left of its cap; accounts of the same people share a cap.
+    """A data set with one schema, and what is left of its cap; accounts of the same people share a
+    cap.
 
-    people: "first" of its ledger, "other" than in every account before (declared so), or the "same" as in another.
+    people: "first" of its ledger, "other" than in every account before (declared so), or the "same"
+    as in another.
     pool_id: the account that holds the cap.  spent, remaining, n_charges: of the whole pool.
     """
 
@@ -76,7 +81,9 @@ class Account:
 
 @dataclass(slots=True)
 class Books:
-    """The state after some entries; `add` reads one more and refuses what no correct program writes."""
+    """The state after some entries; `add` reads one more and refuses what no correct program
+    writes.
+    """
 
     _accounts: dict[int, Account] = field(default_factory=dict)
     charges: dict[int, Charge] = field(default_factory=dict)
@@ -95,11 +102,15 @@ class Books:
     def add(self, entry: Entry) -> None:
         """Read one more entry."""
         try:
-            {"account": self._open, "booked": self._book, "done": self._end, "failed": self._end}[entry.kind](entry)
+            {"account": self._open, "booked": self._book, "done": self._end, "failed": self._end}[
+                entry.kind
+            ](entry)
         except LedgerDamagedError:
             raise
         except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            raise LedgerDamagedError(f"Entry {entry.sequence} cannot be right ({type(error).__name__}).") from None
+            raise LedgerDamagedError(
+                f"Entry {entry.sequence} cannot be right ({type(error).__name__})."
+            ) from None
 
     @property
     def accounts(self) -> tuple[Account, ...]:
@@ -107,7 +118,9 @@ class Books:
         return tuple(map(self._with_totals, self._accounts.values()))
 
     def named(self, dataset: str) -> tuple[Account, ...]:
-        """The accounts of this name, oldest first; small differences in writing do not make another name."""
+        """The accounts of this name, oldest first; small differences in writing do not make another
+        name.
+        """
         key = name_key(dataset)
         found = [account for account in self._accounts.values() if name_key(account.dataset) == key]
         return tuple(map(self._with_totals, found))
@@ -116,9 +129,12 @@ class Books:
         """The oldest account of this name: with every other one of the name it shares the cap."""
         found = self.named(dataset)
         if not found:
-            known = ", ".join(dict.fromkeys(repr(account.dataset) for account in self._accounts.values()))
+            known = ", ".join(
+                dict.fromkeys(repr(account.dataset) for account in self._accounts.values())
+            )
             raise UnknownDatasetError(
-                f"The ledger has no data set {dataset!r}; it has {known or 'none yet'}. Create it first."
+                f"The ledger has no data set {dataset!r}; it has {known or 'none yet'}. Create it "
+                "first."
             )
         return found[0]
 
@@ -132,7 +148,9 @@ class Books:
 
     def of_pool(self, pool_id: int) -> tuple[Charge, ...]:
         """The charges on one cap, oldest first."""
-        return tuple(c for c in self.charges.values() if self._accounts[c.account_id].pool_id == pool_id)
+        return tuple(
+            c for c in self.charges.values() if self._accounts[c.account_id].pool_id == pool_id
+        )
 
     def _with_totals(self, account: Account) -> Account:
         """The exact sum of every charge on the pool, whatever its state."""
@@ -173,7 +191,9 @@ class Books:
         cost = cost_of(entry)
         spent = price(account.cap, cost)
         if as_text(spent) != entry.spent:
-            raise LedgerDamagedError(f"Entry {entry.sequence} takes another amount out of the cap than its cost.")
+            raise LedgerDamagedError(
+                f"Entry {entry.sequence} takes another amount out of the cap than its cost."
+            )
         if spent > self._with_totals(account).remaining:
             raise LedgerDamagedError(f"Entry {entry.sequence} spends more than was left.")
         if entry.request_id in self.by_request:

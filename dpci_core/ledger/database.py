@@ -1,4 +1,6 @@
-"""One connection per operation: open, lock, check what the file is, do, commit; every failure becomes a sentence."""
+"""One connection per operation: open, lock, check what the file is, do, commit; every failure
+becomes a sentence.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,18 @@ from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
 from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
 
 SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF")
-"""Of every connection that writes: references are checked, and what is committed has reached the disk."""
+"""Of every connection that writes: references are checked, and what is committed has reached the
+disk.
+"""
 _PAUSE_SECONDS = 0.01
 _SMALLEST_DATABASE = 512
-"""Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over it."""
+"""Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over
+it.
+"""
 _DAMAGED = (
-    "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup back, and compare it "
-    "with your records: `python -m dpci_core ledger verify --against release.json ...`."
+    "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup "
+    "back, and compare it with your records: `python -m dpci_core ledger verify --against "
+    "release.json ...`."
 )
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries"
 _BEFORE_NONCES = 3
@@ -36,8 +43,9 @@ _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIK
 class Database:
     """The file of a ledger; it exists from the first write on.
 
-    Only SQLite opens it. When a process closes any handle of a file, the system drops all locks the process has on it:
-    a look into the file by other means, in one thread, would let other processes write into the work of another thread.
+    Only SQLite opens it. When a process closes any handle of a file, the system drops all locks the
+    process has on it: a look into the file by other means, in one thread, would let other processes
+    write into the work of another thread.
     """
 
     path: Path
@@ -55,12 +63,16 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection that alone may write; it commits at the end, or leaves no trace after any exception."""
+        """A connection that alone may write; it commits at the end, or leaves no trace after any
+        exception.
+        """
         with _in_words(self.path):
             self._make_file()
             with closing(self._connect("rw")) as connection:
                 connection.execute("BEGIN")
-                _version(connection, self.path)  # before anything is changed, should it be somebody else's file
+                _version(
+                    connection, self.path
+                )  # before anything is changed, should it be somebody else's file
                 connection.execute("COMMIT")
                 for setting in SETTINGS:
                     connection.execute(setting)
@@ -76,17 +88,24 @@ class Database:
 
     def _exists(self) -> bool:
         if self.path.is_dir():
-            raise LedgerError(f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER.")
+            raise LedgerError(
+                f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER."
+            )
         if not self.path.exists():
             return False
         if not self.path.is_file():
-            raise LedgerError(f"{self.path} is not a file. Name a file for the ledger, for example in DPCI_LEDGER.")
+            raise LedgerError(
+                f"{self.path} is not a file. Name a file for the ledger, for example in "
+                "DPCI_LEDGER."
+            )
         if 0 < (size := self.path.stat().st_size) < _SMALLEST_DATABASE:
             raise LedgerDamagedError(_DAMAGED.format(path=self.path, what=f"it has {size} bytes"))
         return True
 
     def _make_file(self) -> None:
-        """An empty file that its owner alone can read, and the folder around it; SQLite fills it."""
+        """An empty file that its owner alone can read, and the folder around it; SQLite fills
+        it.
+        """
         if self._exists():
             return
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -102,11 +121,14 @@ class Database:
     def _connect_to_read(self) -> sqlite3.Connection:
         """A view that nobody else's writing moves.
 
-        What a crash left half-written only a connection that may write can put right. In a folder where nothing can be
-        written SQLite cannot share a write-ahead log; where there is none, the file can be read as it is.
+        What a crash left half-written only a connection that may write can put right. In a folder
+        where nothing can be written SQLite cannot share a write-ahead log; where there is none, the
+        file can be read as it is.
         """
         modes = ["ro", "rw"]
-        if not any(self.path.with_name(self.path.name + end).exists() for end in ("-wal", "-journal")):
+        if not any(
+            self.path.with_name(self.path.name + end).exists() for end in ("-wal", "-journal")
+        ):
             modes.append("ro&immutable=1")
         while True:
             try:
@@ -127,11 +149,16 @@ class Database:
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(
-            f"{self.path.as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=self.busy_seconds
+            f"{self.path.as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=self.busy_seconds,
         )
 
     def _begin(self, connection: sqlite3.Connection) -> None:
-        """Take the write lock; SQLite does not wait by itself while another process turns the write-ahead log on."""
+        """Take the write lock; SQLite does not wait by itself while another process turns the
+        write-ahead log on.
+        """
         deadline = time.monotonic() + self.busy_seconds
         while True:
             try:
@@ -156,7 +183,9 @@ def _read(connection: sqlite3.Connection, which: str, *values: int) -> tuple[Ent
 
 
 def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
-    """Add one entry to the open transaction, and see that it is there: a foreign trigger could have swallowed it."""
+    """Add one entry to the open transaction, and see that it is there: a foreign trigger could have
+    swallowed it.
+    """
     values = {name: value for name in COLUMNS if (value := getattr(entry, name)) is not None}
     names, places = ", ".join(values), ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO entries ({names}) VALUES ({places})", list(values.values()))
@@ -168,9 +197,11 @@ def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
 
 
 def changed_guards(connection: sqlite3.Connection) -> list[str]:
-    """A sentence for each table, index, trigger or view that is not as this program makes it, and for damaged pages.
+    """A sentence for each table, index, trigger or view that is not as this program makes it, and
+    for damaged pages.
 
-    A trigger that was added could change what others write, so it counts; an added view or table does not.
+    A trigger that was added could change what others write, so it counts; an added view or table
+    does not.
     """
     state = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     problems = [] if state == "ok" else [f"The database is damaged ({state})."]
@@ -180,7 +211,9 @@ def changed_guards(connection: sqlite3.Connection) -> list[str]:
             fresh.execute(statement)
         wanted, found = (dict(c.execute(_GUARDS).fetchall()) for c in (fresh, connection))
     problems += [
-        f"The {name} of the database was removed or changed." for name in wanted if found.get(name) != wanted[name]
+        f"The {name} of the database was removed or changed."
+        for name in wanted
+        if found.get(name) != wanted[name]
     ]
     added = [name for name in found if name not in wanted and name.startswith("trigger ")]
     return problems + [f"The {name} was added to the database." for name in added]
@@ -195,12 +228,13 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         return 0
     if number != APPLICATION_ID or not n_tables or version < 1:
         raise LedgerDamagedError(
-            f"{path} is a database, but not a ledger; it was left as it is. Name the ledger's own file."
+            f"{path} is a database, but not a ledger; it was left as it is. Name the ledger's own "
+            "file."
         )
     if version > len(MIGRATIONS):
         raise LedgerError(
-            f"{path} was written by a newer version of this program (ledger version {version}, known here: "
-            f"{len(MIGRATIONS)}). Update the program; the ledger was left as it is."
+            f"{path} was written by a newer version of this program (ledger version {version}, "
+            f"known here: {len(MIGRATIONS)}). Update the program; the ledger was left as it is."
         )
     return int(version)
 
@@ -232,31 +266,35 @@ def _in_words(path: Path) -> Iterator[None]:
         raise LedgerDamagedError(_DAMAGED.format(path=path, what="unreadable text")) from None
     except OSError as error:
         raise LedgerError(
-            f"The ledger {path} cannot be opened ({error.strerror}), and nothing was booked. Choose a file in a folder "
-            f"you may write to, for example with DPCI_LEDGER."
+            f"The ledger {path} cannot be opened ({error.strerror}), and nothing was booked. "
+            "Choose a file in a folder you may write to, for example with DPCI_LEDGER."
         ) from None
 
 
 def _sentence(name: str, path: Path) -> LedgerError:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return LedgerBusyError(
-            f"Another process is writing to the ledger {path}, and nothing was booked. Close other programs that have "
-            f"it open, then try again."
+            f"Another process is writing to the ledger {path}, and nothing was booked. Close other "
+            "programs that have it open, then try again."
         )
     if name.startswith("SQLITE_FULL"):
-        return LedgerError(f"The disk of the ledger {path} is full, and nothing was booked. Free space and try again.")
+        return LedgerError(
+            f"The disk of the ledger {path} is full, and nothing was booked. Free space and try "
+            "again."
+        )
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
         return LedgerError(
-            f"The ledger {path} can only be read, and nothing was booked. Ask its owner for the right to write."
+            f"The ledger {path} can only be read, and nothing was booked. Ask its owner for the "
+            "right to write."
         )
     if name.startswith("SQLITE_CANTOPEN"):
         return LedgerError(
-            f"The ledger {path} cannot be opened, and nothing was booked. Choose a file in a folder you may write to, "
-            f"for example with DPCI_LEDGER."
+            f"The ledger {path} cannot be opened, and nothing was booked. Choose a file in a "
+            "folder you may write to, for example with DPCI_LEDGER."
         )
     if name.startswith("SQLITE_IOERR"):
         return LedgerError(
-            f"The disk failed while the ledger {path} was used, and nothing more was done. Check the disk, then run "
-            f"`python -m dpci_core ledger verify`."
+            f"The disk failed while the ledger {path} was used, and nothing more was done. Check "
+            "the disk, then run `python -m dpci_core ledger verify`."
         )
     return LedgerDamagedError(_DAMAGED.format(path=path, what=name or "unreadable text"))

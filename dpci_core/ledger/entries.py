@@ -13,19 +13,24 @@ from dpci_core.ledger.problems import LedgerDamagedError
 
 Kind = Literal["account", "booked", "done", "failed"]
 FORMAT = "dpci-ledger-1"
-"""Stands in everything that is sealed, so that a seal says nothing about another program or a later format."""
+"""Stands in everything that is sealed, so that a seal says nothing about another program or a later
+format.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
     """One line, its fields the columns of the database; what a kind does not use is None.
 
-    sequence: 1, 2, 3, ... without gaps.  written_at: the hour on the clock of the machine, UTC, and for the end of a
-    charge that of its booking; entries of earlier versions hold microseconds.  key_id: names the key.
-    account: sequence of the account a charge is booked on, or of the one whose cap a new account shares.
-    charge: sequence of the booking that this line closes.  spent: the cost in the currency of the cap.
-    nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not; None in entries of
-    earlier versions.
+    sequence: 1, 2, 3, ... without gaps.  written_at: the hour on the clock of the machine, UTC, and
+    for the end of a charge that of its booking; entries of earlier versions hold microseconds.
+    key_id: names the key.
+    account: sequence of the account a charge is booked on, or of the one whose cap a new account
+    shares.
+    charge: sequence of the booking that this line closes.  spent: the cost in the currency of the
+    cap.
+    nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not;
+    None in entries of earlier versions.
     """
 
     sequence: int
@@ -67,13 +72,21 @@ NO_HEAD = "0"
 
 
 def sealed_bytes(entry: Entry, previous: str) -> bytes:
-    """What a seal is over: JSON of the format, the seal before and every field that is set, by name in ASCII.
+    """What a seal is over: JSON of the format, the seal before and every field that is set, by name
+    in ASCII.
 
-    JSON tells text from numbers and quotes what would end a text, so no two lines give the same bytes.
+    JSON tells text from numbers and quotes what would end a text, so no two lines give the same
+    bytes.
     """
-    content = {name: value for name in COLUMNS if name != "mac" and (value := getattr(entry, name)) is not None}
+    content = {
+        name: value
+        for name in COLUMNS
+        if name != "mac" and (value := getattr(entry, name)) is not None
+    }
     message = {"format": FORMAT, "previous": previous, "entry": content}
-    return json.dumps(message, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode("ascii")
+    return json.dumps(message, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode(
+        "ascii"
+    )
 
 
 def seal(entry: Entry, previous: str, key: bytes) -> str:
@@ -87,7 +100,9 @@ def is_sealed(entry: Entry, previous: str, key: bytes) -> bool:
 
 
 def from_rows(rows: Sequence[Sequence[object]]) -> tuple[Entry, ...]:
-    """Return entries, or raise LedgerDamagedError at the first value of a type that is never written."""
+    """Return entries, or raise LedgerDamagedError at the first value of a type that is never
+    written.
+    """
     return tuple(_from_row(row) for row in rows)
 
 
@@ -95,7 +110,9 @@ def _from_row(row: Sequence[object]) -> Entry:
     for name, value in zip(COLUMNS, row, strict=True):
         right = int if name in _WHOLE else str
         if not (isinstance(value, right) or (value is None and name not in _ALWAYS)):
-            raise LedgerDamagedError(f"Entry {row[0]} was changed: its {name} is not what this program writes.")
+            raise LedgerDamagedError(
+                f"Entry {row[0]} was changed: its {name} is not what this program writes."
+            )
     return Entry(**dict(zip(COLUMNS, row, strict=True)))  # type: ignore[arg-type]
 
 

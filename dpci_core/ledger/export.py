@@ -68,7 +68,9 @@ def entry_row(entry: Entry) -> Row:
 
 
 def as_csv(rows: Sequence[Mapping[str, str | int | None]]) -> str:
-    """Rows of the same columns as CSV that no spreadsheet takes for formulas; empty text for no rows."""
+    """Rows of the same columns as CSV that no spreadsheet takes for formulas; empty text for no
+    rows.
+    """
     if not rows:
         return ""
     out = io.StringIO(newline="")
@@ -79,7 +81,8 @@ def as_csv(rows: Sequence[Mapping[str, str | int | None]]) -> str:
 
 
 def safe_cell(value: str | int | None) -> str | int | None:
-    """A cell that stays text in a spreadsheet: one that could be a formula gets an apostrophe in front.
+    """A cell that stays text in a spreadsheet: one that could be a formula gets an apostrophe in
+    front.
 
     >>> safe_cell("=1+1"), safe_cell(" -2"), safe_cell(-2), safe_cell("age")
     ("'=1+1", "' -2", -2, 'age')

@@ -20,7 +20,9 @@ _MOST_BYTES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The secret, never shown, and the short name that entries carry to say which key sealed them."""
+    """The secret, never shown, and the short name that entries carry to say which key sealed
+    them.
+    """
 
     secret: bytes
 
@@ -37,29 +39,36 @@ def read_key(path: Path) -> Key:
     """Return the key, or raise LedgerDamagedError saying why this file cannot be used."""
     try:
         if path.exists() and not path.is_file():
-            raise LedgerDamagedError(f"The ledger's key {path} is not a file. Put the right file back.")
+            raise LedgerDamagedError(
+                f"The ledger's key {path} is not a file. Put the right file back."
+            )
         with path.open("rb") as file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
     except FileNotFoundError:
         raise LedgerDamagedError(
-            f"The ledger's key {path} is missing. Put it back from your backup, or name its place in DPCI_LEDGER_KEY; "
-            f"without it entries can be neither checked nor added."
+            f"The ledger's key {path} is missing. Put it back from your backup, or name its place "
+            "in DPCI_LEDGER_KEY; without it entries can be neither checked nor added."
         ) from None
     except OSError as error:
-        raise LedgerDamagedError(f"The ledger's key {path} cannot be read ({error.strerror}).") from None
+        raise LedgerDamagedError(
+            f"The ledger's key {path} cannot be read ({error.strerror})."
+        ) from None
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise LedgerDamagedError(
-            f"The ledger's key {path} is open to other users, who could forge entries. If none of them has used it, "
-            f"close it with: chmod 600 '{path}'"
+            f"The ledger's key {path} is open to other users, who could forge entries. If none of "
+            f"them has used it, close it with: chmod 600 '{path}'"
         )
     found = _LAYOUT.fullmatch(content)
     if found is None:
-        raise LedgerDamagedError(f"{path} is not a key of a ledger. Put the right file back from your backup.")
+        raise LedgerDamagedError(
+            f"{path} is not a key of a ledger. Put the right file back from your backup."
+        )
     return Key(bytes.fromhex(found[1].decode()))
 
 
 def make_key(path: Path) -> Key:
-    """Return the key in the file, or of a new one where there is none; call it under the ledger's write lock only.
+    """Return the key in the file, or of a new one where there is none; call it under the ledger's
+    write lock only.
 
     An empty file is what a crash right after its creation leaves: it becomes a key.
     """
@@ -80,7 +89,8 @@ def make_key(path: Path) -> Key:
             os.fsync(file.fileno())
     except OSError as error:
         raise LedgerError(
-            f"The ledger's key {path} cannot be written ({error.strerror}). Choose a folder you may write to."
+            f"The ledger's key {path} cannot be written ({error.strerror}). Choose a folder you "
+            "may write to."
         ) from None
     sync_folder(path.parent)
     return key

@@ -1,4 +1,6 @@
-"""The budget ledger of this machine or team: what was allowed, what was spent, and a seal on every line."""
+"""The budget ledger of this machine or team: what was allowed, what was spent, and a seal on every
+line.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ from dpci_core.ledger.verify import (
 PATH_VARIABLE = "DPCI_LEDGER"
 """Environment variable: the file of the ledger; default in the user's data folder."""
 KEY_VARIABLE = "DPCI_LEDGER_KEY"
-"""Environment variable: the file of its key; default beside the ledger, with .key after its name."""
+"""Environment variable: the file of its key; default beside the ledger, with .key after its
+name.
+"""
 BUSY_SECONDS = 15.0
 """How long to wait while another process writes."""
 
@@ -47,15 +51,18 @@ def utc_now() -> datetime:
 
 
 class Ledger:
-    """Caps and charges in one file; every method is one whole operation, safe beside other threads and processes.
+    """Caps and charges in one file; every method is one whole operation, safe beside other threads
+    and processes.
 
-    Args:    path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder.  It and its key come
-             into being at the first write.  key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
+    Args:    path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder.  It
+             and its key come into being at the first write.  key_path: default $DPCI_LEDGER_KEY,
+             else the path with .key added.
              clock: gives the time of entries, kept to the hour.  read_only: refuse to write.
              busy_seconds: patience with other writers.
-    Privacy: what is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on a ledger
-             whose seals do not hold.
-    Raises:  LedgerError from every method, with what to do; after it, nothing of that operation stands.
+    Privacy: what is booked is spent, whatever happens next; no sum is ever rounded; nothing is
+             booked on a ledger whose seals do not hold.
+    Raises:  LedgerError from every method, with what to do; after it, nothing of that operation
+             stands.
     """
 
     def __init__(
@@ -67,11 +74,15 @@ class Ledger:
         read_only: bool = False,
         busy_seconds: float = BUSY_SECONDS,
     ) -> None:
-        self.path = _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
+        self.path = (
+            _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
+        )
         beside = self.path.with_name(self.path.name + ".key")
         self.key_path = _place(key_path, KEY_VARIABLE) or beside
         if self.key_path == self.path:
-            raise LedgerError(f"The ledger and its key cannot be the same file {self.path}. Name another one.")
+            raise LedgerError(
+                f"The ledger and its key cannot be the same file {self.path}. Name another one."
+            )
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
@@ -93,7 +104,8 @@ class Ledger:
                  unit: whom one row stands for, in words.  person: who declares this.
                  same_people_as: the data set that has some or all of these people already.
                  other_people: says that no data set of this ledger has any of them.
-        Raises:  SamePeopleQuestionError where the ledger has data sets and neither of the two was given.
+        Raises:  SamePeopleQuestionError where the ledger has data sets and neither of the two was
+                 given.
         """
         name = dataset_name(name)
         schema_hash, unit = one_line(schema_hash, name="schema_hash"), one_line(unit, name="unit")
@@ -105,7 +117,10 @@ class Ledger:
             if other is not None:
                 cap = shared_cap(other, cap, unit)
             if cap is None:
-                raise LedgerError(f"The data set {name!r} needs a cap: the most that may ever be spent on its people.")
+                raise LedgerError(
+                    f"The data set {name!r} needs a cap: the most that may ever be spent on its "
+                    "people."
+                )
             people: People = "same" if other else "other" if page.books.accounts else "first"
             page.write(
                 "account",
@@ -133,14 +148,19 @@ class Ledger:
         person: str,
         request_id: str,
     ) -> Charge:
-        """Return a charge that is on disk, so that noise may be drawn; the same request again gives the same charge.
+        """Return a charge that is on disk, so that noise may be drawn; the same request again gives
+        the same charge.
 
-        Only a charge with `is_new` gives the right to draw: any other has been drawn for, or may have been.
+        Only a charge with `is_new` gives the right to draw: any other has been drawn for, or may
+        have been.
 
-        Raises:  BudgetExceededError; UnknownDatasetError; SchemaChangedError; LedgerError for a rho under a pure cap,
-                 or for a known request id with anything else changed.
+        Raises:  BudgetExceededError; UnknownDatasetError; SchemaChangedError; LedgerError for a rho
+                 under a pure cap, or for a known request id with anything else changed.
         """
-        request_id, plan_hash = one_line(request_id, name="request_id"), one_line(plan_hash, name="plan_hash")
+        request_id, plan_hash = (
+            one_line(request_id, name="request_id"),
+            one_line(plan_hash, name="plan_hash"),
+        )
         purpose, person = one_line(purpose, name="purpose"), one_line(person, name="person")
         schema_hash = one_line(schema_hash, name="schema_hash")
         with self._writing() as page:
@@ -148,11 +168,17 @@ class Ledger:
             if known is not None:
                 charge = page.books.charges[known]
                 now = name_key(dataset), schema_hash, cost, purpose, plan_hash, person
-                then = name_key(charge.dataset), charge.schema_hash, charge.cost, charge.purpose, charge.plan_hash
+                then = (
+                    name_key(charge.dataset),
+                    charge.schema_hash,
+                    charge.cost,
+                    charge.purpose,
+                    charge.plan_hash,
+                )
                 if now != (*then, charge.person):
                     raise LedgerError(
-                        f"The request {request_id!r} was booked before with another content, as entry {known}; nothing "
-                        f"was booked. Make a new request for a new release."
+                        f"The request {request_id!r} was booked before with another content, as "
+                        f"entry {known}; nothing was booked. Make a new request for a new release."
                     )
                 return charge
             account = page.books.account(dataset, schema_hash)
@@ -174,13 +200,19 @@ class Ledger:
             return replace(page.books.charges[entry.sequence], is_new=True)
 
     def finish(self, charge_id: int, *, result_hash: str) -> Charge:
-        """Return the charge as done; the same result again changes nothing. Its `head` belongs in the record."""
+        """Return the charge as done; the same result again changes nothing. Its `head` belongs in
+        the record.
+        """
         return self._end(charge_id, "done", result_hash=one_line(result_hash, name="result_hash"))
 
     def fail(self, charge_id: int, *, reason: str) -> Charge:
-        """Return the charge as failed: still spent, since noise may have been drawn. Never put data in the reason."""
+        """Return the charge as failed: still spent, since noise may have been drawn. Never put data
+        in the reason.
+        """
         if isinstance(reason, str):
-            reason = " ".join(reason.split())[:MOST_CHARACTERS]  # a long reason must not keep a charge from its end
+            reason = " ".join(reason.split())[
+                :MOST_CHARACTERS
+            ]  # a long reason must not keep a charge from its end
         return self._end(charge_id, "failed", reason=one_line(reason, name="reason"))
 
     def account(self, dataset: str) -> Account:
@@ -196,9 +228,15 @@ class Ledger:
         return self._books().accounts
 
     def history(self, dataset: str | None = None) -> tuple[Charge, ...]:
-        """Every charge, or those on the cap that a data set shares with others of its people, in order of booking."""
+        """Every charge, or those on the cap that a data set shares with others of its people, in
+        order of booking.
+        """
         books = self._books()
-        return tuple(books.charges.values()) if dataset is None else books.of_pool(books.pool(dataset).pool_id)
+        return (
+            tuple(books.charges.values())
+            if dataset is None
+            else books.of_pool(books.pool(dataset).pool_id)
+        )
 
     def find(self, request_id: str) -> Charge | None:
         """The charge of a request, None if it was never booked."""
@@ -212,15 +250,19 @@ class Ledger:
             return () if connection is None else read_entries(connection)
 
     def head(self) -> str:
-        """The end of the ledger in one word, for a record to carry away: number, key and seal of the last entry."""
+        """The end of the ledger in one word, for a record to carry away: number, key and seal of
+        the last entry.
+        """
         entries = self.entries()
         return entries[-1].head if entries else NO_HEAD
 
     def verify(self, against: Sequence[RecordedHead] = ()) -> Verification:
-        """Return whether every entry is as it was written and in its place, and every record as it was released.
+        """Return whether every entry is as it was written and in its place, and every record as it
+        was released.
 
-        Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end as far as records
-        reach, and records that were edited. `docs/ledger.md` says what it cannot find.
+        Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end
+        as far as records reach, and records that were edited. `docs/ledger.md` says what it cannot
+        find.
         """
         problems: list[str] = []
         entries: tuple[Entry, ...] = ()
@@ -233,7 +275,11 @@ class Ledger:
             problems.append(str(error))
         lost = [missing_head(entries, record) for record in against]
         problems += filter(None, lost)
-        strange = [unknown_result(entries, record) for record, gone in zip(against, lost, strict=True) if not gone]
+        strange = [
+            unknown_result(entries, record)
+            for record, gone in zip(against, lost, strict=True)
+            if not gone
+        ]
         if entries:
             try:
                 key = read_key(self.key_path)
@@ -255,8 +301,8 @@ class Ledger:
         if entries or not os.path.exists(self.key_path):
             return ()
         return (
-            f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the ledger was lost or "
-            f"removed. Look for it before you book.",
+            f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the "
+            "ledger was lost or removed. Look for it before you book.",
         )
 
     def _books(self) -> Books:
@@ -266,18 +312,27 @@ class Ledger:
         with self._writing() as page:
             charge = page.books.charges.get(charge_id)
             if charge is None:
-                raise LedgerError(f"The ledger has no charge {charge_id!r}. Use the charge_id that booking returned.")
-            if charge.state == kind and all(getattr(charge, name) == value for name, value in what.items()):
+                raise LedgerError(
+                    f"The ledger has no charge {charge_id!r}. Use the charge_id that booking "
+                    "returned."
+                )
+            if charge.state == kind and all(
+                getattr(charge, name) == value for name, value in what.items()
+            ):
                 return charge
             if charge.state != "booked":
-                raise LedgerError(f"The charge {charge_id} has ended as {charge.state}, which cannot be changed.")
+                raise LedgerError(
+                    f"The charge {charge_id} has ended as {charge.state}, which cannot be changed."
+                )
             page.write(kind, at=charge.booked_at, charge=charge_id, **what)
             return page.books.charges[charge_id]
 
     @contextmanager
     def _writing(self) -> Iterator[_Page]:
         if self.read_only:
-            raise LedgerError(f"The ledger {self.path} was opened for reading only, so nothing was booked.")
+            raise LedgerError(
+                f"The ledger {self.path} was opened for reading only, so nothing was booked."
+            )
         with self._database.writing() as connection:
             entries = read_entries(connection)
             key = read_key(self.key_path) if entries else make_key(self.key_path)
@@ -296,10 +351,11 @@ class _Page:
     clock: Callable[[], datetime]
 
     def write(self, kind: Kind, *, at: str | None = None, **what: str | int | None) -> Entry:
-        """Seal one entry, check that it makes sense after all others, and put it into the open transaction.
+        """Seal one entry, check that it makes sense after all others, and put it into the open
+        transaction.
 
-        at: the time it carries. The end of a charge carries that of its booking: when a release ended tells how long
-        its records took to read.
+        at: the time it carries. The end of a charge carries that of its booking: when a release
+        ended tells how long its records took to read.
         """
         entry = Entry(
             sequence=self.last.sequence + 1 if self.last else 1,
@@ -317,12 +373,17 @@ class _Page:
 
 
 def _place(given: Path | None, variable: str) -> Path | None:
-    """The absolute path that was given or set, None if neither; an empty one is a mistake, not a default."""
+    """The absolute path that was given or set, None if neither; an empty one is a mistake, not a
+    default.
+    """
     text = os.environ.get(variable) if given is None else os.fspath(given)
     if text is None:
         return None
     if not text.strip() or "\0" in text:
-        raise LedgerError(f"The path of the ledger is empty. Set {variable} to a file, or unset it for the default.")
+        raise LedgerError(
+            f"The path of the ledger is empty. Set {variable} to a file, or unset it for the "
+            "default."
+        )
     return Path(os.path.abspath(os.path.expanduser(text)))
 
 

@@ -21,14 +21,17 @@ def one_line(value: object, *, name: str) -> str:
 
 def dataset_name(value: object) -> str:
     """Return the name of a data set in Unicode form C, its runs of blanks as one."""
-    text = " ".join(unicodedata.normalize("NFC", one_line(value, name="the name of the data set")).split())
+    text = " ".join(
+        unicodedata.normalize("NFC", one_line(value, name="the name of the data set")).split()
+    )
     if not name_key(text):
         raise LedgerTextError("the name of the data set", f"have a letter or a digit, got {text!r}")
     return text
 
 
 def name_key(name: str) -> str:
-    """What two names share that differ only in case, blanks, punctuation, Unicode form or unseen characters.
+    """What two names share that differ only in case, blanks, punctuation, Unicode form or unseen
+    characters.
 
     Such names are one data set.
 
@@ -36,4 +39,6 @@ def name_key(name: str) -> str:
     True
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(character for character in visible(folded) if unicodedata.category(character)[0] in "LMN")
+    return "".join(
+        character for character in visible(folded) if unicodedata.category(character)[0] in "LMN"
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 MATRICES_LEAK = (
-    "It was made by an earlier version, whose noise under pure differential privacy left traces of single records in "
-    "the last digits of both matrices. Do not publish it as it is, and withdraw it where it is public: keep the "
-    "coefficients, and the intervals rounded to four digits. SECURITY.md says why and how."
+    "It was made by an earlier version, whose noise under pure differential privacy left traces of "
+    "single records in the last digits of both matrices. Do not publish it as it is, and withdraw "
+    "it where it is public: keep the coefficients, and the intervals rounded to four digits. "
+    "SECURITY.md says why and how."
 )
 """Of pure releases whose record has version 1."""
 

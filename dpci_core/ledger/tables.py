@@ -1,4 +1,6 @@
-"""The database of the ledger: one table that only grows, views for people, and the steps from version to version."""
+"""The database of the ledger: one table that only grows, views for people, and the steps from
+version to version.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,12 @@ CREATE TABLE entries (
     CHECK ((kind = 'done') = (result_hash IS NOT NULL)),
     CHECK ((kind = 'failed') = (reason IS NOT NULL))
 )
-"""
+"""  # noqa: E501 - SQL
 
 _VERSION_1 = (
     _ENTRIES,
-    "CREATE UNIQUE INDEX one_account_a_schema ON entries (dataset, schema_hash) WHERE kind = 'account'",
+    "CREATE UNIQUE INDEX one_account_a_schema ON entries (dataset, schema_hash) WHERE kind = "
+    "'account'",
     "CREATE UNIQUE INDEX one_charge_a_request ON entries (request_id) WHERE kind = 'booked'",
     "CREATE UNIQUE INDEX one_end_a_charge ON entries (charge) WHERE kind IN ('done', 'failed')",
     """
@@ -63,7 +66,7 @@ CREATE TRIGGER entries_refer_to_the_right_kind BEFORE INSERT ON entries
 WHEN (NEW.account IS NOT NULL AND (SELECT kind FROM entries WHERE sequence = NEW.account) IS NOT 'account')
   OR (NEW.charge IS NOT NULL AND (SELECT kind FROM entries WHERE sequence = NEW.charge) IS NOT 'booked')
 BEGIN SELECT RAISE(ABORT, 'an account or a booking is meant'); END
-""",
+""",  # noqa: E501 - SQL
     """
 CREATE TRIGGER entries_are_never_changed BEFORE UPDATE ON entries
 BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END
@@ -86,7 +89,7 @@ JOIN entries AS account ON account.sequence = booked.account
 LEFT JOIN entries AS ended ON ended.charge = booked.sequence
 WHERE booked.kind = 'booked'
 ORDER BY booked.sequence
-""",
+""",  # noqa: E501 - SQL
     """
 CREATE VIEW datasets AS
 SELECT account.sequence AS account, account.dataset, account.schema_hash, account.unit, account.cap_definition,
@@ -96,10 +99,12 @@ FROM entries AS account
 LEFT JOIN entries AS other ON other.sequence = account.account
 WHERE account.kind = 'account'
 ORDER BY account.sequence
-""",
+""",  # noqa: E501 - SQL
 )
 
 _VERSION_3 = ("ALTER TABLE entries ADD COLUMN nonce TEXT CHECK (length(nonce) = 32)",)
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
-"""Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added, never changed."""
+"""Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
+never changed.
+"""

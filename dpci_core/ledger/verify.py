@@ -1,4 +1,6 @@
-"""Whether a ledger is what was written: every seal, every total, and the heads that records carried away."""
+"""Whether a ledger is what was written: every seal, every total, and the heads that records carried
+away.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ _TO_THE_HOUR = len("2026-03-01T12")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verification:
-    """What was found: sentences about what is wrong, remarks on what is only unusual, and the number of entries.
+    """What was found: sentences about what is wrong, remarks on what is only unusual, and the
+    number of entries.
 
-    problems: of the ledger.  record_problems: of the given records, where the ledger itself is whole.
+    problems: of the ledger.  record_problems: of the given records, where the ledger itself is
+    whole.
     """
 
     problems: tuple[str, ...]
@@ -44,33 +48,42 @@ class Verification:
         """The outcome in words."""
         if self.problems and self.n_records:
             return (
-                "The ledger is NOT as it was written, or a given record is edited or of another ledger. Find out which "
-                "from what follows: a backup put back for nothing forgets the charges since."
+                "The ledger is NOT as it was written, or a given record is edited or of another "
+                "ledger. Find out which from what follows: a backup put back for nothing forgets "
+                "the charges since."
             )
         if self.problems:
-            return "The ledger is NOT as it was written. Put the newest backup back and verify that one."
+            return (
+                "The ledger is NOT as it was written. Put the newest backup back and verify that "
+                "one."
+            )
         if self.record_problems:
             return (
-                f"All {self.n_entries} entries are as they were written, in order, but {len(self.record_problems)} of "
-                f"{self.n_records} given record(s) are NOT what was released."
+                f"All {self.n_entries} entries are as they were written, in order, but "
+                f"{len(self.record_problems)} of {self.n_records} given record(s) are NOT what was "
+                "released."
             )
         if not self.n_entries:
             return "The ledger has no entries."
         reach = (
-            f"It contains what {self.n_records} given record(s) were written after, and they are as released."
+            f"It contains what {self.n_records} given record(s) were written after, and they are "
+            "as released."
             if self.n_records
-            else "Entries cut off its end would not show: give the release.json files of its releases."
+            else "Entries cut off its end would not show: give the release.json files of its "
+            "releases."
         )
         return f"All {self.n_entries} entries are as they were written, in order. {reach}"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedHead:
-    """The end of the ledger as a record saw it: whatever is there now must still contain this entry.
+    """The end of the ledger as a record saw it: whatever is there now must still contain this
+    entry.
 
-    Args:    head: as `Ledger.head` and `Charge.head` give it.  source: names the record in sentences.
-             result_hash: SHA-256 of the record's file, which a charge of the ledger must have as its result; None where
-             only the head is at hand.
+    Args:    head: as `Ledger.head` and `Charge.head` give it.  source: names the record in
+             sentences.
+             result_hash: SHA-256 of the record's file, which a charge of the ledger must have as
+             its result; None where only the head is at hand.
              caution: what must be known of records of its kind.
     """
 
@@ -81,7 +94,10 @@ class RecordedHead:
 
     def __post_init__(self) -> None:
         if self.head != NO_HEAD and not (isinstance(self.head, str) and _HEAD.fullmatch(self.head)):
-            raise LedgerError(f"{self.source} has no head of a ledger. Name a release.json that this program wrote.")
+            raise LedgerError(
+                f"{self.source} has no head of a ledger. Name a release.json that this program "
+                "wrote."
+            )
 
     @property
     def sequence(self) -> int:
@@ -95,7 +111,9 @@ class RecordedHead:
             with path.open("rb") as file:
                 content = file.read(_MOST_BYTES)
         except OSError as error:
-            raise LedgerError(f"{path} cannot be read ({error.strerror}). Name an existing release.json.") from None
+            raise LedgerError(
+                f"{path} cannot be read ({error.strerror}). Name an existing release.json."
+            ) from None
         return cls.from_content(content, source=str(path))
 
     @classmethod
@@ -109,7 +127,12 @@ class RecordedHead:
         guarantee = record.get("guarantee")
         definition = guarantee.get("definition") if isinstance(guarantee, dict) else None
         caution = caution_of(record.get("version"), definition)
-        return cls(head if isinstance(head, str) else "", source, hashlib.sha256(content).hexdigest(), caution)
+        return cls(
+            head if isinstance(head, str) else "",
+            source,
+            hashlib.sha256(content).hexdigest(),
+            caution,
+        )
 
 
 def broken_seal(entries: Sequence[Entry], key: Key) -> str | None:
@@ -120,11 +143,15 @@ def broken_seal(entries: Sequence[Entry], key: Key) -> str | None:
             return f"Entry {place} is missing."
         if entry.key_id != key.key_id:
             return (
-                f"Entry {place} was sealed with another key ({entry.key_id}) than the one that is here ({key.key_id}): "
-                f"either the wrong key file is in place, or the entry is forged. Put the ledger's own key back."
+                f"Entry {place} was sealed with another key ({entry.key_id}) than the one that is "
+                f"here ({key.key_id}): either the wrong key file is in place, or the entry is "
+                "forged. Put the ledger's own key back."
             )
         if not is_sealed(entry, previous, key.secret):
-            return f"Entry {place} was changed after it was written, or one before it was changed, moved or removed."
+            return (
+                f"Entry {place} was changed after it was written, or one before it was changed, "
+                "moved or removed."
+            )
         previous = entry.mac
     return None
 
@@ -134,8 +161,9 @@ def check_entries(entries: Sequence[Entry], key: Key) -> Books:
     problem = broken_seal(entries, key)
     if problem is not None:
         raise LedgerDamagedError(
-            f"{problem} The ledger cannot be trusted, and nothing is booked on it. Put the newest backup back, and "
-            f"compare it with your records: `python -m dpci_core ledger verify --against release.json ...`."
+            f"{problem} The ledger cannot be trusted, and nothing is booked on it. Put the newest "
+            "backup back, and compare it with your records: `python -m dpci_core ledger verify "
+            "--against release.json ...`."
         )
     return Books.of(entries)
 
@@ -146,13 +174,14 @@ def missing_head(entries: Sequence[Entry], record: RecordedHead) -> str | None:
         return None
     if record.sequence > len(entries):
         return (
-            f"{record.source} was written when the ledger had {record.sequence} entries, and it has "
-            f"{len(entries)}: entries were removed from its end, or this is an older copy or another ledger."
+            f"{record.source} was written when the ledger had {record.sequence} entries, and it "
+            f"has {len(entries)}: entries were removed from its end, or this is an older copy or "
+            "another ledger."
         )
     if entries[record.sequence - 1].head != record.head:
         return (
-            f"Entry {record.sequence} is not the one that {record.source} was written after: entries were "
-            f"replaced, or this is another ledger."
+            f"Entry {record.sequence} is not the one that {record.source} was written after: "
+            "entries were replaced, or this is another ledger."
         )
     return None
 
@@ -166,25 +195,27 @@ def unknown_result(entries: Sequence[Entry], record: RecordedHead) -> str | None
     if record.result_hash is None or record.result_hash in results:
         return None
     return (
-        f"{record.source} is not what was released: no charge has its SHA-256 ({record.result_hash[:12]}…) as result. "
-        f"It was edited or saved anew, or never booked here, or its entry was cut off the ledger's end. If its charge "
-        f"is still booked, the release stopped before it noted its result: make the same request again, which draws "
-        f"nothing, and verify once more."
+        f"{record.source} is not what was released: no charge has its SHA-256 "
+        f"({record.result_hash[:12]}…) as result. It was edited or saved anew, or never booked "
+        "here, or its entry was cut off the ledger's end. If its charge is still booked, the "
+        "release stopped before it noted its result: make the same request again, which draws "
+        "nothing, and verify once more."
     )
 
 
 def clock_remarks(entries: Sequence[Entry]) -> list[str]:
     """A sentence for each account or booking dated an hour or more before an earlier one.
 
-    The order is that of the numbers, so nothing is lost. The end of a charge has the time of its booking.
+    The order is that of the numbers, so nothing is lost. The end of a charge has the time of its
+    booking.
     """
     remarks, latest = [], ""
     for entry in entries:
         hour = entry.written_at[:_TO_THE_HOUR]
         if entry.kind in ("account", "booked") and hour < latest:
             remarks.append(
-                f"Entry {entry.sequence} is dated {entry.written_at}, before an earlier entry ({latest} h): the clock "
-                f"was set back."
+                f"Entry {entry.sequence} is dated {entry.written_at}, before an earlier entry "
+                f"({latest} h): the clock was set back."
             )
         latest = max(latest, hour)
     return remarks

@@ -21,7 +21,9 @@ from dpci_core.solvers.objective import moments_at, rounding_of_sums
 
 @dataclass(frozen=True, slots=True)
 class PrivateMatrix:
-    """A released symmetric matrix (p, p): with its noise, with its floor, and how many eigenvalues that lifted."""
+    """A released symmetric matrix (p, p): with its noise, with its floor, and how many eigenvalues
+    that lifted.
+    """
 
     noisy: Array
     matrix: Array
@@ -41,8 +43,8 @@ class PrivateMoments:
 class MatrixNoise:
     """The public law of the noise on one matrix, and the floor under its eigenvalues afterwards.
 
-    sensitivity: Frobenius.  amount: in the definition `kind`.  symmetric: whether the noise has p(p+1)/2 free entries,
-    or p^2 before it is symmetrised.
+    sensitivity: Frobenius.  amount: in the definition `kind`.  symmetric: whether the noise has
+    p(p+1)/2 free entries, or p^2 before it is symmetrised.
     """
 
     sensitivity: float
@@ -72,15 +74,20 @@ class MatrixNoise:
 
 
 def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
-    """Return the noise on the Hessian; its floor 2c is a true lower bound of the Hessian's eigenvalues."""
-    bound = hessian_sensitivity(loss=design.loss, n_records=n_records, tight=design.switches.tight_sensitivity)
+    """Return the noise on the Hessian; its floor 2c is a true lower bound of the Hessian's
+    eigenvalues.
+    """
+    bound = hessian_sensitivity(
+        loss=design.loss, n_records=n_records, tight=design.switches.tight_sensitivity
+    )
     return _law(design, bound, to_float_down(design.budget.hessian), 2.0 * design.regularization)
 
 
 def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoise:
     """Return the noise on the gradient covariance at a released theta of norm `radius`.
 
-    Nothing bounds the eigenvalues of S from below by 2c: with the floor "zero" it is projected on the covariances.
+    Nothing bounds the eigenvalues of S from below by 2c: with the floor "zero" it is projected on
+    the covariances.
     """
     switches = design.switches
     bound = covariance_sensitivity(
@@ -95,7 +102,9 @@ def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoi
 
 
 def _law(design: Design, sensitivity: float, amount: float, floor: float) -> MatrixNoise:
-    return MatrixNoise(sensitivity, amount, design.definition, design.switches.symmetric_noise, floor)
+    return MatrixNoise(
+        sensitivity, amount, design.definition, design.switches.symmetric_noise, floor
+    )
 
 
 def _noise_dim(p: int, symmetric: bool) -> int:
@@ -106,9 +115,12 @@ def _noise_dim(p: int, symmetric: bool) -> int:
 def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
     """Return what `unit_noise` is multiplied by: 1/rate or the standard deviation.
 
-    Privacy: a matrix of this Frobenius sensitivity plus the scaled noise keeps this amount of the definition `kind`.
+    Privacy: a matrix of this Frobenius sensitivity plus the scaled noise keeps this amount of the
+             definition `kind`.
     """
-    return definition_named(kind, argument="kind").noise(sensitivity=sensitivity, amount=amount).scale
+    return (
+        definition_named(kind, argument="kind").noise(sensitivity=sensitivity, amount=amount).scale
+    )
 
 
 def unit_noise(p: int, *, law: Law, rng: np.random.Generator, symmetric: bool = False) -> Array:
@@ -116,18 +128,22 @@ def unit_noise(p: int, *, law: Law, rng: np.random.Generator, symmetric: bool = 
 
     Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
 
-    Symmetric: the map from a symmetric matrix to its diagonal and sqrt(2) times its part above the diagonal keeps the
-             Frobenius norm, so a matrix of sensitivity s becomes a vector of L2 sensitivity s in R^(p(p+1)/2). Noise of
-             the same rate or deviation there gives the same guarantee; mapped back, entries above the diagonal are
-             divided by sqrt(2). Spherical Laplace noise grows with the dimension, so its entries shrink by
-             sqrt((p(p+1)/2 + 1) / (p^2 + 1)) against the published noise after symmetrising; Gaussian noise has the law
-             it had.  Source: own.
+    Symmetric: the map from a symmetric matrix to its diagonal and sqrt(2) times its part above the
+    diagonal keeps the
+             Frobenius norm, so a matrix of sensitivity s becomes a vector of L2 sensitivity s in
+             R^(p(p+1)/2). Noise of the same rate or deviation there gives the same guarantee;
+             mapped back, entries above the diagonal are divided by sqrt(2). Spherical Laplace noise
+             grows with the dimension, so its entries shrink by sqrt((p(p+1)/2 + 1) / (p^2 + 1))
+             against the published noise after symmetrising; Gaussian noise has the law it had.
+             Source: own.
     """
     return _matrix_of(unit_vector(law, _noise_dim(p, symmetric), rng), p, symmetric)
 
 
 def _matrix_of(vector: Array, p: int, symmetric: bool) -> Array:
-    """The matrix (p, p) with these coordinates: all entries, or the isometric ones of a symmetric matrix."""
+    """The matrix (p, p) with these coordinates: all entries, or the isometric ones of a symmetric
+    matrix.
+    """
     if not symmetric:
         return vector.reshape(p, p)
     matrix = np.zeros((p, p))
@@ -140,15 +156,18 @@ def _coordinates(matrix: Array, symmetric: bool) -> Array:
     """The inverse of `_matrix_of`; it keeps the Frobenius norm."""
     if not symmetric:
         return matrix.reshape(-1)
-    return np.concatenate([np.diagonal(matrix), math.sqrt(2.0) * matrix[np.triu_indices(len(matrix), 1)]])
+    return np.concatenate(
+        [np.diagonal(matrix), math.sqrt(2.0) * matrix[np.triu_indices(len(matrix), 1)]]
+    )
 
 
 @lru_cache(maxsize=128)
 def fixed_draws(p: int, *, n_draws: int, law: Law, symmetric: bool, seed: int) -> Array:
-    """Return symmetric noise (n_draws, p, p) with diagonal entries of variance 1: constants, antithetic in pairs.
+    """Return symmetric noise (n_draws, p, p) with diagonal entries of variance 1: constants,
+    antithetic in pairs.
 
-    Spherical Laplace noise in R^m is sqrt(W) times a normal vector, W ~ Gamma((m+1)/2, 1) (`noise`), so the same
-    draws serve every budget. For post-processing and forecasts only.
+    Spherical Laplace noise in R^m is sqrt(W) times a normal vector, W ~ Gamma((m+1)/2, 1)
+    (`noise`), so the same draws serve every budget. For post-processing and forecasts only.
     """
     rng = np.random.default_rng([seed, p])
     draws = symmetrise(rng.standard_normal((n_draws // 2, p, p)))
@@ -172,10 +191,11 @@ def private_matrix(
 ) -> PrivateMatrix:
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
-    Args:    sensitivity: Frobenius.  amount: of this matrix (> 0), in the definition `kind`.  symmetric: as for
-             `unit_noise`.
-    Privacy: `amount` in that definition; what follows the noise is post-processing. Noise of a release is exact, and
-             the sum is rounded to a public grid (`randomness.grid_under`) before anything else.
+    Args:    sensitivity: Frobenius.  amount: of this matrix (> 0), in the definition `kind`.
+             symmetric: as for `unit_noise`.
+    Privacy: `amount` in that definition; what follows the noise is post-processing. Noise of a
+             release is exact, and the sum is rounded to a public grid (`randomness.grid_under`)
+             before anything else.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
     """
@@ -195,15 +215,19 @@ def private_matrix(
         noise = law.scale * unit_noise(len(matrix), law=law.law, rng=rng, symmetric=symmetric)
         noisy = symmetrise(matrix + noise)
     floored = floor_eigenvalues(noisy, floor)
-    return PrivateMatrix(noisy, floored.matrix, int(floored.n_lifted), float(floored.smallest_before))
+    return PrivateMatrix(
+        noisy, floored.matrix, int(floored.n_lifted), float(floored.smallest_before)
+    )
 
 
 def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> float:
-    """Return what floating point may add to the Frobenius sensitivity of H and of S at a released theta.
+    """Return what floating point may add to the Frobenius sensitivity of H and of S at a released
+    theta.
 
-    Each is a sum over records, computed with a relative error of at most `rounding_of_sums` against the sum of the
-    absolute values, so two tables can differ by twice that; the public terms 2cI and 4c^2 theta theta' count too, and
-    the sqrt(2) of `_coordinates` is one of the few operations more that the error has room for.
+    Each is a sum over records, computed with a relative error of at most `rounding_of_sums` against
+    the sum of the absolute values, so two tables can differ by twice that; the public terms 2cI and
+    4c^2 theta theta' count too, and the sqrt(2) of `_coordinates` is one of the few operations more
+    that the error has room for.
     """
     p, two_c = len(theta_priv), 2.0 * design.regularization
     largest = max(design.loss.max_curvature, design.loss.max_squared_slope(math.inf))
@@ -211,10 +235,13 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
     return 2.0 * rounding_of_sums(n_records) * size
 
 
-def release_moments(A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource) -> PrivateMoments:
+def release_moments(
+    A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource
+) -> PrivateMoments:
     """Release H and S at the already released theta_priv.
 
-    Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of theta_priv, on which
+    Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of
+             theta_priv, on which
     the matrices and the sensitivity of S depend.
     """
     H, S = moments_at(A, theta_priv, loss=design.loss, regularization=design.regularization)

@@ -23,7 +23,9 @@ from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.objective import Fit
 
 Solver = Callable[..., Fit]
-"""`minimise` by one of its methods, or another function of its arguments that returns a minimiser."""
+"""`minimise` by one of its methods, or another function of its arguments that returns a
+minimiser.
+"""
 NEWTON: Solver = partial(minimise, method="newton")
 """What simulations train with, so that their numbers stay what they are to the last digit."""
 GRID_EXPONENT = -30
@@ -32,7 +34,9 @@ GRID_EXPONENT = -30
 
 @dataclass(frozen=True, slots=True)
 class PerturbedModel:
-    """Released coefficients theta_priv (p,), the public noise law, and what certifies the solver."""
+    """Released coefficients theta_priv (p,), the public noise law, and what certifies the
+    solver.
+    """
 
     theta_priv: Array
     noise: NoiseLaw
@@ -106,7 +110,9 @@ class Mechanism(ABC):
         return ""
 
     def status(self, design: Design) -> str:
-        """What a reader must be told about the results behind a design; empty if all are published."""
+        """What a reader must be told about the results behind a design; empty if all are
+        published.
+        """
         return ""
 
     def noise_per_record(self, design: Design, n_records: int, n_coefficients: int) -> float:
@@ -129,7 +135,8 @@ def mechanism_of(design: Design) -> Mechanism:
 
 
 def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-    """Return the law of the noise of a design on n records: the tilt of its objective, or what is added.
+    """Return the law of the noise of a design on n records: the tilt of its objective, or what is
+    added.
 
     Args:
         solver_error: what inexact solutions add to the sensitivity of a minimiser.
@@ -148,7 +155,8 @@ def train_private(
 
     Args:
         A: rows y_i x_i, (n, p).
-        solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity of
+        solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
+        of
             a minimiser, and a tilted one is hidden by its caller (`intervals.draw`).
 
     Privacy: `budget.model` in the definition of the design.

@@ -24,7 +24,9 @@ from dpci_core.privacy.sensitivity import (
 )
 from dpci_core.solvers.moments import HessianDrift
 
-NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
+NOT_REVIEWED = (
+    "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
+)
 """Stands wherever Gaussian objective perturbation is used."""
 _USUAL = 1.5
 """Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census
@@ -35,7 +37,8 @@ class Objective(Mechanism):
     """b spherical Laplace [WKL Algorithm 1], or Gaussian where the definition's noise is (own).
 
     Privacy: the pure epsilon at which Algorithm 1 runs (Theorem 1) costs what the definition says
-        of it, so epsilon^2/2 of a rho; a Gaussian tilt its rho (`sensitivity.gaussian_objective_sd`).
+        of it, so epsilon^2/2 of a rho; a Gaussian tilt its rho
+        (`sensitivity.gaussian_objective_sd`).
     """
 
     name = "objective"
@@ -49,7 +52,11 @@ class Objective(Mechanism):
 
     def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
         """As for `model_noise`; the solver's error is nothing to the tilt."""
-        given = {"n_records": n_records, "regularization": design.regularization, "loss": design.loss}
+        given = {
+            "n_records": n_records,
+            "regularization": design.regularization,
+            "loss": design.loss,
+        }
         try:
             if self.law(design) == "gaussian":
                 return NoiseLaw(sd=gaussian_objective_sd(rho=_rho(design), **given))  # type: ignore[arg-type]
@@ -60,7 +67,9 @@ class Objective(Mechanism):
             raise
 
     def _in_design(self, changes: tuple[Change, ...], design: Design) -> tuple[Change, ...]:
-        """The bounds' changes, amounts in the currency of the design and with the total they take."""
+        """The bounds' changes, amounts in the currency of the design and with the total they
+        take.
+        """
         budget, found = design.budget, []
         price = budget.price_of_law if self.law(design) == "gaussian" else budget.price_of_pure_run
         for change in changes:
@@ -106,7 +115,9 @@ class Objective(Mechanism):
 
     def smallest_regularization(self, design: Design, n_records: int) -> float:
         if self.law(design) == "gaussian":
-            return smallest_gaussian_regularization(rho=_rho(design), n_records=n_records, loss=design.loss)
+            return smallest_gaussian_regularization(
+                rho=_rho(design), n_records=n_records, loss=design.loss
+            )
         epsilon = design.budget.pure_run(design.budget.model)
         return smallest_regularization(epsilon=epsilon, n_records=n_records, loss=design.loss)
 

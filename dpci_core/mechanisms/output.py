@@ -36,7 +36,9 @@ class Output(Mechanism):
     def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
         nc = n_records * design.regularization
         amount = to_float_down(design.budget.model)
-        return design.budget.noise(sensitivity=1.0 + nc * solver_error, amount=amount, divided_by=nc)
+        return design.budget.noise(
+            sensitivity=1.0 + nc * solver_error, amount=amount, divided_by=nc
+        )
 
     def perturb(
         self,
@@ -54,7 +56,9 @@ class Output(Mechanism):
             fit.theta,
             noise,
             rng,
-            sensitivity=output_sensitivity(n_records=n, regularization=c, solver_error=solver_error),
+            sensitivity=output_sensitivity(
+                n_records=n, regularization=c, solver_error=solver_error
+            ),
             amount=to_float_down(design.budget.model),
             exponent=GRID_EXPONENT,
         )

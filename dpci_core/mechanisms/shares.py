@@ -14,7 +14,9 @@ from dpci_core.privacy.laws import NoiseLaw
 TAU = 1e-10
 """Bound on the gradient norm of every fit of a release; a public constant, never loosened."""
 INEXACT_SHARE = Decimal("0.001")
-"""Share of `budget.model` that pays for hiding how inexact the minimiser is (a tilted objective)."""
+"""Share of `budget.model` that pays for hiding how inexact the minimiser is (a tilted
+objective).
+"""
 _LARGEST_SENSITIVITY_FACTOR = 1.0 + 2.0**-50
 
 
@@ -22,8 +24,10 @@ _LARGEST_SENSITIVITY_FACTOR = 1.0 + 2.0**-50
 class Shares:
     """The price of a design in exact parts: `lines` add up to `design.budget.total`.
 
-    planned: the design as it was planned.  running: the same with what is left for the minimiser in `budget.model`.
-    minimiser: what hides the solver's error; None for noise on the minimiser, where it is part of the sensitivity.
+    planned: the design as it was planned.  running: the same with what is left for the minimiser in
+    `budget.model`.
+    minimiser: what hides the solver's error; None for noise on the minimiser, where it is part of
+    the sensitivity.
     """
 
     planned: Design
@@ -54,12 +58,15 @@ class Shares:
 def share_out(design: Design) -> Shares:
     """Return the parts that a release of this design pays for.
 
-    Privacy: the share is rounded up, what is left is exact, so price and total are those of the design.
+    Privacy: the share is rounded up, what is left is exact, so price and total are those of the
+             design.
 
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import ZCDP
     >>> budget = ZCDP(model="0.125", hessian="0.03", covariance="0.03")
-    >>> shares = share_out(Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=0.001))
+    >>> shares = share_out(
+    ...     Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=0.001)
+    ... )
     >>> [f"{name} {amount}" for name, amount in shares.lines]
     ['model 0.124875', 'inexact minimiser 0.000125', 'hessian 0.03', 'covariance 0.03']
     """
@@ -67,5 +74,9 @@ def share_out(design: Design) -> Shares:
         return Shares(planned=design, running=design, minimiser=None)
     budget = design.budget
     share = UP.multiply(budget.model, INEXACT_SHARE)
-    left = type(budget)(model=EXACT.subtract(budget.model, share), hessian=budget.hessian, covariance=budget.covariance)
+    left = type(budget)(
+        model=EXACT.subtract(budget.model, share),
+        hessian=budget.hessian,
+        covariance=budget.covariance,
+    )
     return Shares(planned=design, running=replace(design, budget=left), minimiser=share)

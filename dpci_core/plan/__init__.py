@@ -1,4 +1,5 @@
-"""A plan as an object: where it starts, what would be released, and its numbers; as a file, a link, code and a page.
+"""A plan as an object: where it starts, what would be released, and its numbers; as a file, a link,
+code and a page.
 
 A plan holds declarations and guesses, never a record, so it may be shared like any text.
 """

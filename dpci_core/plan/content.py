@@ -1,4 +1,6 @@
-"""The parts of a plan as plain values (texts, numbers, lists, mappings), and back; amounts are exact decimal texts."""
+"""The parts of a plan as plain values (texts, numbers, lists, mappings), and back; amounts are
+exact decimal texts.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _LARGEST_WHOLE = 1e15
 
 def _short(number: float) -> float | int:
     """A number as people write it: whole ones without a point."""
-    return int(number) if number == round(number) and abs(number) < _LARGEST_WHOLE else float(number)
+    return (
+        int(number) if number == round(number) and abs(number) < _LARGEST_WHOLE else float(number)
+    )
 
 
 def plain_schema(schema: Schema) -> Plain:
@@ -45,7 +49,12 @@ def plain_schema(schema: Schema) -> Plain:
 
 def _plain_column(column: NumericColumn | CategoricalColumn) -> Plain:
     if isinstance(column, NumericColumn):
-        number: Plain = {"kind": "numeric", "name": column.name, "low": _short(column.low), "high": _short(column.high)}
+        number: Plain = {
+            "kind": "numeric",
+            "name": column.name,
+            "low": _short(column.low),
+            "high": _short(column.high),
+        }
         return number if column.missing is None else number | {"missing": _short(column.missing)}
     record: Plain = {"kind": "categorical", "name": column.name, "levels": list(column.levels)}
     if column.other is not None:
@@ -91,7 +100,9 @@ def plain_guesses(guesses: Guesses) -> Plain:
 def plain_source(source: Source) -> Plain:
     """Where a plan starts."""
     if isinstance(source, PublicTable):
-        return {"kind": "public", "key": source.key} | ({} if source.n_rows is None else {"n_rows": source.n_rows})
+        return {"kind": "public", "key": source.key} | (
+            {} if source.n_rows is None else {"n_rows": source.n_rows}
+        )
     return {
         "kind": "declared",
         "unit": source.unit,
@@ -107,9 +118,14 @@ def source_from(record: object, path: str) -> Source:
     if kind == "public":
         return a_record(PublicTable)(given, path)
     if kind != "declared":
-        raise PlanFieldError(given.where("kind"), f"Expected {kind!r} to be 'public' or 'declared'.")
+        raise PlanFieldError(
+            given.where("kind"), f"Expected {kind!r} to be 'public' or 'declared'."
+        )
     schema = given.get("schema", schema_from)
-    guesses, unit = given.get("guesses", guesses_from, Guesses()), given.get("unit", a_text, DEFAULT_UNIT)
+    guesses, unit = (
+        given.get("guesses", guesses_from, Guesses()),
+        given.get("unit", a_text, DEFAULT_UNIT),
+    )
     given.done()
     with at(given.where("guesses")):
         guesses.check_against(schema)
@@ -125,7 +141,10 @@ def plain_design(design: Design) -> Plain:
     return {
         "loss": {"name": design.loss.name, **design.loss.parameters},
         "mechanism": design.mechanism,
-        "budget": {"definition": design.definition, **{part: decimal_text(getattr(budget, part)) for part in PARTS}},
+        "budget": {
+            "definition": design.definition,
+            **{part: decimal_text(getattr(budget, part)) for part in PARTS},
+        },
         "regularization": design.regularization,
         "confidence_level": design.confidence_level,
         "calibration": names.get(switches, asdict(switches)),
@@ -153,8 +172,12 @@ def _loss_from(record: object, path: str) -> Loss:
     given = Fields(record if isinstance(record, Mapping) else {"name": record}, path)
     name = given.get("name", a_text)
     if name not in LOSSES:
-        raise PlanFieldError(given.where("name"), f"Expected {name!r} to be one of {', '.join(map(repr, LOSSES))}.")
-    found = {parameter: given.get(parameter, a_number) for parameter in LOSSES[name].parameter_names()}
+        raise PlanFieldError(
+            given.where("name"), f"Expected {name!r} to be one of {', '.join(map(repr, LOSSES))}."
+        )
+    found = {
+        parameter: given.get(parameter, a_number) for parameter in LOSSES[name].parameter_names()
+    }
     with at(given.where(" and ".join(found))):
         loss = make_loss(name, **found)
     given.done()
@@ -166,13 +189,17 @@ def _budget_from(record: object, path: str) -> Budget:
     definition = given.get("definition", a_text)
     if definition == "approx":
         epsilon, delta = given.get("epsilon", an_amount), given.get("delta", an_amount)
-        shares = tuple(an_amount(x, f"{path}.shares[{i}]") for i, x in enumerate(given.get("shares", a_list)))
+        shares = tuple(
+            an_amount(x, f"{path}.shares[{i}]") for i, x in enumerate(given.get("shares", a_list))
+        )
         given.done()
         with at(path):
             return ApproxDP(epsilon, delta, shares).to_zcdp()
     if definition not in DEFINITIONS:
         listed = ", ".join(map(repr, DEFINITIONS))
-        raise PlanFieldError(given.where("definition"), f"Expected {definition!r} to be {listed} or 'approx'.")
+        raise PlanFieldError(
+            given.where("definition"), f"Expected {definition!r} to be {listed} or 'approx'."
+        )
     kind = DEFINITIONS[definition]
     parts = {}
     for part in PARTS:
@@ -187,14 +214,20 @@ def _calibration_from(record: object, path: str) -> Calibration:
     if not isinstance(record, Mapping):
         name = a_text(record, path)
         if name not in ("published", "sharp"):
-            raise PlanFieldError(path, f"Expected {name!r} to be 'published', 'sharp' or all switches.")
+            raise PlanFieldError(
+                path, f"Expected {name!r} to be 'published', 'sharp' or all switches."
+            )
         return Calibration.published() if name == "published" else Calibration.sharp()
     return a_record(Calibration, needed=Calibration.__slots__)(record, path)
 
 
 def plain_goal(goal: Target, names: tuple[str, ...]) -> Plain:
     """A goal; its coefficient by name."""
-    record: Plain = {"length": goal.length, "excludes_zero_at": goal.excludes_zero_at, "probability": goal.probability}
+    record: Plain = {
+        "length": goal.length,
+        "excludes_zero_at": goal.excludes_zero_at,
+        "probability": goal.probability,
+    }
     if goal.coefficient is not None:
         record["coefficient"] = names[goal.coefficient]
     order = ("length", "coefficient", "excludes_zero_at", "probability")
@@ -207,7 +240,9 @@ def goal_from(record: object, path: str, names: tuple[str, ...]) -> Target:
     place = given.get("coefficient", _name_or_place, None)
     if isinstance(place, str):
         if place not in names:
-            raise PlanFieldError(given.where("coefficient"), f"Expected {place!r} to be one of the coefficients.")
+            raise PlanFieldError(
+                given.where("coefficient"), f"Expected {place!r} to be one of the coefficients."
+            )
         place = names.index(place)
     length = given.get("length", optional(a_number), None)
     value = given.get("excludes_zero_at", optional(a_number), None)
@@ -218,7 +253,11 @@ def goal_from(record: object, path: str, names: tuple[str, ...]) -> Target:
 
 
 def _name_or_place(value: object, path: str) -> str | int | None:
-    return value if value is None or (isinstance(value, int) and not isinstance(value, bool)) else a_text(value, path)
+    return (
+        value
+        if value is None or (isinstance(value, int) and not isinstance(value, bool))
+        else a_text(value, path)
+    )
 
 
 def coefficient_names(schema: Schema, features: int | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -1,6 +1,8 @@
-"""Reading the fields of plain values strictly, one by one, with errors that begin with the path of the field.
+"""Reading the fields of plain values strictly, one by one, with errors that begin with the path of
+the field.
 
-As in `design.budget.model: Expected model=0 > 0 and finite.` A missing or unknown field is an error too.
+As in `design.budget.model: Expected model=0 > 0 and finite.` A missing or unknown field is an error
+too.
 """
 
 from __future__ import annotations
@@ -81,7 +83,14 @@ class Fields:
 
 def kind_of(value: object) -> str:
     """A type in words."""
-    names = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "fields"}
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "fields",
+    }
     return "nothing" if value is None else names.get(type(value), type(value).__name__)
 
 
@@ -103,14 +112,18 @@ def a_number(value: object, path: str) -> float:
         try:
             return float(value)
         except OverflowError:
-            raise PlanFieldError(path, "Expected a number of a size that can be computed with.") from None
+            raise PlanFieldError(
+                path, "Expected a number of a size that can be computed with."
+            ) from None
 
 
 def a_count(value: object, path: str) -> int:
     """A whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise PlanFieldError(
-            path, f"Expected a whole number, got {value if isinstance(value, float) else kind_of(value)}."
+            path,
+            "Expected a whole number, got "
+            f"{value if isinstance(value, float) else kind_of(value)}.",
         )
     return value
 
@@ -160,12 +173,16 @@ def mapping(read: Read) -> Callable[[Any, str], dict[str, Any]]:
 
     def read_all(value: object, path: str) -> dict[str, Any]:
         record = Fields(value, path)
-        return {str(name): read(item, record.where(str(name))) for name, item in record.left.items()}
+        return {
+            str(name): read(item, record.where(str(name))) for name, item in record.left.items()
+        }
 
     return read_all
 
 
-def a_record(kind: type[T], *, needed: Collection[str] = (), **readers: Read) -> Callable[[Any, str], T]:
+def a_record(
+    kind: type[T], *, needed: Collection[str] = (), **readers: Read
+) -> Callable[[Any, str], T]:
     """The fields of a dataclass, each by its declared type; those with a default may be absent.
 
     Args:    needed: fields that must stand in the file although the class has a default for them.

@@ -1,4 +1,6 @@
-"""Plans as files that people read and edit: YAML with comments, or JSON; one content, one set of rules."""
+"""Plans as files that people read and edit: YAML with comments, or JSON; one content, one set of
+rules.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,17 @@ _YAML, _JSON = (".yaml", ".yml"), (".json",)
 _HEAD = """\
 # A plan for one release of a private model with intervals. It holds declarations and guesses, no record.
 # Budgets and delta are in quotes, so that they stay the exact decimals they are.
-"""
+"""  # noqa: E501 - text of the file
 _COMMENTS = {
-    "source": "Where the numbers come from: a public set by its key, or a declared table with guesses about it.\n"
-    "low, high, centre and spread are in the column's own units; effects are log odds per unit, or per level.",
+    "source": "Where the numbers come from: a public set by its key, or a declared table with "
+    "guesses about it.\n"
+    "low, high, centre and spread are in the column's own units; effects are log odds per unit, or "
+    "per level.",
     "features": "How many of the encoded features, in their order; or a list of names; or all.",
     "design": "What would be released. Parts of the budget are in epsilon (pure) or rho (zcdp).",
     "n_records": "Records of the private table; public.",
-    "goal": "What the plan is for, in encoded units (every number on [-1, 1] by its bounds); null for nothing.",
+    "goal": "What the plan is for, in encoded units (every number on [-1, 1] by its bounds); null "
+    "for nothing.",
     "delta": "At which the epsilon of a zcdp budget is stated.",
 }
 
@@ -45,7 +50,8 @@ def as_json(plan: Plan) -> str:
 
 
 def write_plan(plan: Plan, path: str | Path) -> None:
-    """Write a plan as YAML or JSON, by the ending of the name, in one step: readers see the old file or the new.
+    """Write a plan as YAML or JSON, by the ending of the name, in one step: readers see the old
+    file or the new.
 
     Raises:  ValueError for another ending; OSError.
     """
@@ -62,21 +68,27 @@ def write_plan(plan: Plan, path: str | Path) -> None:
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
     if ending not in (*_YAML, *_JSON):
-        raise ValueError(f"Expected the name of a plan file to end in .yaml, .yml or .json, got {path.name!r}.")
+        raise ValueError(
+            f"Expected the name of a plan file to end in .yaml, .yml or .json, got {path.name!r}."
+        )
     return ending
 
 
 def read_plan(path_or_text: str | Path) -> Plan:
-    """Return the plan of a file, or of a text: a str of more than one line or that begins with a brace is a text.
+    """Return the plan of a file, or of a text: a str of more than one line or that begins with a
+    brace is a text.
 
-    Raises:  `PlanFieldError` (a ValueError) that begins with the path of the field; ValueError naming the line where
-             the text is neither YAML nor JSON; OSError where a file cannot be opened.
+    Raises:  `PlanFieldError` (a ValueError) that begins with the path of the field; ValueError
+             naming the line where the text is neither YAML nor JSON; OSError where a file cannot be
+             opened.
     """
     text = str(path_or_text)
     if isinstance(path_or_text, Path) or not ("\n" in text or text.lstrip().startswith("{")):
         text = _read(Path(path_or_text))
     if len(text) > MOST_CHARACTERS:
-        raise ValueError(f"Expected a plan of at most {MOST_CHARACTERS:,} characters, got {len(text):,}.")
+        raise ValueError(
+            f"Expected a plan of at most {MOST_CHARACTERS:,} characters, got {len(text):,}."
+        )
     text = text.removeprefix("\ufeff")
     content = load_json(text) if text.lstrip().startswith("{") else load_yaml(text)
     if not isinstance(content, dict):
@@ -90,7 +102,9 @@ def _read(path: Path) -> str:
     with path.open("rb") as file:
         raw = file.read(4 * MOST_CHARACTERS + 1)
     if len(raw) > 4 * MOST_CHARACTERS:
-        raise ValueError(f"Expected a plan of at most {MOST_CHARACTERS:,} characters; {path.name!r} is larger.")
+        raise ValueError(
+            f"Expected a plan of at most {MOST_CHARACTERS:,} characters; {path.name!r} is larger."
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,6 @@
-"""Plain values in the address of a link: canonical JSON, compressed, in characters that every address may hold."""
+"""Plain values in the address of a link: canonical JSON, compressed, in characters that every
+address may hold.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,34 @@ _PREFIX = "1."
 
 
 def canonical(content: dict[str, Any]) -> str:
-    """Return the JSON of plain values that is the same for equal ones: keys in order, no spaces, ASCII."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    """Return the JSON of plain values that is the same for equal ones: keys in order, no spaces,
+    ASCII.
+    """
+    return json.dumps(
+        content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+    )
 
 
 def pack(content: dict[str, Any]) -> str:
-    """Return plain values as the text of a link parameter, or raise ValueError if they are too many."""
+    """Return plain values as the text of a link parameter, or raise ValueError if they are too
+    many.
+    """
     packed = zlib.compress(canonical(content).encode(), 9)
     text = _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
     if len(text) > MOST_IN_LINK:
-        raise ValueError(f"This plan is too long for a link ({len(text):,} characters). Share it as a file instead.")
+        raise ValueError(
+            f"This plan is too long for a link ({len(text):,} characters). Share it as a file "
+            "instead."
+        )
     return text
 
 
 def unpack(text: str) -> object:
     """Return what `pack` packed, or raise ValueError in words."""
     if len(text) > MOST_IN_LINK:
-        raise ValueError(f"Expected a link with at most {MOST_IN_LINK:,} characters of plan, got {len(text):,}.")
+        raise ValueError(
+            f"Expected a link with at most {MOST_IN_LINK:,} characters of plan, got {len(text):,}."
+        )
     if not text.startswith(_PREFIX):
         raise ValueError("This link is not of a version that can be read here.")
     body = text.removeprefix(_PREFIX)
@@ -52,7 +65,9 @@ def unpack(text: str) -> object:
 
 
 def load_json(text: str) -> object:
-    """Return the values of JSON in which every key stands once and every number is finite, or raise ValueError."""
+    """Return the values of JSON in which every key stands once and every number is finite, or raise
+    ValueError.
+    """
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except PlanFieldError:
@@ -60,7 +75,9 @@ def load_json(text: str) -> object:
     except json.JSONDecodeError as error:
         raise ValueError(f"Line {error.lineno} is not JSON: {error.msg}.") from None
     except (ValueError, RecursionError):
-        raise ValueError("This JSON is nested too deeply, or holds a number of too many digits.") from None
+        raise ValueError(
+            "This JSON is nested too deeply, or holds a number of too many digits."
+        ) from None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -1,4 +1,6 @@
-"""The numbers of a plan: what its forecast says, in encoded and in original units, and what its budget means."""
+"""The numbers of a plan: what its forecast says, in encoded and in original units, and what its
+budget means.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ _FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_len
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Lengths:
-    """One unit's forecast, arrays (p,): what the intervals lie around, planned length and its standard deviation over
-    the matrix noise, variability length, length without privacy."""
+    """One unit's forecast, arrays (p,): what the intervals lie around, planned length and its
+    standard deviation over the matrix noise, variability length, length without privacy."""
 
     estimate: Array
     ci_length: Array
@@ -35,8 +37,9 @@ class Lengths:
 class PlanNumbers:
     """What a plan promises, by forecast; the means are over coefficients, in encoded units.
 
-    scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon, delta: the guarantee
-    at the plan's delta (`guarantee_at`).  probability: of meeting the goal, None without one.
+    scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
+    delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
+    None without one.
     """
 
     names: tuple[str, ...]
@@ -74,7 +77,9 @@ class PlanNumbers:
                     "name": name,
                     "coverage": float(self.coverage[j]),
                     "scaled": {field: float(getattr(self.scaled, field)[j]) for field in _FIELDS},
-                    "original": {field: float(getattr(self.original, field)[j]) for field in _FIELDS},
+                    "original": {
+                        field: float(getattr(self.original, field)[j]) for field in _FIELDS
+                    },
                 }
                 for j, name in enumerate(self.names)
             ],

@@ -49,8 +49,9 @@ VERSION = 1
 class Plan:
     """A starting point, a design and an n, with a goal and words for people.
 
-    Args:    source: `PublicTable` or `DeclaredTable`.  features: the first so many encoded features, their names, or
-             None for all.  n_records: n to plan for, public.  goal: a `Target` in encoded units, or None.
+    Args:    source: `PublicTable` or `DeclaredTable`.  features: the first so many encoded
+             features, their names, or None for all.  n_records: n to plan for, public.  goal: a
+             `Target` in encoded units, or None.
              delta: at which the epsilon of the budget is stated; exact.
     Privacy: nothing here comes from a private table, so everything a plan says may steer a release.
     Raises:  ValueError naming the field.
@@ -77,12 +78,17 @@ class Plan:
         check_line(title=self.title)
         check_text(notes=self.notes)
         if not isinstance(self.source, PublicTable | DeclaredTable):
-            raise ValueError(f"Expected source to be PublicTable or DeclaredTable, got {type(self.source).__name__}.")
+            raise ValueError(
+                "Expected source to be PublicTable or DeclaredTable, got "
+                f"{type(self.source).__name__}."
+            )
         check_design(self.design)
         if type(self.design.loss) not in LOSSES.values():  # a plan file could not name it
             *others, last = (kind.__name__ for kind in LOSSES.values())
             name = type(self.design.loss).__name__
-            raise ValueError(f"Expected design.loss to be {', '.join(others)} or {last}, got {name}.")
+            raise ValueError(
+                f"Expected design.loss to be {', '.join(others)} or {last}, got {name}."
+            )
         object.__setattr__(self, "n_records", records_in_range(self.n_records))
         delta = to_decimal(self.delta, name="delta")
         check_amount(DELTA, delta=delta)
@@ -102,7 +108,11 @@ class Plan:
     @property
     def unit(self) -> str:
         """Whom a row stands for, as declared."""
-        return self.source.unit if isinstance(self.source, DeclaredTable) else "one row of the private table"
+        return (
+            self.source.unit
+            if isinstance(self.source, DeclaredTable)
+            else "one row of the private table"
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -110,13 +120,17 @@ class Plan:
         return coefficient_names(self.schema, self.features)
 
     def records(self) -> Records:
-        """Return the public or simulated records that the plan is computed from, under the `schema` encoding."""
+        """Return the public or simulated records that the plan is computed from, under the `schema`
+        encoding.
+        """
         return self.source.records(self.features)
 
     def moments(self) -> Moments:
         """Return the moments of `records` for the loss and the penalty of the design."""
         records = self.records()
-        return fit_moments(records.X, records.y, loss=self.design.loss, regularization=self.design.regularization)
+        return fit_moments(
+            records.X, records.y, loss=self.design.loss, regularization=self.design.regularization
+        )
 
     def numbers(self, moments: Moments | None = None) -> PlanNumbers:
         """Return what the plan promises; whoever has its `moments` already hands them over.
@@ -155,12 +169,15 @@ class Plan:
 
     @classmethod
     def from_dict(cls, record: object) -> Plan:
-        """Return the plan of plain values, or raise `PlanFieldError` whose message begins with the field's path."""
+        """Return the plan of plain values, or raise `PlanFieldError` whose message begins with the
+        field's path.
+        """
         given = Fields(record, "")
         version = given.get("version", a_count)
         if version != VERSION:
             raise PlanFieldError(
-                "version", f"Expected {VERSION}, the only version that can be read here, got {version}."
+                "version",
+                f"Expected {VERSION}, the only version that can be read here, got {version}.",
             )
         title, notes = given.get("title", a_text), given.get("notes", optional(a_text), None) or ""
         source, design = given.get("source", source_from), given.get("design", design_from)
@@ -191,7 +208,9 @@ class Plan:
         )
 
     def to_query(self) -> dict[str, str]:
-        """Return the parameters of a link that restores every setting, or raise ValueError if they are too long."""
+        """Return the parameters of a link that restores every setting, or raise ValueError if they
+        are too long.
+        """
         return {link.LINK_KEY: link.pack(self.to_dict())}
 
     @classmethod
@@ -199,7 +218,9 @@ class Plan:
         """Return the plan of a link, or raise ValueError in words."""
         text = query.get(link.LINK_KEY)
         if not isinstance(text, str) or not text:
-            raise ValueError(f"This link holds no plan: its parameter {link.LINK_KEY!r} is missing.")
+            raise ValueError(
+                f"This link holds no plan: its parameter {link.LINK_KEY!r} is missing."
+            )
         return cls.from_dict(link.unpack(text))
 
 

@@ -1,7 +1,8 @@
-"""A plan as code that people can read, run and change: a Python script, and a notebook of the same steps.
+"""A plan as code that people can read, run and change: a Python script, and a notebook of the same
+steps.
 
-Both use the front door of `dpci_core` only and print the plan's numbers to the last digit. Whatever somebody typed
-enters the code as a literal that Python itself has quoted, and nowhere else.
+Both use the front door of `dpci_core` only and print the plan's numbers to the last digit. Whatever
+somebody typed enters the code as a literal that Python itself has quoted, and nowhere else.
 """
 
 from __future__ import annotations
@@ -33,22 +34,31 @@ class _Step:
 
 
 def to_script(plan: Plan) -> str:
-    """Return a Python script that makes the plan's design again and prints its numbers; `--json` for machines."""
+    """Return a Python script that makes the plan's design again and prints its numbers; `--json`
+    for machines.
+    """
     parts = [
-        '"""A plan for a private release with confidence intervals, as a script to read, run and change.\n\n'
-        "It reads no private table. Run it where dpci_core can be imported; --json prints the numbers for machines.\n"
+        '"""A plan for a private release with confidence intervals, as a script to read, run and '
+        "change.\n\n"
+        "It reads no private table. Run it where dpci_core can be imported; --json prints the "
+        "numbers for machines.\n"
         '"""\n\nimport json\nimport sys\n\n' + _imports(plan)
     ]
     for step in _steps(plan):
         comment = "\n".join(f"# {line}" for line in (f"{step.heading}.", *step.words.splitlines()))
         parts.append(f"\n{comment}\n{step.code}")
     shown = "\n".join(f"    {line}" for line in _SHOWN.splitlines())
-    parts.append(f'\nif "--json" in sys.argv[1:]:\n    print(json.dumps(numbers, indent=1))\nelse:\n{shown}\n')
+    parts.append(
+        '\nif "--json" in sys.argv[1:]:\n    print(json.dumps(numbers, '
+        f"indent=1))\nelse:\n{shown}\n"
+    )
     return "".join(parts)
 
 
 def to_notebook(plan: Plan) -> dict[str, Any]:
-    """Return the same steps as a Jupyter notebook (nbformat 4) for `json.dumps`; the numbers are in `numbers`."""
+    """Return the same steps as a Jupyter notebook (nbformat 4) for `json.dumps`; the numbers are in
+    `numbers`.
+    """
     steps = list(_steps(plan))
     cells = [_cell(_INTRODUCTION), _cell(_imports(plan), is_code=True)]
     for step in steps:
@@ -72,7 +82,8 @@ def notebook_text(plan: Plan) -> str:
 
 _INTRODUCTION = (
     "# A plan for a private release with confidence intervals\n\n"
-    "No private table is read here. Change a value, run all cells, and see what it does to the lengths."
+    "No private table is read here. Change a value, run all cells, and see what it does to the "
+    "lengths."
 )
 _SHOWN = """\
 print(title)
@@ -81,7 +92,7 @@ print(f"epsilon = {epsilon:.4g} at delta = {numbers['delta']:g}; coverage {numbe
 for row in numbers["coefficients"]:
     scaled, per_unit = row["scaled"]["ci_length"], row["original"]["ci_length"]
     print(f"{row['name']:<30} length {scaled:.4g}, in original units {per_unit:.4g}")
-"""
+"""  # noqa: E501 - text of the script
 
 
 def _cell(source: str, *, is_code: bool = False) -> dict[str, Any]:
@@ -97,7 +108,12 @@ def _imports(plan: Plan) -> str:
     names = {"Design", "fit_moments", "forecast", "as_if_records"}
     names |= {type(plan.design.loss).__name__, type(plan.design.budget).__name__}
     if isinstance(plan.source, DeclaredTable):
-        names |= {"Guesses", "Schema", "simulate_twin", *(type(column).__name__ for column in plan.schema.features)}
+        names |= {
+            "Guesses",
+            "Schema",
+            "simulate_twin",
+            *(type(column).__name__ for column in plan.schema.features),
+        }
         names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
     else:
         names.add("datasets")
@@ -113,12 +129,18 @@ def _imports(plan: Plan) -> str:
 
 def _steps(plan: Plan) -> Iterable[_Step]:
     """The steps from declarations to numbers."""
-    yield _Step("The plan", "Its words, for whoever reads on.", _assigned(title=plan.title, notes=plan.notes))
+    yield _Step(
+        "The plan",
+        "Its words, for whoever reads on.",
+        _assigned(title=plan.title, notes=plan.notes),
+    )
     yield _records(plan)
     yield _Step(
         "The design",
-        f"What would be released. The parts of the budget are exact decimals, in {plan.design.budget.symbol}.",
-        f"design = {_design(plan.design)}\n" + _assigned(n_records=plan.n_records, delta=decimal_text(plan.delta)),
+        "What would be released. The parts of the budget are exact decimals, in "
+        f"{plan.design.budget.symbol}.",
+        f"design = {_design(plan.design)}\n"
+        + _assigned(n_records=plan.n_records, delta=decimal_text(plan.delta)),
     )
     yield _Step("The numbers", _NUMBERS_WORDS, _numbers(plan))
 
@@ -129,7 +151,9 @@ def _records(plan: Plan) -> _Step:
         guesses = f"guesses = {_guesses(plan.source.guesses)}\n"
         drawn = f"records = simulate_twin(schema, guesses=guesses{features})\n"
         words = "Declared columns and guesses about them; the table is simulated from these alone."
-        code = _assigned(unit=plan.source.unit) + f"schema = {_schema(plan.schema)}\n{guesses}{drawn}"
+        code = (
+            _assigned(unit=plan.source.unit) + f"schema = {_schema(plan.schema)}\n{guesses}{drawn}"
+        )
         return _Step("The table", words, code)
     rows = "" if plan.source.n_rows is None else f", n_rows={plan.source.n_rows}"
     code = f"records = datasets.load({plan.source.key!r}{features}{rows})\n"
@@ -138,7 +162,7 @@ def _records(plan: Plan) -> _Step:
 
 _NUMBERS_WORDS = """\
 Moments of one fit, then the forecast: expected length of the private intervals (ci), of the variability intervals of
-the private estimates (vi), and without privacy; in encoded units, and per original unit of each column."""
+the private estimates (vi), and without privacy; in encoded units, and per original unit of each column."""  # noqa: E501 - text of the script
 
 _RECORD = """\
 fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
@@ -170,15 +194,20 @@ numbers = {
 def _numbers(plan: Plan) -> str:
     guarantee = "epsilon, at_delta = float(design.budget.total), 0.0\n"
     if plan.design.budget.has_delta:
-        guarantee = "at_delta = float(delta)\nepsilon = zcdp_to_epsilon(float(design.budget.total), at_delta)\n"
+        guarantee = (
+            "at_delta = float(delta)\nepsilon = zcdp_to_epsilon(float(design.budget.total), "
+            "at_delta)\n"
+        )
     probability = "probability = None  # of meeting a goal; this plan has none\n"
     if plan.goal is not None:
         chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"
         probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
     return (
-        "moments = fit_moments(records.X, records.y, loss=design.loss, regularization=design.regularization)\n"
+        "moments = fit_moments(records.X, records.y, loss=design.loss, "
+        "regularization=design.regularization)\n"
         "encoded = forecast(moments, design=design, n_records=n_records)\n"
-        "original = forecast(moments, design=design, n_records=n_records, contrasts=records.to_original)\n"
+        "original = forecast(moments, design=design, n_records=n_records, "
+        "contrasts=records.to_original)\n"
         f"{guarantee}{probability}{_RECORD}"
     )
 
@@ -201,15 +230,25 @@ def _design(design: Design) -> str:
         f"regularization={design.regularization!r}",
         f"confidence_level={design.confidence_level!r}",
         "calibration="
-        + (repr(calibration) if isinstance(calibration, str) else _call("Calibration", *_named(asdict(calibration)))),
+        + (
+            repr(calibration)
+            if isinstance(calibration, str)
+            else _call("Calibration", *_named(asdict(calibration)))
+        ),
         f"target={design.target!r}",
     )
 
 
 def _goal(goal: Target) -> str:
-    given = {"length": goal.length, "coefficient": goal.coefficient, "excludes_zero_at": goal.excludes_zero_at}
+    given = {
+        "length": goal.length,
+        "coefficient": goal.coefficient,
+        "excludes_zero_at": goal.excludes_zero_at,
+    }
     given["probability"] = goal.probability
-    return _call("Target", *_named({name: value for name, value in given.items() if value is not None}))
+    return _call(
+        "Target", *_named({name: value for name, value in given.items() if value is not None})
+    )
 
 
 def _schema(schema: Schema) -> str:
@@ -225,7 +264,10 @@ def _schema(schema: Schema) -> str:
 def _column(column: Column) -> str:
     if not isinstance(column, CategoricalColumn):
         missing = "" if column.missing is None else f", missing={float(column.missing)!r}"
-        return f"NumericColumn({column.name!r}, low={float(column.low)!r}, high={float(column.high)!r}{missing})"
+        return (
+            f"NumericColumn({column.name!r}, low={float(column.low)!r}, "
+            f"high={float(column.high)!r}{missing})"
+        )
     items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
     items += [f"other={column.other!r}"] if column.other is not None else []
     items += [] if column.has_reference else ["has_reference=False"]
@@ -242,7 +284,9 @@ def _guesses(guesses: Guesses) -> str:
         items.append(f"numbers={_dictionary(centres)}")
     for name, given in (("shares", guesses.shares), ("effects", guesses.effects)):
         if given:
-            items.append(f"{name}={_dictionary({key: repr(value) for key, value in given.items()})}")
+            items.append(
+                f"{name}={_dictionary({key: repr(value) for key, value in given.items()})}"
+            )
     items.append(f"base_rate={guesses.base_rate!r}")
     items += [f"correlation={guesses.correlation!r}"] if guesses.correlation else []
     return _call("Guesses", *items, f"n_rows={guesses.n_rows!r}")
@@ -266,11 +310,17 @@ def _sequence(items: Iterable[str]) -> str:
 
 
 def _dictionary(items: dict[str, str]) -> str:
-    return _bracketed("{", tuple(f"{key!r}: {value}" for key, value in items.items()), "}", last_comma=False)
+    return _bracketed(
+        "{", tuple(f"{key!r}: {value}" for key, value in items.items()), "}", last_comma=False
+    )
 
 
-def _bracketed(start: str, items: tuple[str, ...] | list[str], end: str, *, last_comma: bool) -> str:
-    """Items on one line where they fit, otherwise a line each, indented; no line break of theirs is inside a text."""
+def _bracketed(
+    start: str, items: tuple[str, ...] | list[str], end: str, *, last_comma: bool
+) -> str:
+    """Items on one line where they fit, otherwise a line each, indented; no line break of theirs is
+    inside a text.
+    """
     line = f"{start}{', '.join(items)}{',' if last_comma else ''}{end}"
     if len(line) <= _WIDTH and "\n" not in line:
         return line

@@ -14,15 +14,17 @@ DEFAULT_UNIT = "one row is one person"
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
 """Characters of what people type."""
 MOST_FEATURES = 250
-"""Encoded features of a declared table; matrices of their square are computed with, also for whoever sends a link."""
+"""Encoded features of a declared table; matrices of their square are computed with, also for
+whoever sends a link.
+"""
 MOST_CELLS = 25_000_000
 """Rows times features of a twin, 200 MB."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublicTable:
-    """A set that comes with the project or can be had by anybody: its key, and how many of its rows (default: all, of
-    the census its usual number)."""
+    """A set that comes with the project or can be had by anybody: its key, and how many of its rows
+    (default: all, of the census its usual number)."""
 
     key: str
     n_rows: int | None = None
@@ -34,7 +36,9 @@ class PublicTable:
         check_count(n_rows=self.n_rows)
         most = next(info.max_rows for info in list_datasets() if info.key == self.key)
         if self.n_rows > most:
-            raise ValueError(f"Expected n_rows={self.n_rows!r} <= {most}, the rows of {self.key!r}.")
+            raise ValueError(
+                f"Expected n_rows={self.n_rows!r} <= {most}, the rows of {self.key!r}."
+            )
         object.__setattr__(self, "n_rows", int(self.n_rows))
 
     @property
@@ -58,14 +62,20 @@ class DeclaredTable:
     def __post_init__(self) -> None:
         for name, kind in (("schema", Schema), ("guesses", Guesses)):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"Expected {name} to be {kind.__name__}, got {type(getattr(self, name)).__name__}.")
+                raise ValueError(
+                    f"Expected {name} to be {kind.__name__}, got "
+                    f"{type(getattr(self, name)).__name__}."
+                )
         check_line(unit=self.unit)
         d = len(self.schema.feature_names)
         if d > MOST_FEATURES:
-            raise ValueError(f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}.")
+            raise ValueError(
+                f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}."
+            )
         if d * self.guesses.n_rows > MOST_CELLS:
             raise ValueError(
-                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {MOST_CELLS // d:,} with {d} features."
+                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {MOST_CELLS // d:,} with {d} "
+                "features."
             )
         self.guesses.check_against(self.schema)
 

@@ -1,4 +1,6 @@
-"""A plan on one page, for people who decide about data protection: self-contained HTML that prints on A4."""
+"""A plan on one page, for people who decide about data protection: self-contained HTML that prints
+on A4.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _SERIES = ("Planned private interval", "Variability of the private estimate", "W
 
 
 def to_html(plan: Plan, numbers: PlanNumbers) -> str:
-    """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no script, nothing loaded."""
+    """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no
+    script, nothing loaded.
+    """
     return render(
         "summary.html",
         title=plan.title,
@@ -69,7 +73,12 @@ def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
 
 def _split(design: Design) -> str:
     rows = [
-        (_PART_WORDS[part][0], _PART_WORDS[part][1], decimal_text(getattr(design.budget, part)), f"{100 * share:.3g} %")
+        (
+            _PART_WORDS[part][0],
+            _PART_WORDS[part][1],
+            decimal_text(getattr(design.budget, part)),
+            f"{100 * share:.3g} %",
+        )
         for part, share in zip(PARTS, shares_of(design.budget), strict=True)
     ]
     return table(
@@ -82,10 +91,14 @@ def _split(design: Design) -> str:
 
 def _released(plan: Plan) -> str:
     design, mechanism = plan.design, mechanism_of(plan.design)
-    goal = "without penalty" if design.target == "unpenalised" else f"at the penalty c = {design.regularization:g}"
+    goal = (
+        "without penalty"
+        if design.target == "unpenalised"
+        else f"at the penalty c = {design.regularization:g}"
+    )
     return (
-        f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} = "
-        f"{_name(plan.schema.positive)} by {mechanism.title} ({mechanism.place}), each with a "
+        f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} "
+        f"= {_name(plan.schema.positive)} by {mechanism.title} ({mechanism.place}), each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the coefficient {goal}."
     )
 
@@ -95,7 +108,10 @@ def _chart(plan: Plan, numbers: PlanNumbers) -> str:
     rows = []
     for j, name in enumerate(numbers.names[:MOST_ROWS]):
         centre = float(scaled.estimate[j])
-        halves = [float(length[j]) / 2.0 for length in (scaled.ci_length, scaled.vi_length, scaled.nonprivate_length)]
+        halves = [
+            float(length[j]) / 2.0
+            for length in (scaled.ci_length, scaled.vi_length, scaled.nonprivate_length)
+        ]
         intervals = tuple((centre - half, centre + half) for half in halves)
         rows.append(IntervalRow(label=name, centre=centre, intervals=intervals))
     ratio = numbers.ci_length_mean / numbers.nonprivate_length_mean
@@ -103,7 +119,8 @@ def _chart(plan: Plan, numbers: PlanNumbers) -> str:
         rows,
         series=_SERIES,
         title="Planned intervals",
-        description=f"On average the private intervals are {ratio:.2f} times as long as those without privacy.",
+        description=f"On average the private intervals are {ratio:.2f} times as long as those "
+        "without privacy.",
         axis="coefficient in encoded units (every number on [-1, 1] by its declared bounds)",
     )
 
@@ -112,17 +129,22 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     """Sentences about the lengths."""
     ratio = numbers.ci_length_mean / numbers.vi_length_mean
     found = [
-        f"Mean length {number(numbers.ci_length_mean)}: {ratio:.2f} times the variability of the private estimates "
-        f"({number(numbers.vi_length_mean)}); without privacy it would be {number(numbers.nonprivate_length_mean)}.",
-        f"The price of privacy: intervals as long as from {numbers.as_if_records:,} of the {plan.n_records:,} records "
-        "without privacy.",
+        f"Mean length {number(numbers.ci_length_mean)}: {ratio:.2f} times the variability of the "
+        f"private estimates ({number(numbers.vi_length_mean)}); without privacy it would be "
+        f"{number(numbers.nonprivate_length_mean)}.",
+        f"The price of privacy: intervals as long as from {numbers.as_if_records:,} of the "
+        f"{plan.n_records:,} records without privacy.",
         f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
         f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
     ]
     if plan.goal is not None and numbers.probability is not None:
-        found.append(f"Goal: {goal_words(plan.goal, plan.names)}. {_chance(plan.goal, numbers.probability)}")
+        found.append(
+            f"Goal: {goal_words(plan.goal, plan.names)}. {_chance(plan.goal, numbers.probability)}"
+        )
     if (left := len(numbers.names) - MOST_ROWS) > 0:
-        found.append(f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan.")
+        found.append(
+            f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan."
+        )
     return found
 
 
@@ -134,14 +156,18 @@ def _warnings(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     if short:
         yield (
             f"For {short} of {len(numbers.names)} coefficients the forecast coverage is more than "
-            f"{100 * COVERAGE_SLACK:g} points below the level: these intervals would promise too much."
+            f"{100 * COVERAGE_SLACK:g} points below the level: these intervals would promise too "
+            "much."
         )
 
 
 def _chance(goal: Target, probability: float) -> str:
     if goal.is_power:
         return f"The chance of it is {percent(probability)} by this forecast."
-    return f"It is that short in {percent(probability)} of the draws of the noise behind this forecast."
+    return (
+        f"It is that short in {percent(probability)} of the draws of the noise behind this "
+        "forecast."
+    )
 
 
 def goal_words(goal: Target, names: tuple[str, ...]) -> str:
@@ -161,8 +187,9 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     calibration = plain_design(design)["calibration"]
     named = calibration if isinstance(calibration, str) else "the plan's own"
     yield (
-        f"d = {len(numbers.names) - 1} features, n = {plan.n_records:,}, c = {design.regularization:g}, "
-        f"{named} calibration. Bounds and levels were declared without looking at the private data."
+        f"d = {len(numbers.names) - 1} features, n = {plan.n_records:,}, c = "
+        f"{design.regularization:g}, {named} calibration. Bounds and levels were declared without "
+        "looking at the private data."
     )
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
@@ -170,14 +197,23 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
 def _guess_words(guesses: Guesses, n_columns: int) -> Iterable[str]:
     yield (
         f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
-        f"{percent(guesses.base_rate)} positives, correlation {guesses.correlation:g} between columns."
+        f"{percent(guesses.base_rate)} positives, correlation {guesses.correlation:g} between "
+        "columns."
     )
     n_guessed = len(guesses.numbers) + len(guesses.shares)
-    effects = [f"{_name(name)} {effect:g}" for name, effect in list(guesses.effects.items())[:_MOST_GUESSES]]
+    effects = [
+        f"{_name(name)} {effect:g}"
+        for name, effect in list(guesses.effects.items())[:_MOST_GUESSES]
+    ]
     more = len(guesses.effects) - len(effects)
     listed = "; ".join(effects) + (f"; and {more} more" if more else "")
-    words = f"effects in log odds per unit or level: {listed}" if effects else "no effect of any column"
-    yield f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others even."
+    words = (
+        f"effects in log odds per unit or level: {listed}" if effects else "no effect of any column"
+    )
+    yield (
+        f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "
+        "even."
+    )
 
 
 def _name(text: str) -> str:

@@ -1,6 +1,8 @@
-"""YAML for people, read strictly: one document, no alias, no tag, no key twice; only true and false are switches.
+"""YAML for people, read strictly: one document, no alias, no tag, no key twice; only true and false
+are switches.
 
-Plain words follow the rules of YAML 1.2: `no` and `01` are texts, `1e-3` is a number, and nothing is a date.
+Plain words follow the rules of YAML 1.2: `no` and `01` are texts, `1e-3` is a number, and nothing
+is a date.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ _RULES = (
     ("int", re.compile(r"^(?:0|-?[1-9][0-9]*)$"), list("-0123456789")),
     (
         "float",
-        re.compile(r"^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|-?\.[0-9]+(?:[eE][-+]?[0-9]+)?)$"),
+        re.compile(
+            r"^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|-?\.[0-9]+(?:[eE][-+]?[0-9]+)?)$"
+        ),
         list("-.0123456789"),
     ),
 )
@@ -29,7 +33,9 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise _refused("Expected no anchor & or alias *; put texts that begin so in quotes.", event)
+            raise _refused(
+                "Expected no anchor & or alias *; put texts that begin so in quotes.", event
+            )
         if getattr(event, "tag", None) is not None:
             raise _refused("Expected no tag !; put texts that begin so in quotes.", event)
         return super().compose_node(parent, index)
@@ -41,7 +47,10 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, int) and not isinstance(key, bool):
                 key = str(key)
             if not isinstance(key, str):
-                raise _refused("Expected the name of a field here; put names like true or 1.5 in quotes.", key_node)
+                raise _refused(
+                    "Expected the name of a field here; put names like true or 1.5 in quotes.",
+                    key_node,
+                )
             if key in found:
                 raise _refused(f"The field {key!r} is given twice.", key_node)
             found[key] = self.construct_object(value_node, deep=True)
@@ -73,11 +82,15 @@ class _Dumper(yaml.SafeDumper):
 
 
 _OTHER_READERS = yaml.resolver.Resolver()
-"""The rules of YAML 1.1, by which other programs would take `no` or `12:30` for something else than a text."""
+"""The rules of YAML 1.1, by which other programs would take `no` or `12:30` for something else than
+a text.
+"""
 
 
 _OTHER_BREAKS = frozenset("\r\x85\u2028\u2029\ufeff")
-"""Line breaks and marks of YAML 1.1 besides the usual one; only escapes in double quotes bring them back."""
+"""Line breaks and marks of YAML 1.1 besides the usual one; only escapes in double quotes bring them
+back.
+"""
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> Any:
@@ -110,14 +123,23 @@ def load_yaml(text: str) -> object:
     except yaml.YAMLError:
         raise ValueError("A character in this text cannot stand in YAML.") from None
     except (RecursionError, ValueError, AttributeError, IndexError):
-        raise ValueError("This YAML is nested too deeply, or holds something that cannot be read.") from None
+        raise ValueError(
+            "This YAML is nested too deeply, or holds something that cannot be read."
+        ) from None
 
 
 def dump_yaml(content: dict[str, Any]) -> str:
-    """Return plain values as YAML in their order; lists and fields without further ones stay on a line."""
+    """Return plain values as YAML in their order; lists and fields without further ones stay on a
+    line.
+    """
     is_flat = not any(isinstance(value, dict | list) for value in content.values())
     flow = False if is_flat else None
     text: str = yaml.dump(
-        content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=flow
+        content,
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=_WIDTH,
+        default_flow_style=flow,
     )
     return text

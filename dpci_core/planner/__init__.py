@@ -1,7 +1,9 @@
-"""Inverse questions over the forecast: which split, how many records, how much budget, which mechanism, which c.
+"""Inverse questions over the forecast: which split, how many records, how much budget, which
+mechanism, which c.
 
-Every answer is found by calling the forecast, so it is as private as the moments it is given: on a sensitive table an
-answer may steer a release only when the moments are public, simulated, or a release already paid for.
+Every answer is found by calling the forecast, so it is as private as the moments it is given: on a
+sensitive table an answer may steer a release only when the moments are public, simulated, or a
+release already paid for.
 """
 
 from dpci_core.planner.needed import (

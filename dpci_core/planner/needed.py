@@ -14,8 +14,20 @@ from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART, records_in_range
 from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.intervals.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
-from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, SEARCH_DRAWS, delta_in_range, with_total
-from dpci_core.planner.targets import Outcome, Target, check_target, outcome, smallest_told_from_zero
+from dpci_core.planner.amounts import (
+    LARGEST_TOTAL,
+    MOST_RECORDS,
+    SEARCH_DRAWS,
+    delta_in_range,
+    with_total,
+)
+from dpci_core.planner.targets import (
+    Outcome,
+    Target,
+    check_target,
+    outcome,
+    smallest_told_from_zero,
+)
 from dpci_core.privacy.budget import Amount
 from dpci_core.report import words
 from dpci_core.solvers.moments import Moments
@@ -31,15 +43,16 @@ _SCAN = {
     "mean": tuple(map(Decimal, ("1.03", "1.06", "1.1", "1.2", "1.4"))),
     "coefficient": tuple(Decimal("1.15") ** k for k in range(1, 16)),
 }
-"""Multiples of a crossing at which a noise-aware length is looked at again, by what the target is about. While
-half-widths fade from plain to noise-aware, the mean rose by at most 1.5 %, that of a single coefficient by 17 %, and
-was back at up to 7.6 times the budget (`python -m benchmarks.monotone`, with 40 and 60 points)."""
+"""Multiples of a crossing at which a noise-aware length is looked at again, by what the target is
+about. While half-widths fade from plain to noise-aware, the mean rose by at most 1.5 %, that of a
+single coefficient by 17 %, and was back at up to 7.6 times the budget (`python -m
+benchmarks.monotone`, with 40 and 60 points)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The target at a multiple of an answer: the amount, the expected length (infinite where the design cannot run)
-    and the chance to meet the target."""
+    """The target at a multiple of an answer: the amount, the expected length (infinite where the
+    design cannot run) and the chance to meet the target."""
 
     factor: float
     amount: Decimal
@@ -49,7 +62,9 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NeededRecords:
-    """The smallest number of records, to three digits rounded up, with its forecast and neighbourhood."""
+    """The smallest number of records, to three digits rounded up, with its forecast and
+    neighbourhood.
+    """
 
     n_records: int
     design: Design
@@ -68,14 +83,19 @@ class NeededRecords:
     @property
     def reason(self) -> str:
         """The answer in a sentence."""
-        return f"{self.n_records:,} records are needed so that {self.target.sentence}. {_in_words(self)}"
+        return (
+            f"{self.n_records:,} records are needed so that {self.target.sentence}. "
+            f"{_in_words(self)}"
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NeededBudget:
-    """The smallest total, to three digits rounded up, as a design with its forecast and neighbourhood.
+    """The smallest total, to three digits rounded up, as a design with its forecast and
+    neighbourhood.
 
-    The total is in the definition of the design; epsilon_delta says what it means at the delta asked for.
+    The total is in the definition of the design; epsilon_delta says what it means at the delta
+    asked for.
     """
 
     design: Design
@@ -102,7 +122,10 @@ class NeededBudget:
         epsilon, delta = self.epsilon_delta
         means = f" (epsilon = {epsilon:.3g} at delta = {delta:g})" if delta else ""
         name = self.design.budget.symbol
-        return f"A total {name} of {self.total}{means} is needed so that {self.target.sentence}. {_in_words(self)}"
+        return (
+            f"A total {name} of {self.total}{means} is needed so that {self.target.sentence}. "
+            f"{_in_words(self)}"
+        )
 
 
 def _in_words(answer: NeededRecords | NeededBudget) -> str:
@@ -115,7 +138,9 @@ def _in_words(answer: NeededRecords | NeededBudget) -> str:
         else f"out of reach at {item.factor:g} times as much, where the design cannot run"
         for item in answer.around
     ]
-    return f"There the length is {answer.length:.3g}{chance(answer.probability)}; {', '.join(parts)}."
+    return (
+        f"There the length is {answer.length:.3g}{chance(answer.probability)}; {', '.join(parts)}."
+    )
 
 
 def needed_records(
@@ -123,22 +148,27 @@ def needed_records(
 ) -> NeededRecords:
     """Return the smallest number of records from which on the target is met, by forecast.
 
-    To three significant digits, rounded up, and checked by a forecast with all draws. Published lengths fall with n.
-    Noise-aware ones hardly rise anywhere, by 2 % at most where the noise on a matrix dominates and they fade into the
-    plain ones (`half_widths`). The answer is therefore the n after which the target stays met, looked for up to 4
-    times as far, not the first n at which it happens to be.
+    To three significant digits, rounded up, and checked by a forecast with all draws. Published
+    lengths fall with n. Noise-aware ones hardly rise anywhere, by 2 % at most where the noise on a
+    matrix dominates and they fade into the plain ones (`half_widths`). The answer is therefore the
+    n after which the target stays met, looked for up to 4 times as far, not the first n at which it
+    happens to be.
 
     Args:    moments: as for `forecast`; they describe the population, n is free.
-             delta: at which a zCDP budget is stated as (epsilon, delta); it does not move the answer.
+             delta: at which a zCDP budget is stated as (epsilon, delta); it does not move the
+             answer.
     Privacy: none of its own; see the package docstring for what it may steer.
-    Raises:  InfeasibleDesignError if even 10^12 records do not meet the target, with the nearest target that they do.
+    Raises:  InfeasibleDesignError if even 10^12 records do not meet the target, with the nearest
+             target that they do.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
     stated_at = delta_in_range(delta)
 
     def at(amount: Decimal, n_draws: int) -> Outcome:
-        return outcome(moments, design=design, target=target, n_records=math.ceil(amount), n_draws=n_draws)
+        return outcome(
+            moments, design=design, target=target, n_records=math.ceil(amount), n_draws=n_draws
+        )
 
     search = _Search(
         at,
@@ -173,15 +203,18 @@ def needed_budget(
     n_records: int | None = None,
     delta: Amount = HEADLINE_DELTA,
 ) -> NeededBudget:
-    """Return the smallest total from which on the target is met, split as the design's, by forecast.
+    """Return the smallest total from which on the target is met, split as the design's, by
+    forecast.
 
-    To three significant digits, rounded up, and checked by a forecast with all draws. For lengths that do not fall
-    everywhere see `needed_records`: from this total on the target stays met.
+    To three significant digits, rounded up, and checked by a forecast with all draws. For lengths
+    that do not fall everywhere see `needed_records`: from this total on the target stays met.
 
-    Args:    moments, n_records: as for `forecast`.  design: its budget gives definition and shares; its total plays no
-             part.  delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
+    Args:    moments, n_records: as for `forecast`.  design: its budget gives definition and shares;
+             its total plays no part.  delta: at which a zCDP answer is stated as (epsilon, delta);
+             it does not move the answer.
     Privacy: none of its own; see the package docstring for what it may steer.
-    Raises:  InfeasibleDesignError if no total meets the target, with the nearest target and the n that would.
+    Raises:  InfeasibleDesignError if no total meets the target, with the nearest target and the n
+             that would.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
@@ -189,11 +222,22 @@ def needed_budget(
     stated_at = delta_in_range(delta)
 
     def at(total: Decimal, n_draws: int) -> Outcome:
-        return outcome(moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws)
+        return outcome(
+            moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws
+        )
 
     own = design.budget
-    least = DOWN.divide(DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)) * Decimal("1.01")
-    search = _Search(at, start=Decimal(1), low=least, high=max(LARGEST_TOTAL, least), design=design, target=target)
+    least = DOWN.divide(
+        DOWN.multiply(Decimal(repr(BUDGET_PART[0])), own.total), min(own.parts)
+    ) * Decimal("1.01")
+    search = _Search(
+        at,
+        start=Decimal(1),
+        low=least,
+        high=max(LARGEST_TOTAL, least),
+        design=design,
+        target=target,
+    )
     total = search.run()
     if total is None:
         _refuse_budget(moments, with_total(design, search.high), target, n)
@@ -252,7 +296,9 @@ class _Search:
         return amount_at(self._halve(low, high, N_DRAWS, 1)[1])
 
     def _bracket(self, place: int, n_draws: int, step: int) -> tuple[int, int]:
-        """An amount that fails below one that meets the target, from a guess; the ends of the range stay inside."""
+        """An amount that fails below one that meets the target, from a guess; the ends of the range
+        stay inside.
+        """
         low = high = place
         if self.meets(place, n_draws):
             while low > self.lowest and self.meets(low, n_draws):
@@ -274,7 +320,11 @@ class _Search:
             if self.at(amount_at(high), N_DRAWS).is_settled:
                 return low, high
         places = [min(place_up(amount_at(high) * factor), self.highest) for factor in self.scan]
-        lost = [place for place in places if not (self.meets(place, SEARCH_DRAWS) or self.meets(place, N_DRAWS))]
+        lost = [
+            place
+            for place in places
+            if not (self.meets(place, SEARCH_DRAWS) or self.meets(place, N_DRAWS))
+        ]
         if not lost:
             return low, high
         return self._halve(*self._bracket(lost[-1], SEARCH_DRAWS, 4 * _ROUGH), SEARCH_DRAWS, _ROUGH)
@@ -306,7 +356,13 @@ class OutOfReachError(InfeasibleDesignError):
     """
 
     def __init__(
-        self, best: Outcome, n_records: int, changes: tuple[Change, ...], *, is_records: bool, is_floored: bool = False
+        self,
+        best: Outcome,
+        n_records: int,
+        changes: tuple[Change, ...],
+        *,
+        is_records: bool,
+        is_floored: bool = False,
     ) -> None:
         self.target, self.is_power, self.n_records = best.target, best.target.is_power, n_records
         self.is_records, self.is_floored = is_records, is_floored

@@ -10,7 +10,15 @@ from decimal import Decimal, localcontext
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError, without_frames
 from dpci_core.base.limits import BUDGET_PART
-from dpci_core.design import MECHANISMS, Calibration, CalibrationName, Definition, Design, Estimand, MechanismName
+from dpci_core.design import (
+    MECHANISMS,
+    Calibration,
+    CalibrationName,
+    Definition,
+    Design,
+    Estimand,
+    MechanismName,
+)
 from dpci_core.intervals.forecast import Forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.amounts import delta_in_range
@@ -40,8 +48,9 @@ class NothingPromisedError(InfeasibleDesignError):
 class RankedDesign:
     """One way to spend a guarantee; where it cannot run, `refusal` stands for design and forecast.
 
-    epsilon: what its total means at the delta asked for, never more than the epsilon asked for.  as_if_records: the
-    number of records that give intervals as long without privacy, 0 where it cannot run.
+    epsilon: what its total means at the delta asked for, never more than the epsilon asked for.
+    as_if_records: the number of records that give intervals as long without privacy, 0 where it
+    cannot run.
     """
 
     loss: str
@@ -60,7 +69,9 @@ class RankedDesign:
         """What it gives, or why it cannot run, in a sentence."""
         if self.design is None or self.forecast is None:
             return str(self.refusal)
-        model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares_of(self.design.budget))
+        model, hessian, covariance = (
+            f"{100 * share:.3g} %" for share in shares_of(self.design.budget)
+        )
         return (
             f"{self.length:.3g} on average, as long as without privacy from "
             f"{self.as_if_records:,} of the {self.forecast.n_records:,} records, with {model} for "
@@ -89,17 +100,20 @@ def rank_mechanisms(
     target: Estimand = "penalised",
     calibrations: Sequence[CalibrationName | Calibration] = ("sharp", "published"),
 ) -> tuple[RankedDesign, ...]:
-    """Return every mechanism and definition at the same (epsilon, delta), the shortest mean interval first.
+    """Return every mechanism and definition at the same (epsilon, delta), the shortest mean
+    interval first.
 
-    Pure designs spend epsilon, and their delta is 0; zCDP designs the largest rho whose conversion at delta is at most
-    epsilon, rounded down. Each has nearly the best split of its own (`split.quick_split`). Designs that cannot run
-    come last, with the reason. Moments of several losses give one block each, in the order given: lengths of
-    different losses are those of different coefficients.
+    Pure designs spend epsilon, and their delta is 0; zCDP designs the largest rho whose conversion
+    at delta is at most epsilon, rounded down. Each has nearly the best split of its own
+    (`split.quick_split`). Designs that cannot run come last, with the reason. Moments of several
+    losses give one block each, in the order given: lengths of different losses are those of
+    different coefficients.
 
-    Args:    moments: of one loss or several, at this regularization.  delta: 0 leaves zCDP without a guarantee.
+    Args:    moments: of one loss or several, at this regularization.  delta: 0 leaves zCDP without
+             a guarantee.
              calibrations: which to rank.  Others: as for `Design` and `forecast`.
-    Privacy: every design that can run is (epsilon, delta)-DP, replace-one neighbours, n public; the moments are not
-             private, see the package docstring for what an answer may steer.
+    Privacy: every design that can run is (epsilon, delta)-DP, replace-one neighbours, n public; the
+             moments are not private, see the package docstring for what an answer may steer.
     Raises:  ValueError naming the argument.
     """
     given = [moments] if isinstance(moments, Moments) else list(moments)
@@ -114,7 +128,9 @@ def rank_mechanisms(
             for definition, kind in DEFINITIONS.items():
                 total = kind.total_within(allowed, at)
                 for mechanism in MECHANISMS:
-                    row = _Row(fit, mechanism, definition, calibration, float(allowed), float(delta))
+                    row = _Row(
+                        fit, mechanism, definition, calibration, float(allowed), float(delta)
+                    )
                     if total is None:
                         block.append(row.out_of_reach(NothingPromisedError()))
                         continue
@@ -158,7 +174,9 @@ class _Row:
 
     def ranked(self, design: Design, n_records: int | None, spectra: SharedSpectra) -> RankedDesign:
         try:
-            best, found = quick_split(self.moments, design=design, n_records=n_records, spectra=spectra)
+            best, found = quick_split(
+                self.moments, design=design, n_records=n_records, spectra=spectra
+            )
         except InfeasibleDesignError as error:
             return self.out_of_reach(without_frames(error))
         total, kind = best.budget.total, type(best.budget)

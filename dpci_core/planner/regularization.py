@@ -27,10 +27,12 @@ GRID = tuple(float(f"{10.0**power:.3g}") for power in np.arange(-6.0, 0.26, 0.5)
 _BETWEEN = (-1 / 3, -1 / 6, 1 / 6, 1 / 3)
 """Decades from an answer at which the grid is refined once."""
 UNPENALISED = 1e-7
-"""So little penalty counts as none: the coefficients there are what those at other c are compared with."""
+"""So little penalty counts as none: the coefficients there are what those at other c are compared
+with.
+"""
 SHIFT_SHARE = 0.25
-"""Shift of the target that may be tolerated, as a share of the half-width: coverage of the unpenalised coefficient by
-an interval of level 95 % stays above 91 %."""
+"""Shift of the target that may be tolerated, as a share of the half-width: coverage of the
+unpenalised coefficient by an interval of level 95 % stays above 91 %."""
 _FLAT = 0.05
 """An answer comes with the c around it at which lengths differ by at most so much."""
 
@@ -39,10 +41,11 @@ _FLAT = 0.05
 class RegularizationCurve:
     """What every c that was tried does, in ascending order; m values of c, p coefficients.
 
-    length: forecast mean length (m,), infinite where the design cannot run.  shift: of what the intervals lie around,
-    from the coefficients without penalty (m, p).  shift_in_half_widths: the same in half-widths (m, p), and
-    mean_shift its root-mean-square (m,).  shift_norm: Euclidean, of `shift` (m,).  is_feasible: (m,).  grade: validity
-    of the forecast, "infeasible" where there is none.
+    length: forecast mean length (m,), infinite where the design cannot run.  shift: of what the
+    intervals lie around, from the coefficients without penalty (m, p).  shift_in_half_widths: the
+    same in half-widths (m, p), and mean_shift its root-mean-square (m,).  shift_norm: Euclidean, of
+    `shift` (m,).  is_feasible: (m,).  grade: validity of the forecast, "infeasible" where there is
+    none.
     """
 
     regularization: Array
@@ -57,7 +60,9 @@ class RegularizationCurve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegularizationChoice:
-    """One c with its design and forecast; flat: around it, the range of c tried where lengths are within 5 %."""
+    """One c with its design and forecast; flat: around it, the range of c tried where lengths are
+    within 5 %.
+    """
 
     regularization: float
     design: Design
@@ -70,19 +75,26 @@ class RegularizationChoice:
     def sentence(self) -> str:
         """What it gives."""
         low, high = self.flat
-        around = "" if low == high else f"; between c = {low:g} and {high:g} lengths are within {_FLAT:.0%} of that"
+        around = (
+            ""
+            if low == high
+            else f"; between c = {low:g} and {high:g} lengths are within {_FLAT:.0%} of that"
+        )
         return (
-            f"c = {self.regularization:g}: {number(self.forecast.ci_length_mean)} long on average, and the target lies "
-            f"{number(self.mean_shift, 2)} half-widths from the coefficients without penalty{around}."
+            f"c = {self.regularization:g}: {number(self.forecast.ci_length_mean)} long on average, "
+            f"and the target lies {number(self.mean_shift, 2)} half-widths from the coefficients "
+            f"without penalty{around}."
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegularizationAnswer:
-    """The c of the shortest intervals, and of the shortest whose target moves little; None where no c tried does.
+    """The c of the shortest intervals, and of the shortest whose target moves little; None where no
+    c tried does.
 
-    share: what `faithful` keeps the mean shift to, in half-widths.  unpenalised: where `faithful` is None or useless,
-    the shortest with `Design.target` "unpenalised" within the same share, None where that cannot be had either.
+    share: what `faithful` keeps the mean shift to, in half-widths.  unpenalised: where `faithful`
+    is None or useless, the shortest with `Design.target` "unpenalised" within the same share, None
+    where that cannot be had either.
     """
 
     shortest: RegularizationChoice
@@ -93,7 +105,9 @@ class RegularizationAnswer:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether `shortest` is the largest c that was tried, so that length alone has no best c."""
+        """Whether `shortest` is the largest c that was tried, so that length alone has no best
+        c.
+        """
         return self.shortest.regularization == float(self.curve.regularization[-1])
 
     @property
@@ -105,10 +119,17 @@ class RegularizationAnswer:
             other = f"That is also the shortest with the target within {self.share:g} half-widths."
         else:
             other = f"With the target within {self.share:g} half-widths, {self.faithful.sentence}"
-        end = " By length alone there is no best c: this is the largest that was tried." if self.is_at_end else ""
+        end = (
+            " By length alone there is no best c: this is the largest that was tried."
+            if self.is_at_end
+            else ""
+        )
         way_out = ""
         if self.unpenalised is not None:
-            way_out = f' For the coefficients without penalty (target="unpenalised"), {self.unpenalised.sentence}'
+            way_out = (
+                ' For the coefficients without penalty (target="unpenalised"), '
+                f"{self.unpenalised.sentence}"
+            )
         return f"Shortest, {self.shortest.sentence}{end} {other}{way_out}"
 
 
@@ -127,7 +148,9 @@ class _Tried:
 
     @property
     def in_half_widths(self) -> Array:
-        return self.shift * math.nan if self.found is None else 2.0 * self.shift / self.found.ci_length
+        return (
+            self.shift * math.nan if self.found is None else 2.0 * self.shift / self.found.ci_length
+        )
 
     @property
     def mean_shift(self) -> float:
@@ -147,19 +170,24 @@ def best_regularization(
     share: float = SHIFT_SHARE,
     split_each: bool = False,
 ) -> RegularizationAnswer:
-    """Return the c of the shortest mean interval, and of the shortest whose target stays near the unpenalised one.
+    """Return the c of the shortest mean interval, and of the shortest whose target stays near the
+    unpenalised one.
 
-    A larger c needs less noise and pulls the coefficients towards zero, so intervals shrink around something else. The
-    shift of the target is what the intervals lie around on average, less the coefficients at c = 1e-7, in half-widths:
-    a bias in units of what the interval allows for. With `design.target == "unpenalised"` it is what the step back
-    leaves. A forecast that is unusable is shown, but is no answer while another one is usable.
+    A larger c needs less noise and pulls the coefficients towards zero, so intervals shrink around
+    something else. The shift of the target is what the intervals lie around on average, less the
+    coefficients at c = 1e-7, in half-widths: a bias in units of what the interval allows for. With
+    `design.target == "unpenalised"` it is what the step back leaves. A forecast that is unusable is
+    shown, but is no answer while another one is usable.
 
-    Args:    X, y: records as for `fit_moments`, or X a function from c to moments, for twins and formulas.
+    Args:    X, y: records as for `fit_moments`, or X a function from c to moments, for twins and
+             formulas.
              design: its c plays no part.  n_records: as for `forecast`.
              share: largest root-mean-square shift, in half-widths, of the second answer.
              split_each: give every c its own best split; else all have the design's.
-    Privacy: none: records must be public or simulated, see the package docstring for what an answer may steer.
-    Raises:  ValueError; InfeasibleDesignError where the design can run at no c, with the smallest that it can.
+    Privacy: none: records must be public or simulated, see the package docstring for what an answer
+             may steer.
+    Raises:  ValueError; InfeasibleDesignError where the design can run at no c, with the smallest
+             that it can.
     """
     check_design(design)
     check_positive(share=share)
@@ -176,7 +204,9 @@ def best_regularization(
         assert last is not None
         raise last
     chosen = None if faithful is None else search.choice(faithful)
-    is_sought = design.target == "penalised" and (chosen is None or chosen.forecast.usefulness.is_useless)
+    is_sought = design.target == "penalised" and (
+        chosen is None or chosen.forecast.usefulness.is_useless
+    )
     return RegularizationAnswer(
         shortest=search.choice(shortest),
         faithful=chosen,
@@ -193,7 +223,9 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
             raise ValueError("Expected no y with a function from c to moments.")
         return X  # type: ignore[no-any-return]
     if y is None:
-        raise ValueError("Expected labels y with the records X, or a function from c to moments alone.")
+        raise ValueError(
+            "Expected labels y with the records X, or a function from c to moments alone."
+        )
     labels, known = y, list[Moments]()
 
     def fit(c: float) -> Moments:
@@ -211,9 +243,20 @@ class _Search:
     """The values of c tried so far."""
 
     def __init__(
-        self, source: MomentsSource, design: Design, n: int | None, split_each: bool, n_draws: int = N_DRAWS
+        self,
+        source: MomentsSource,
+        design: Design,
+        n: int | None,
+        split_each: bool,
+        n_draws: int = N_DRAWS,
     ) -> None:
-        self.source, self.design, self.n, self.split_each, self.n_draws = source, design, n, split_each, n_draws
+        self.source, self.design, self.n, self.split_each, self.n_draws = (
+            source,
+            design,
+            n,
+            split_each,
+            n_draws,
+        )
         self.tried: dict[float, _Tried] = {}
         self.fits: dict[float, Moments] = {}
         self.unpenalised = self.fit(UNPENALISED).theta_hat
@@ -240,7 +283,9 @@ class _Search:
         self.tried[c] = _Tried(design, found, around - self.unpenalised, error)
 
     def shortest(self, share: float = math.inf) -> float | None:
-        """The c of the shortest mean length within this shift; of an unusable forecast only if nothing else can run."""
+        """The c of the shortest mean length within this shift; of an unusable forecast only if
+        nothing else can run.
+        """
         rows = [(c, t) for c, t in self.tried.items() if t.found is not None]
         usable = [(c, t) for c, t in rows if t.grade != "unusable"] or rows
         near = [(c, t) for c, t in usable if t.mean_shift <= share]
@@ -273,7 +318,10 @@ class _Search:
         low = high = ordered.index(c)
 
         def is_near(place: int) -> bool:
-            return 0 <= place < len(ordered) and abs(self.tried[ordered[place]].length / at.length - 1.0) <= _FLAT
+            return (
+                0 <= place < len(ordered)
+                and abs(self.tried[ordered[place]].length / at.length - 1.0) <= _FLAT
+            )
 
         while is_near(low - 1):
             low -= 1

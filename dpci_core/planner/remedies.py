@@ -20,26 +20,33 @@ from dpci_core.solvers.moments import Moments
 _LARGEST = (1e6, 1e6, 1e4)
 """Remedies are looked for up to these multiples of n, of the budget and of c."""
 _STEP = math.log(2.5)
-"""A factor is looked for in steps of its logarithm, at least of this size, then between two of them."""
+"""A factor is looked for in steps of its logarithm, at least of this size, then between two of
+them.
+"""
 _CLOSE = 0.02
 """Margins so near 0 count as 0 while draws are few: those with all draws differ by more."""
 _FAR = 10.0
 """The largest margin, and one that stands for any larger."""
 _BEYOND, _BEFORE = 1.05, 0.004
-"""Part of a margin by which a step goes too far on purpose; what the last step stays short of the root."""
+"""Part of a margin by which a step goes too far on purpose; what the last step stays short of the
+root.
+"""
 _MOST_OFF = 0.1
-"""Few draws are off by less; where the margin with all of them is farther from 0, it jumps there."""
+"""Few draws are off by less; where the margin with all of them is farther from 0, it jumps
+there.
+"""
 _FEW_DRAWS = 16
 _CONFIRMATIONS = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedies:
-    """The smallest single change that makes a useless design useful, to a few per cent, rounded up; None where none is
-    found up to the multiples of `_LARGEST`.
+    """The smallest single change that makes a useless design useful, to a few per cent, rounded up;
+    None where none is found up to the multiples of `_LARGEST`.
 
-    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is from few draws around
-    moments carried to the other c by one Newton step, so it is a first guess; a larger c also moves what is estimated.
+    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is
+    from few draws around moments carried to the other c by one Newton step, so it is a first guess;
+    a larger c also moves what is estimated.
     """
 
     n_records: int | None
@@ -57,7 +64,8 @@ Case = tuple[Moments, Design, int]
 
 
 def remedies(moments: Moments, *, design: Design, n_records: int | None = None) -> Remedies:
-    """Return the smallest n, budget or c at which the forecast of a useless design is usable and no longer useless.
+    """Return the smallest n, budget or c at which the forecast of a useless design is usable and no
+    longer useless.
 
     Args:    as for `forecast`.
     Privacy: as for every plan, see the package docstring.
@@ -82,11 +90,15 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
         _log_of_smallest_factor(case, present, largest)
         for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
     )
-    of_n, of_budget = (_confirmed(case, factor) for case, factor in ((at_n, of_n), (at_budget, of_budget)))
+    of_n, of_budget = (
+        _confirmed(case, factor) for case, factor in ((at_n, of_n), (at_budget, of_budget))
+    )
     return Remedies(
         n_records=None if of_n is None else _at_least(n * of_n),
         budget_factor=of_budget,
-        regularization=None if of_c is None else _rounded_up(design.regularization * math.exp(of_c)),
+        regularization=None
+        if of_c is None
+        else _rounded_up(design.regularization * math.exp(of_c)),
     )
 
 
@@ -102,7 +114,9 @@ def _rounded_up(x: float) -> float:
 
 
 def moments_near(moments: Moments, regularization: float) -> Moments:
-    """Moments at another c by one Newton step from theta_hat, S with the new penalty term; a first guess."""
+    """Moments at another c by one Newton step from theta_hat, S with the new penalty term; a first
+    guess.
+    """
     extra = 2.0 * (regularization - moments.regularization)
     H = moments.hessian + extra * np.eye(len(moments.hessian))
     theta = moments.theta_hat - np.linalg.solve(H, extra * moments.theta_hat)
@@ -113,10 +127,12 @@ def moments_near(moments: Moments, regularization: float) -> Moments:
 
 
 def _margin(case: Case, n_draws: int) -> float:
-    """How far from useless a forecast is, on the scale of the logarithm of its noise; -_STEP where there is none.
+    """How far from useless a forecast is, on the scale of the logarithm of its noise; -_STEP where
+    there is none.
 
-    Negative where it is useless or cannot be used. Useless intervals are longer than the typical estimate, which is
-    partly noise itself: taking that part off both sides leaves what grows in step with the logarithm of n or budget.
+    Negative where it is useless or cannot be used. Useless intervals are longer than the typical
+    estimate, which is partly noise itself: taking that part off both sides leaves what grows in
+    step with the logarithm of n or budget.
     """
     moments, design, n = case
     try:
@@ -137,8 +153,11 @@ def _half_log_ratio(above: float, below: float) -> float:
     return min(_FAR, max(-_FAR, 0.5 * math.log(above / below))) if above > 0.0 else -_FAR
 
 
-def _log_of_smallest_factor(case: Callable[[float], Case], present: float, largest: float) -> float | None:
-    """The logarithm of the smallest factor whose case is useful, from few draws; None up to `largest`.
+def _log_of_smallest_factor(
+    case: Callable[[float], Case], present: float, largest: float
+) -> float | None:
+    """The logarithm of the smallest factor whose case is useful, from few draws; None up to
+    `largest`.
 
     present: margin at factor 1.
     """
@@ -156,11 +175,15 @@ def _log_of_smallest_factor(case: Callable[[float], Case], present: float, large
     if low == high:
         return 0.0
     x = float(brentq(margin, low, high, xtol=_CLOSE))
-    return x if margin(x) >= 0.0 else x + _CLOSE  # the margin jumps where a forecast becomes feasible or usable
+    return (
+        x if margin(x) >= 0.0 else x + _CLOSE
+    )  # the margin jumps where a forecast becomes feasible or usable
 
 
 def _confirmed(case: Callable[[float], Case], x: float | None) -> float | None:
-    """The factor whose logarithm was found with few draws, corrected and confirmed with all of them, rounded up."""
+    """The factor whose logarithm was found with few draws, corrected and confirmed with all of
+    them, rounded up.
+    """
     if x is None:
         return None
     off = _margin(case(math.exp(x)), N_DRAWS)

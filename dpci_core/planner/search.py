@@ -1,21 +1,25 @@
 """The search behind the best split: many splits on a surrogate, the best few by forecast.
 
-**Surrogate.** The forecast itself with an eighth to a quarter of its draws of matrix noise. A change of the amounts
-only rescales those draws, so surrogates of two splits differ by what the splits do, hardly by chance. Eigenvectors are
-shared (`SharedSpectra`): a step in the covariance or model share needs none of the Hessian. Against the forecast, mean
-lengths are within about 2 % where the answer lies, and what is left is much the same for neighbouring splits.
+**Surrogate.** The forecast itself with an eighth to a quarter of its draws of matrix noise. A
+change of the amounts only rescales those draws, so surrogates of two splits differ by what the
+splits do, hardly by chance. Eigenvectors are
+shared (`SharedSpectra`): a step in the covariance or model share needs none of the Hessian. Against
+the forecast, mean lengths are within about 2 % where the answer lies, and what is left is much the
+same for neighbouring splits.
 
-A closed form (the first two moments of H^-1 S H^-1 under the noise) costs less still, but it knows no floors and no
-fading between noise-aware and plain half-widths, and the best split often lies at such a place.
+A closed form (the first two moments of H^-1 S H^-1 under the noise) costs less still, but it knows
+no floors and no fading between noise-aware and plain half-widths, and the best split often lies at
+such a place.
 
-**Anchors.** The coverage of the worst coefficient is what few draws get wrong, by up to two points. Every split that
-was forecast in full is an anchor: near it, lengths are scaled and coverages shifted, coefficient by coefficient, by
-what the forecast says there. Then the surrogate is asked again, until its favourite is an anchor already. A few full
-forecasts around the best one have the last word; the quick search, for many designs at once, does without.
+**Anchors.** The coverage of the worst coefficient is what few draws get wrong, by up to two points.
+Every split that was forecast in full is an anchor: near it, lengths are scaled and coverages
+shifted, coefficient by coefficient, by what the forecast says there. Then the surrogate is asked
+again, until its favourite is an anchor already. A few full forecasts around the best one have the
+last word; the quick search, for many designs at once, does without.
 
-Where it fails: where noise dominates, or the coverage of one coefficient decides, narrow valleys lie apart and the
-search may end in the second best. `python -m benchmarks.planner` prints how much longer its answers are than those of
-an exhaustive search (`docs/planner.md`).
+Where it fails: where noise dominates, or the coverage of one coefficient decides, narrow valleys
+lie apart and the search may end in the second best. `python -m benchmarks.planner` prints how much
+longer its answers are than those of an exhaustive search (`docs/planner.md`).
 """
 
 from __future__ import annotations
@@ -58,10 +62,13 @@ _RATIO = (1.03, 1.015)
 _COARSE = (-116, -62, -24, 16, 48)
 """Shares of the Hessian where the search starts, 0.002 to 0.24."""
 _COARSE_COVARIANCE = {False: (-144, -96, -48, 0, 48, 96), True: (-120, -24, 72)}
-"""The same for the covariance, 0.007 to 0.25; the quick search looks at fewer, and descends all the same."""
+"""The same for the covariance, 0.007 to 0.25; the quick search looks at fewer, and descends all the
+same.
+"""
 _BASINS = {False: 3, True: 2}
-"""Descents from different shares of the Hessian: more of it can turn noise-aware half-widths on, less may be best
-where they stay plain. Here as above and below the key says whether the search is the quick one."""
+"""Descents from different shares of the Hessian: more of it can turn noise-aware half-widths on,
+less may be best where they stay plain. Here as above and below the key says whether the search is
+the quick one."""
 _CORNER = (-116, -230)
 """The smallest shares: the coefficients can need nearly everything."""
 _STEPS = ((16, 24), (8, 12), (4, 6))
@@ -79,8 +86,8 @@ _POLISH = (12, 8)
 """Full forecasts at the end in each valley, at most; the quick search ends without."""
 _MANY = 21
 _DRAWS = {False: (16, 16), True: (8, 8)}
-"""Draws of the surrogate, and draws behind a factor; the key says whether there are more than 20 features. The mean
-over many coefficients needs fewer."""
+"""Draws of the surrogate, and draws behind a factor; the key says whether there are more than 20
+features. The mean over many coefficients needs fewer."""
 
 
 class _Drawn(NamedTuple):
@@ -100,13 +107,19 @@ class _Anchor:
 
 
 def length_score(length: float, worst_coverage: float, level: float) -> float:
-    """Mean length, made longer by 1 % for every tenth of a point of coverage that a coefficient lacks."""
+    """Mean length, made longer by 1 % for every tenth of a point of coverage that a coefficient
+    lacks.
+    """
     return length * (1.0 + _PRICE * max(0.0, level - COVERAGE_SLACK - worst_coverage))
 
 
 def score(found: Forecast | None, level: float) -> float:
     """The score of a forecast, infinite where there is none."""
-    return math.inf if found is None else length_score(found.ci_length_mean, float(found.coverage.min()), level)
+    return (
+        math.inf
+        if found is None
+        else length_score(found.ci_length_mean, float(found.coverage.min()), level)
+    )
 
 
 class SplitSearch:
@@ -134,7 +147,9 @@ class SplitSearch:
             self.left = design.budget.total - sum(held.values())
 
     def run(self) -> None:
-        """A coarse grid on the surrogate and a descent; then anchors, until the favourite is one."""
+        """A coarse grid on the surrogate and a descent; then anchors, until the favourite is
+        one.
+        """
         for start in self._starts():
             self._confirm_at(self._descend(start, _STEPS))
         for _ in range(_ANCHORS):
@@ -146,22 +161,30 @@ class SplitSearch:
             self._confirm_at(self._best(self._points))
 
     def _valleys(self) -> list[Point]:
-        """Points forecast in full, the best first, each apart from the better ones and nearly as good as the best."""
+        """Points forecast in full, the best first, each apart from the better ones and nearly as
+        good as the best.
+        """
         known = [point for point in self._points if self.parts(*_shares_at(point)) in self.found]
         apart: list[Point] = []
         for point in sorted(known, key=lambda point: (self._score_at(point), -point[1])):
             if apart and self._score_at(point) > self._score_at(apart[0]) * _WORTH:
                 break
-            if all(abs(point[0] - i) >= _APART[0] or abs(point[1] - j) >= _APART[1] for i, j in apart):
+            if all(
+                abs(point[0] - i) >= _APART[0] or abs(point[1] - j) >= _APART[1] for i, j in apart
+            ):
                 apart.append(point)
         return apart
 
     def _starts(self) -> list[Point]:
-        """The best of the coarse grid for each share of the Hessian, where it is the best around; two at most."""
+        """The best of the coarse grid for each share of the Hessian, where it is the best around;
+        two at most.
+        """
         best = [self._best((i, j) for j in _COARSE_COVARIANCE[self.is_quick]) for i in _COARSE]
         scores = [math.inf, *(self._score_at(point) for point in best), math.inf]
         basins = [
-            (scores[k + 1], point) for k, point in enumerate(best) if scores[k + 1] <= min(scores[k], scores[k + 2])
+            (scores[k + 1], point)
+            for k, point in enumerate(best)
+            if scores[k + 1] <= min(scores[k], scores[k + 2])
         ]
         reached = sorted(basin for basin in basins if math.isfinite(basin[0]))
         return [point for _, point in reached[: _BASINS[self.is_quick]]] or [_CORNER]
@@ -172,7 +195,9 @@ class SplitSearch:
         return parts is not None and parts not in self.found and self.confirm(parts)
 
     def parts(self, hessian: float, covariance: float) -> Parts | None:
-        """Exact amounts for wished matrix shares of what the locks leave; None outside the simplex."""
+        """Exact amounts for wished matrix shares of what the locks leave; None outside the
+        simplex.
+        """
         held = self.held
         with localcontext(EXACT):
             total = self.design.budget.total
@@ -185,21 +210,29 @@ class SplitSearch:
         return parts if min(parts) >= _SMALLEST_PART else None
 
     def confirm(self, parts: Parts) -> bool:
-        """Forecast a split in full and make it an anchor; False if the design cannot run with it."""
+        """Forecast a split in full and make it an anchor; False if the design cannot run with
+        it.
+        """
         design = self.design_of(parts)
         try:
-            drawn = drawn_intervals(self.moments, design=design, n_records=self.n, spectra=self.spectra)
+            drawn = drawn_intervals(
+                self.moments, design=design, n_records=self.n, spectra=self.spectra
+            )
         except InfeasibleDesignError:
             self._drawn[parts] = None
             return False
         full = self.found[parts] = forecast_of(drawn, self.moments, design=design)
         few = self._draw(parts)
         assert few is not None
-        self._anchors.append(_Anchor(_place(parts), full.ci_length_mean / few.length, full.coverage - few.coverage))
+        self._anchors.append(
+            _Anchor(_place(parts), full.ci_length_mean / few.length, full.coverage - few.coverage)
+        )
         return True
 
     def score_of(self, parts: Parts) -> float:
-        """By forecast where there is one, else by the surrogate as the nearest anchor corrects it."""
+        """By forecast where there is one, else by the surrogate as the nearest anchor corrects
+        it.
+        """
         if parts in self.found:
             return score(self.found[parts], self.design.confidence_level)
         few = self._draw(parts)
@@ -217,7 +250,10 @@ class SplitSearch:
         if not self.found:
             return None
         limit = min(map(self.score_of, self.found)) * (1.0 + _EQUAL)
-        parts = max((parts for parts in self.found if self.score_of(parts) <= limit), key=lambda parts: parts[2])
+        parts = max(
+            (parts for parts in self.found if self.score_of(parts) <= limit),
+            key=lambda parts: parts[2],
+        )
         return self.design_of(parts), self.found[parts]
 
     def flat(self) -> dict[str, tuple[float, float]]:
@@ -226,7 +262,10 @@ class SplitSearch:
         limit = min(map(self.score_of, self.found)) * (1.0 + _FLAT)
         good = [parts for parts, value in scores.items() if value <= limit]
         shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
-        return {name: (min(s[i] for s in shares), max(s[i] for s in shares)) for i, name in enumerate(PARTS)}
+        return {
+            name: (min(s[i] for s in shares), max(s[i] for s in shares))
+            for i, name in enumerate(PARTS)
+        }
 
     @property
     def n_tried(self) -> int:
@@ -254,7 +293,9 @@ class SplitSearch:
                     n_redraws=self.few[1],
                     spectra=self.spectra,
                 )
-                self._drawn[parts] = _Drawn(float(drawn.lengths.mean()), drawn.coverage.mean(axis=0))
+                self._drawn[parts] = _Drawn(
+                    float(drawn.lengths.mean()), drawn.coverage.mean(axis=0)
+                )
         return self._drawn[parts]
 
     def _score_at(self, point: Point) -> float:
@@ -266,7 +307,9 @@ class SplitSearch:
         """The best of these points, of equal ones that with the larger covariance share."""
         scores = {point: self._score_at(point) for point in sorted(points)}
         limit = min(scores.values()) * (1.0 + _EQUAL)
-        return max((point for point, value in scores.items() if value <= limit), key=lambda point: point[1])
+        return max(
+            (point for point, value in scores.items() if value <= limit), key=lambda point: point[1]
+        )
 
     def _descend(self, here: Point, steps: Sequence[Point]) -> Point:
         """To the best of four neighbours, and on from there, with ever smaller steps."""
@@ -282,12 +325,14 @@ class SplitSearch:
         return self._score_at(point) < self._score_at(other) * (1.0 - _EQUAL)
 
     def _polish(self, here: Point, left: int) -> None:
-        """Full forecasts around a point, the diagonals as well: along the edge where the coverage of a coefficient
-        starts to count, no step along one axis helps."""
+        """Full forecasts around a point, the diagonals as well: along the edge where the coverage
+        of a coefficient starts to count, no step along one axis helps."""
         for i, j in _FINE:
             moved = True
             while moved:
-                for point in _moved(here, ((0, -j), (0, j), (i, 0), (-i, 0), (i, -j), (-i, j), (i, j), (-i, -j))):
+                for point in _moved(
+                    here, ((0, -j), (0, j), (i, 0), (-i, 0), (i, -j), (-i, j), (i, j), (-i, -j))
+                ):
                     left -= self._confirm_at(point)
                     moved = self._is_better(point, here)
                     if moved or left <= 0:

@@ -26,8 +26,8 @@ Shares = tuple[float, float, float]
 class SplitAnswer:
     """The best split of a total with its forecast, next to the design it was asked for.
 
-    flat: for each part the smallest and largest share among the splits tried whose score is within 1 % of the best,
-    as the search estimates it; by forecast such a split was up to 1.5 % longer.
+    flat: for each part the smallest and largest share among the splits tried whose score is within
+    1 % of the best, as the search estimates it; by forecast such a split was up to 1.5 % longer.
     """
 
     design: Design
@@ -58,9 +58,9 @@ class SplitAnswer:
         model, hessian, covariance = (f"{100 * share:.3g} %" for share in self.shares)
         low, high = self.flat["model"]
         return (
-            f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the gradient covariance "
-            f"shorten the mean interval by {self.gain:.1%}. Between {low:.0%} and {high:.0%} for the coefficients the "
-            "length changes by about 1 % or less."
+            f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
+            f"gradient covariance shorten the mean interval by {self.gain:.1%}. Between {low:.0%} "
+            f"and {high:.0%} for the coefficients the length changes by about 1 % or less."
         )
 
 
@@ -80,16 +80,20 @@ def best_split(
 ) -> SplitAnswer:
     """Return the split of `design.budget.total` with the shortest mean interval, by forecast.
 
-    Subject to a forecast coverage of every coefficient of at least the level less half a point; where no split
-    reaches that, the score lengthens by 1 % for every tenth of a point that is missing. Equal lengths go to the
-    larger covariance share. The split of the design itself is among the candidates, so the answer is never worse,
-    unless a lock asks for another amount than the design's.
+    Subject to a forecast coverage of every coefficient of at least the level less half a point;
+    where no split reaches that, the score lengthens by 1 % for every tenth of a point that is
+    missing. Equal lengths go to the larger covariance share. The split of the design itself is
+    among the candidates, so the answer is never worse, unless a lock asks for another amount than
+    the design's.
 
-    Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they are.
-             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the answer.
-    Privacy: the total does not move, so neither does the guarantee; see the package docstring for what it may steer.
-    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no split is feasible,
-             with the smallest total, n and c at which one is.
+    Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they
+             are.
+             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the
+             answer.
+    Privacy: the total does not move, so neither does the guarantee; see the package docstring for
+             what it may steer.
+    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no
+             split is feasible, with the smallest total, n and c at which one is.
     """
     check_design(design)
     stated_at = delta_in_range(delta)
@@ -101,22 +105,35 @@ def best_split(
         raise _no_split(search)
     best, found = answer
     try:
-        asked = search.found.get(design.budget.parts) or forecast(moments, design=design, n_records=n_records)
+        asked = search.found.get(design.budget.parts) or forecast(
+            moments, design=design, n_records=n_records
+        )
     except InfeasibleDesignError:
         asked = found
     return SplitAnswer(
-        design=best, forecast=found, asked=asked, flat=search.flat(), n_tried=search.n_tried, delta=stated_at
+        design=best,
+        forecast=found,
+        asked=asked,
+        flat=search.flat(),
+        n_tried=search.n_tried,
+        delta=stated_at,
     )
 
 
 def quick_split(
-    moments: Moments, *, design: Design, n_records: int | None = None, spectra: SharedSpectra | None = None
+    moments: Moments,
+    *,
+    design: Design,
+    n_records: int | None = None,
+    spectra: SharedSpectra | None = None,
 ) -> tuple[Design, Forecast]:
-    """Return the best split with its forecast, by the search of `best_split` with fewer forecasts at the end.
+    """Return the best split with its forecast, by the search of `best_split` with fewer forecasts
+    at the end.
 
     The design's own split is no candidate.
 
-    Raises:  InfeasibleDesignError if the design cannot run with almost everything spent on the coefficients.
+    Raises:  InfeasibleDesignError if the design cannot run with almost everything spent on the
+             coefficients.
     """
     check_design(design)
     search = SplitSearch(moments, design, n_records, {}, spectra, is_quick=True)
@@ -178,8 +195,14 @@ class NoSplitError(InfeasibleDesignError):
     is_whole: whether all are, so that the total has to be what they take.
     """
 
-    def __init__(self, search: SplitSearch, changes: tuple[Change, ...], taken: Decimal | None = None) -> None:
-        self.total, self.regularization, self.taken = search.design.budget.total, search.design.regularization, taken
+    def __init__(
+        self, search: SplitSearch, changes: tuple[Change, ...], taken: Decimal | None = None
+    ) -> None:
+        self.total, self.regularization, self.taken = (
+            search.design.budget.total,
+            search.design.regularization,
+            taken,
+        )
         self.is_locked, self.is_whole = bool(search.held), len(search.held) == len(PARTS)
         ways = [_WAYS[change.what].format(change.value) for change in changes]
         said = [*(["unlock a part"] if self.is_locked else []), *(f"choose {way}" for way in ways)]
@@ -201,7 +224,11 @@ def _no_split(search: SplitSearch, taken: Decimal | None = None) -> NoSplitError
         def runs(value: Decimal) -> bool:
             if what == "n_records":
                 return _can_run(search, design, math.ceil(value))
-            changed = with_total(design, value) if what == "total" else replace(design, regularization=float(value))
+            changed = (
+                with_total(design, value)
+                if what == "total"
+                else replace(design, regularization=float(value))
+            )
             return _can_run(search, changed, n)
 
         return runs
@@ -229,7 +256,9 @@ def _in_type(what: ChangeName, found: Decimal) -> Decimal | int | float:
 
 
 def _can_run(search: SplitSearch, design: Design, n: int) -> bool:
-    """Whether a split of this total that the search reaches can run: one that leaves the matrices least."""
+    """Whether a split of this total that the search reaches can run: one that leaves the matrices
+    least.
+    """
     other = SplitSearch(search.moments, design, n, search.held, search.spectra)
     parts = other.parts(0.0, 0.0)
     if parts is None:

@@ -12,33 +12,45 @@ from scipy.optimize import brentq
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.design import Design
-from dpci_core.intervals.forecast import N_DRAWS, DrawnIntervals, Forecast, drawn_intervals, forecast
+from dpci_core.intervals.forecast import (
+    N_DRAWS,
+    DrawnIntervals,
+    Forecast,
+    drawn_intervals,
+    forecast,
+)
 from dpci_core.report import words
 from dpci_core.solvers.moments import Moments
 
 _EVEN_ODDS = 0.5
-"""From this probability on, the mean over the noise must meet a length as well as the share of draws."""
+"""From this probability on, the mean over the noise must meet a length as well as the share of
+draws.
+"""
 _LARGEST_VALUE = 1e9
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A wish about the intervals of a design; a length, or a true value that must be told from zero.
+    """A wish about the intervals of a design; a length, or a true value that must be told from
+    zero.
 
-    Args:    length: the mean length over the coefficients, or that of `coefficient`, is at most this.
+    Args:    length: the mean length over the coefficients, or that of `coefficient`, is at most
+             this.
              coefficient: its place, from 0; the constant is last.
-             excludes_zero_at: the interval of `coefficient` excludes zero when its true value is this number.
-             probability: at least. For a length, the share of draws of the matrix noise in which it is met; from 0.5
-             on the mean over the noise has to meet it as well, so 0.5 asks for both mean and median. For
-             `excludes_zero_at`, the power: the chance that the private estimate lies farther from zero than its
-             half-width, in either direction, under the law of the forecast.
+             excludes_zero_at: the interval of `coefficient` excludes zero when its true value is
+             this number.
+             probability: at least. For a length, the share of draws of the matrix noise in which it
+             is met; from 0.5 on the mean over the noise has to meet it as well, so 0.5 asks for
+             both mean and median. For `excludes_zero_at`, the power: the chance that the private
+             estimate lies farther from zero than its half-width, in either direction, under the law
+             of the forecast.
     Raises:  ValueError naming the argument.
 
     >>> Target(0.1, coefficient=2).sentence
     'the interval of coefficient 2 is at most 0.1 long'
     >>> Target(coefficient=0, excludes_zero_at=0.5, probability=0.8).sentence
     'the interval of coefficient 0 excludes zero with probability 0.8 or more if the true value is 0.5'
-    """
+    """  # noqa: E501 - an answer of a doctest
 
     length: float | None = None
     coefficient: int | None = None
@@ -49,7 +61,8 @@ class Target:
         check_probability(probability=self.probability)
         if (self.length is None) == (self.excludes_zero_at is None):
             raise ValueError(
-                f"Expected exactly one of length={self.length!r} and excludes_zero_at={self.excludes_zero_at!r}."
+                f"Expected exactly one of length={self.length!r} and "
+                f"excludes_zero_at={self.excludes_zero_at!r}."
             )
         if self.length is not None:
             check_positive(length=self.length)
@@ -57,7 +70,10 @@ class Target:
             _check_place(self.coefficient)
         if self.excludes_zero_at is not None:
             if self.coefficient is None:
-                raise ValueError("Expected coefficient to say which interval excludes_zero_at is about, got None.")
+                raise ValueError(
+                    "Expected coefficient to say which interval excludes_zero_at is about, got "
+                    "None."
+                )
             _check_value(self.excludes_zero_at)
 
     @property
@@ -68,7 +84,11 @@ class Target:
     @property
     def what(self) -> str:
         """Which interval."""
-        return "the mean interval" if self.coefficient is None else f"the interval of coefficient {self.coefficient}"
+        return (
+            "the mean interval"
+            if self.coefficient is None
+            else f"the interval of coefficient {self.coefficient}"
+        )
 
     @property
     def sentence(self) -> str:
@@ -80,7 +100,12 @@ class Target:
         wished = self.excludes_zero_at if self.length is None else self.length
         assert wished is not None
         return words.wish(
-            what, wished, is_power=self.is_power, probability=self.probability, usual=_EVEN_ODDS, unit=unit
+            what,
+            wished,
+            is_power=self.is_power,
+            probability=self.probability,
+            usual=_EVEN_ODDS,
+            unit=unit,
         )
 
 
@@ -91,9 +116,13 @@ def _check_place(coefficient: object) -> None:
 
 
 def _check_value(value: Any) -> None:
-    is_number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    is_number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(
+        value, bool
+    )
     if not is_number or value == 0 or not abs(value) <= _LARGEST_VALUE:
-        raise ValueError(f"Expected excludes_zero_at={value!r} to be a number other than 0, at most 1e9 in size.")
+        raise ValueError(
+            f"Expected excludes_zero_at={value!r} to be a number other than 0, at most 1e9 in size."
+        )
 
 
 def check_target(target: object, *, p: int) -> None:
@@ -101,14 +130,18 @@ def check_target(target: object, *, p: int) -> None:
     if not isinstance(target, Target):
         raise ValueError(f"Expected a Target, got {type(target).__name__}.")
     if target.coefficient is not None and target.coefficient >= p:
-        raise ValueError(f"Expected coefficient={target.coefficient} < {p}, the number of coefficients.")
+        raise ValueError(
+            f"Expected coefficient={target.coefficient} < {p}, the number of coefficients."
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How far a design meets a target: expected length of what the target is about, lengths draw by draw, power.
+    """How far a design meets a target: expected length of what the target is about, lengths draw by
+    draw, power.
 
-    is_settled: what the target is about is noise-aware in every draw, so more records or budget change no formula.
+    is_settled: what the target is about is noise-aware in every draw, so more records or budget
+    change no formula.
     """
 
     target: Target
@@ -119,7 +152,9 @@ class Outcome:
 
     @property
     def probability(self) -> float:
-        """The chance that the target is met: the power, or the share of draws that are short enough."""
+        """The chance that the target is met: the power, or the share of draws that are short
+        enough.
+        """
         length = self.target.length
         return self.power if length is None else float(np.mean(self.draws <= length))
 
@@ -139,7 +174,9 @@ class Outcome:
         return at if self.target.probability < _EVEN_ODDS else max(at, self.length)
 
 
-def outcome(moments: Moments, *, design: Design, target: Target, n_records: int, n_draws: int = N_DRAWS) -> Outcome:
+def outcome(
+    moments: Moments, *, design: Design, target: Target, n_records: int, n_draws: int = N_DRAWS
+) -> Outcome:
     """Return what the forecast of a design says about a target."""
     drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
     return outcome_of(drawn, target)
@@ -148,15 +185,23 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_records: int,
 def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     """The same, from intervals that are drawn already."""
     lengths, j = drawn.lengths, target.coefficient
-    power = 0.0 if target.excludes_zero_at is None else float(drawn.power(target.excludes_zero_at)[:, j].mean())
+    power = (
+        0.0
+        if target.excludes_zero_at is None
+        else float(drawn.power(target.excludes_zero_at)[:, j].mean())
+    )
     settled = bool(np.all(drawn.weight == 1.0 if j is None else drawn.weight[:, j] == 1.0))
     if j is None:
         return Outcome(target, float(lengths.mean()), lengths.mean(axis=1), power, settled)
     return Outcome(target, float(lengths.mean(axis=0)[j]), lengths[:, j], power, settled)
 
 
-def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target, n_records: int) -> float:
-    """The true value nearest to zero, of the sign asked for, that the design tells from zero often enough."""
+def smallest_told_from_zero(
+    moments: Moments, *, design: Design, target: Target, n_records: int
+) -> float:
+    """The true value nearest to zero, of the sign asked for, that the design tells from zero often
+    enough.
+    """
     assert target.excludes_zero_at is not None
     drawn = drawn_intervals(moments, design=design, n_records=n_records)
     sign = math.copysign(1.0, target.excludes_zero_at)
@@ -166,14 +211,21 @@ def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target,
         return target.probability - power
 
     low = math.log(abs(target.excludes_zero_at))
-    return sign * math.exp(float(brentq(lacking, low, math.log(_LARGEST_VALUE), xtol=1e-6))) * (1.0 + 1e-5)
+    return (
+        sign
+        * math.exp(float(brentq(lacking, low, math.log(_LARGEST_VALUE), xtol=1e-6)))
+        * (1.0 + 1e-5)
+    )
 
 
-def meeting_probability(moments: Moments, *, design: Design, target: Target, n_records: int | None = None) -> float:
-    """Return the chance that a release of this design meets the target; `target.probability` plays no part.
+def meeting_probability(
+    moments: Moments, *, design: Design, target: Target, n_records: int | None = None
+) -> float:
+    """Return the chance that a release of this design meets the target; `target.probability` plays
+    no part.
 
-    For a length, the share of the forecast's draws of the matrix noise in which it is at most the target's, so it
-    moves in steps of 1/64; for `excludes_zero_at`, the power.
+    For a length, the share of the forecast's draws of the matrix noise in which it is at most the
+    target's, so it moves in steps of 1/64; for `excludes_zero_at`, the power.
 
     Args:    moments, n_records: as for `forecast`.
     Privacy: none of its own; see the package docstring for what it may steer.
@@ -185,9 +237,11 @@ def meeting_probability(moments: Moments, *, design: Design, target: Target, n_r
 
 
 def as_if_records(moments: Moments, *, design: Design, n_records: int | None = None) -> int:
-    """Return the price of privacy as m: without privacy, m of your n records give intervals as long on average.
+    """Return the price of privacy as m: without privacy, m of your n records give intervals as long
+    on average.
 
-    Rounded down, at most n. The mean length without noise goes with 1/sqrt(m), so m has a closed form.
+    Rounded down, at most n. The mean length without noise goes with 1/sqrt(m), so m has a closed
+    form.
 
     Args:    moments, n_records: as for `forecast`.
     Privacy: none of its own; see the package docstring for what it may steer.

@@ -46,11 +46,14 @@ Parts = tuple[Decimal, Decimal, Decimal]
 _RHO_DIGITS = 12
 """Significant digits kept of a rho that was solved for, rounded down."""
 _SAFETY = 1e-12
-"""Relative slack by which a converted guarantee is rounded to the private side, far above its rounding error."""
+"""Relative slack by which a converted guarantee is rounded to the private side, far above its
+rounding error.
+"""
 
 
 def to_decimal(value: Amount, *, name: str) -> Decimal:
-    """Return an amount as a positive finite Decimal; a float counts as the digits Python prints for it.
+    """Return an amount as a positive finite Decimal; a float counts as the digits Python prints for
+    it.
 
     >>> to_decimal(0.1, name="epsilon")
     Decimal('0.1')
@@ -81,7 +84,9 @@ def _plain(value: object) -> str | int | Decimal | None:
 
 
 def to_float_down(amount: Decimal) -> float:
-    """Return the largest float that does not exceed a decimal amount: the private side of a budget."""
+    """Return the largest float that does not exceed a decimal amount: the private side of a
+    budget.
+    """
     nearest = float(amount)
     return nearest if Decimal(nearest) <= amount else math.nextafter(nearest, 0.0)
 
@@ -98,8 +103,8 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
 class Budget(ABC):
     """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively.
 
-    Each subclass is one privacy definition: what its amounts are called, which noise they ask for, and
-    what they mean elsewhere. `DEFINITIONS` lists those that a design may have.
+    Each subclass is one privacy definition: what its amounts are called, which noise they ask for,
+    and what they mean elsewhere. `DEFINITIONS` lists those that a design may have.
     """
 
     definition: ClassVar[str]
@@ -152,13 +157,17 @@ class Budget(ABC):
 
     @classmethod
     def price_of(cls, other: type[Budget], amount: Decimal) -> Decimal | None:
-        """What an amount of another definition costs in this one, exactly; None if no amount covers it."""
+        """What an amount of another definition costs in this one, exactly; None if no amount covers
+        it.
+        """
         return amount if other is cls else None
 
     @classmethod
     @abstractmethod
     def pure_run(cls, amount: Amount) -> float:
-        """The largest float epsilon at which a purely private mechanism costs at most this amount."""
+        """The largest float epsilon at which a purely private mechanism costs at most this
+        amount.
+        """
 
     @classmethod
     @abstractmethod
@@ -172,7 +181,9 @@ class Budget(ABC):
 
     @classmethod
     def law_amount(cls, amount: float) -> float:
-        """What an amount is for the law of the noise: an epsilon for Laplace, a rho for Gaussian noise."""
+        """What an amount is for the law of the noise: an epsilon for Laplace, a rho for Gaussian
+        noise.
+        """
         return amount
 
     @classmethod
@@ -182,7 +193,9 @@ class Budget(ABC):
 
     @classmethod
     def noise(cls, *, sensitivity: float, amount: float, divided_by: float = 1.0) -> NoiseLaw:
-        """Return the noise that makes values of L2 sensitivity sensitivity / divided_by amount-private."""
+        """Return the noise that makes values of L2 sensitivity sensitivity / divided_by
+        amount-private.
+        """
         amount = cls.law_amount(amount)
         return noise_law(cls.law, sensitivity=sensitivity, amount=amount, divided_by=divided_by)
 
@@ -209,7 +222,8 @@ class Budget(ABC):
 
 
 class PureDP(Budget):
-    """Three parts of a pure epsilon; together they are `total`-differentially private [WKL Theorems 2, 4].
+    """Three parts of a pure epsilon; together they are `total`-differentially private [WKL Theorems
+    2, 4].
 
     >>> PureDP(model="0.1", hessian=0.1, covariance="0.1").total
     Decimal('0.3')
@@ -243,7 +257,8 @@ class PureDP(Budget):
 
 
 class ZCDP(Budget):
-    """Three parts of a concentrated budget rho; together they are `total`-zCDP [BS16 Lemma 2.3, adaptive].
+    """Three parts of a concentrated budget rho; together they are `total`-zCDP [BS16 Lemma 2.3,
+    adaptive].
 
     >>> ZCDP(model="0.125", hessian="0.03125", covariance="0.03125").total
     Decimal('0.18750')
@@ -281,7 +296,9 @@ class ZCDP(Budget):
 
 
 DEFINITIONS: dict[str, type[Budget]] = {kind.definition: kind for kind in (PureDP, ZCDP)}
-"""Every privacy definition by name, in the order in which they are listed; a further one is added here."""
+"""Every privacy definition by name, in the order in which they are listed; a further one is added
+here.
+"""
 
 
 def definition_named(name: str, *, argument: str = "definition") -> type[Budget]:
@@ -298,7 +315,9 @@ class ApproxDP:
     delta: Decimal
     shares: Parts
 
-    def __init__(self, epsilon: Amount, delta: Amount, shares: tuple[Amount, Amount, Amount]) -> None:
+    def __init__(
+        self, epsilon: Amount, delta: Amount, shares: tuple[Amount, Amount, Amount]
+    ) -> None:
         object.__setattr__(self, "epsilon", to_decimal(epsilon, name="epsilon"))
         object.__setattr__(self, "delta", to_decimal(delta, name="delta"))
         check_amount(BUDGET_PART, epsilon=self.epsilon)
@@ -307,19 +326,25 @@ class ApproxDP:
         check_amount(DELTA, delta=self.delta)
         given: object = shares
         if not isinstance(given, tuple | list):
-            raise ValueError(f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}.")
+            raise ValueError(
+                f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}."
+            )
         if len(given) != 3:
             raise ValueError(f"Expected shares to have 3 entries, got {len(given)}.")
         exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, PARTS, strict=True))
-        total = reduce(EXACT.add, exact)  # the caller's decimal context could round a sum above 1 to 1
+        total = reduce(
+            EXACT.add, exact
+        )  # the caller's decimal context could round a sum above 1 to 1
         if total != 1:
             raise ValueError(f"Expected shares to add up to exactly 1, got {total}.")
         object.__setattr__(self, "shares", exact)
 
     def to_zcdp(self) -> ZCDP:
-        """Return the largest zCDP budget, split by `shares`, whose guarantee does not exceed this one.
+        """Return the largest zCDP budget, split by `shares`, whose guarantee does not exceed this
+        one.
 
-        Privacy: the sum of the parts never exceeds the rho of `epsilon_to_zcdp`; every rounding is down.
+        Privacy: the sum of the parts never exceeds the rho of `epsilon_to_zcdp`; every rounding is
+                 down.
         """
         rho = epsilon_to_zcdp(to_float_down(self.epsilon), to_float_down(self.delta))
         model, hessian, covariance = (DOWN.multiply(rho, share) for share in self.shares)
@@ -337,23 +362,30 @@ def pure_to_zcdp(epsilon: Amount) -> Decimal:
 
 
 def zcdp_to_pure_run(rho: Amount) -> float:
-    """Return the largest float epsilon with epsilon^2/2 <= rho: a pure mechanism run at it costs rho-zCDP."""
+    """Return the largest float epsilon with epsilon^2/2 <= rho: a pure mechanism run at it costs
+    rho-zCDP.
+    """
     amount = to_decimal(rho, name="rho")
     return to_float_down(DOWN.sqrt(DOWN.multiply(amount, Decimal(2))).next_minus(DOWN))
 
 
 def zcdp_to_epsilon_published(rho: float, delta: float) -> float:
-    """Return rho + 2 sqrt(rho log(1/delta)) [BS16 Prop. 1.3; WKL Prop. 2], looser than `zcdp_to_epsilon`."""
+    """Return rho + 2 sqrt(rho log(1/delta)) [BS16 Prop. 1.3; WKL Prop. 2], looser than
+    `zcdp_to_epsilon`.
+    """
     check_positive(rho=rho)
     check_probability(delta=delta)
     return (rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))) * (1.0 + _SAFETY)
 
 
 def zcdp_to_epsilon(rho: float, delta: float) -> float:
-    """Return the smallest epsilon so that rho-zCDP implies (epsilon, delta)-DP by the bound of [CKS20].
+    """Return the smallest epsilon so that rho-zCDP implies (epsilon, delta)-DP by the bound of
+    [CKS20].
 
-    The minimum over alpha > 1 of alpha rho + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1), at least 0.
-    Privacy: any alpha gives a valid bound, so an inexact minimiser is loose, never wrong; rounded up.
+    The minimum over alpha > 1 of alpha rho + log(1 - 1/alpha) - (log delta + log alpha)/(alpha -
+    1), at least 0.
+    Privacy: any alpha gives a valid bound, so an inexact minimiser is loose, never wrong; rounded
+             up.
     Source:  Canonne, Kamath, Steinke 2020, Prop. 12.
 
     >>> round(zcdp_to_epsilon(0.125, 1e-6), 3)
@@ -376,7 +408,8 @@ def zcdp_to_epsilon(rho: float, delta: float) -> float:
 
 
 def zcdp_to_delta(rho: float, epsilon: float) -> float:
-    """Return the smallest delta so that rho-zCDP implies (epsilon, delta)-DP by [CKS20, Prop. 12]; rounded up.
+    """Return the smallest delta so that rho-zCDP implies (epsilon, delta)-DP by [CKS20, Prop. 12];
+    rounded up.
 
     >>> round(zcdp_to_delta(0.125, zcdp_to_epsilon(0.125, 1e-6)) / 1e-6, 6)
     1.0
@@ -420,9 +453,11 @@ def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) ->
 
 
 def analytic_gaussian_epsilon(rho: float, delta: float) -> float:
-    """Return the epsilon at `delta` of a release that is exactly Gaussian with this rho [Balle, Wang 2018].
+    """Return the epsilon at `delta` of a release that is exactly Gaussian with this rho [Balle,
+    Wang 2018].
 
-    Only for output perturbation under zCDP, where all three releases are Gaussian; a remark, not a headline.
+    Only for output perturbation under zCDP, where all three releases are Gaussian; a remark, not a
+    headline.
     """
     from scipy.special import log_ndtr
 
@@ -436,14 +471,18 @@ def analytic_gaussian_epsilon(rho: float, delta: float) -> float:
 
     if excess(0.0) <= 0:
         return 0.0
-    return float(brentq(excess, 0.0, zcdp_to_epsilon_published(rho, delta), xtol=1e-13)) * (1.0 + 1e-9)
+    return float(brentq(excess, 0.0, zcdp_to_epsilon_published(rho, delta), xtol=1e-13)) * (
+        1.0 + 1e-9
+    )
 
 
 def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
-    """Return the KL divergence of *additive* spherical Laplace noise that is epsilon-DP in `dim` dimensions.
+    """Return the KL divergence of *additive* spherical Laplace noise that is epsilon-DP in `dim`
+    dimensions.
 
-    For information only. That it bounds the Renyi divergences of every order is a numerical finding, and it does
-    not hold for objective perturbation, where a pure epsilon costs epsilon^2/2 (`pure_to_zcdp`).
+    For information only. That it bounds the Renyi divergences of every order is a numerical
+    finding, and it does not hold for objective perturbation, where a pure epsilon costs epsilon^2/2
+    (`pure_to_zcdp`).
 
     >>> round(spherical_laplace_zcdp(0.5, 11), 5)
     0.01136
@@ -452,7 +491,8 @@ def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
     check_count(dim=dim)
     if dim == 1:
         return epsilon + math.expm1(-epsilon)
-    # KL = E|b + epsilon e_1| - |b| for b of rate 1. The norm is Gamma(dim), the cosine has density ~ sin^(dim-3).
+    # KL = E|b + epsilon e_1| - |b| for b of rate 1. The norm is Gamma(dim), the cosine has density
+    # ~ sin^(dim-3).
     nodes, weights = roots_legendre(400)
     angle = (nodes + 1.0) * (math.pi / 2.0)
     angle_weight = weights * np.sin(angle) ** (dim - 2)
@@ -469,7 +509,8 @@ def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
 
 
 def pure_risk(epsilon: float, prior: float = 0.5) -> float:
-    """Return how sure an attacker can become of one person's record, from `prior`, after an epsilon-DP release.
+    """Return how sure an attacker can become of one person's record, from `prior`, after an
+    epsilon-DP release.
 
     >>> round(pure_risk(1.0), 3)
     0.731
@@ -480,7 +521,8 @@ def pure_risk(epsilon: float, prior: float = 0.5) -> float:
 
 
 def approx_risk(epsilon: float, delta: float, false_alarms: float = 0.01) -> float:
-    """Return the share of people in the table that an attacker finds at most, with this share of false alarms.
+    """Return the share of people in the table that an attacker finds at most, with this share of
+    false alarms.
 
     >>> round(approx_risk(1.0, 1e-6), 4)
     0.0272
@@ -501,7 +543,8 @@ class NothingToPairError(InfeasibleDesignError):
     def __init__(self, rho: Decimal, delta: Amount, total: Decimal, smaller: Decimal) -> None:
         self.rho, self.delta, self.total, self.smaller = rho, delta, total, smaller
         super().__init__(
-            f"A rho of {rho} already means epsilon = 0 at delta = {delta}, which no pure budget can match.",
+            f"A rho of {rho} already means epsilon = 0 at delta = {delta}, which no pure budget "
+            "can match.",
             f"Choose a total of {total} or more, or a delta of {smaller} or less.",
             (Change("total", total), Change("delta", smaller)),
         )
@@ -510,13 +553,16 @@ class NothingToPairError(InfeasibleDesignError):
 def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """Return the budget in the other definition that a comparison sets beside this one.
 
-    Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the same
-             (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are rounded down; the epsilon
-             that a rho total stands for is `zcdp_to_epsilon`, the one shown beside it.
-    Raises:  ValueError naming the rule; NothingToPairError where delta alone keeps the promise of a rho, so that
-             its epsilon is 0 and no pure epsilon can be set beside it.
+    Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals
+             the same (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are
+             rounded down; the epsilon that a rho total stands for is `zcdp_to_epsilon`, the one
+             shown beside it.
+    Raises:  ValueError naming the rule; NothingToPairError where delta alone keeps the promise of a
+             rho, so that its epsilon is 0 and no pure epsilon can be set beside it.
 
-    >>> pair_budget(PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6").total
+    >>> pair_budget(
+    ...     PureDP(model="0.5", hessian="0.25", covariance="0.25"), rule="paper", delta="1e-6"
+    ... ).total
     Decimal('0.18750')
     """
     check_choice(rule, ("paper", "guarantee"), name="rule")
@@ -544,10 +590,15 @@ def _first_above_zero(rho: float, delta: float) -> tuple[Decimal, Decimal]:
             log_low, log_high = (log_low, middle) if works(middle) else (middle, log_high)
         return math.exp(log_high)
 
-    # A rho of 1e3 means more than nothing at every delta; a delta of rho^2 e^-40 is far below what rho promises.
+    # A rho of 1e3 means more than nothing at every delta; a delta of rho^2 e^-40 is far below what
+    # rho promises.
     total = halve(math.log(rho), math.log(1e3), lambda x: zcdp_to_epsilon(math.exp(x), delta) > 0.0)
     small = math.log(min(rho, 1.0)) * 2.0 - 40.0
-    smaller = halve(math.log(delta), max(small, math.log(DELTA[0])), lambda x: zcdp_to_epsilon(rho, math.exp(x)) > 0.0)
+    smaller = halve(
+        math.log(delta),
+        max(small, math.log(DELTA[0])),
+        lambda x: zcdp_to_epsilon(rho, math.exp(x)) > 0.0,
+    )
     return UP_3.create_decimal(repr(total)), DOWN_3.create_decimal(repr(smaller))
 
 
@@ -561,5 +612,6 @@ def _root_down(rho: Decimal) -> Decimal:
 def _split(total: Decimal, like: Budget) -> dict[str, Decimal]:
     """Divide a total in the proportions of another budget, each part rounded down."""
     return {
-        name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in zip(PARTS, like.parts, strict=True)
+        name: DOWN.divide(DOWN.multiply(total, part), like.total)
+        for name, part in zip(PARTS, like.parts, strict=True)
     }

@@ -28,15 +28,23 @@ Law = Literal["laplace", "gaussian"]
 _FIRST_BITS = 128
 _MORE_BITS = 64
 _GUARD_BITS = 64
-"""Working precision beyond the bits drawn, so that the bits and not the arithmetic are the limit."""
+"""Working precision beyond the bits drawn, so that the bits and not the arithmetic are the
+limit.
+"""
 _PRECISION = threading.RLock()
-"""Arb's working precision is one for the process: whoever sets it holds this until it is what it was."""
+"""Arb's working precision is one for the process: whoever sets it holds this until it is what it
+was.
+"""
 _DOUBLE_BITS = 60
-"""Relative accuracy from which a double taken from an interval is within 2^-51 of the real number."""
+"""Relative accuracy from which a double taken from an interval is within 2^-51 of the real
+number.
+"""
 
 
 class Uniforms:
-    """Numbers uniform on (0, 1), (size,), of which the first `bits` binary digits are drawn so far."""
+    """Numbers uniform on (0, 1), (size,), of which the first `bits` binary digits are drawn so
+    far.
+    """
 
     def __init__(self, size: int) -> None:
         self._words = [0] * size
@@ -62,7 +70,8 @@ class RealNoise:
 
     Args:
         dim: number of coordinates (>= 1).
-        law: "laplace" has density proportional to exp(-rate |z|): |z| is Gamma(dim, 1/rate), a sum of
+        law: "laplace" has density proportional to exp(-rate |z|): |z| is Gamma(dim, 1/rate), a sum
+        of
             dim exponentials, and the direction that of a normal vector [WKL Algorithm 1, line 5].
             "gaussian" has independent coordinates N(0, 1/rate^2).
         rate: an exact number (> 0).
@@ -79,8 +88,8 @@ class RealNoise:
     def rounded(self, values: Array, *, exponent: int) -> Array:
         """Return the multiples of 2^exponent nearest to values (dim,) plus this noise.
 
-        The values are exact: doubles are. Every multiple is found from the real number, so its law is
-        the mass of the continuous law on the numbers that are nearest to it.
+        The values are exact: doubles are. Every multiple is found from the real number, so its law
+        is the mass of the continuous law on the numbers that are nearest to it.
         """
         found: list[int | None] = [None] * self._dim
         while True:
@@ -88,11 +97,15 @@ class RealNoise:
                 to_grid, half = arb((1, -exponent)), arb((1, -1))
                 for i, noise in enumerate(self._balls()):
                     if found[i] is None:
-                        multiple = ((arb(float(values[i])) + noise) * to_grid + half).floor().unique_fmpz()
+                        multiple = (
+                            ((arb(float(values[i])) + noise) * to_grid + half).floor().unique_fmpz()
+                        )
                         found[i] = None if multiple is None else int(multiple)
             if not any(multiple is None for multiple in found):
                 # Exact below 2^53; beyond, the nearest double to the multiple.
-                return np.array([math.ldexp(multiple, exponent) for multiple in found if multiple is not None])
+                return np.array(
+                    [math.ldexp(multiple, exponent) for multiple in found if multiple is not None]
+                )
             self._uniforms.draw()
 
     def doubles(self) -> Array:
@@ -100,7 +113,9 @@ class RealNoise:
         while True:
             with _PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
                 balls = self._balls()
-                if all(ball.is_finite() and ball.rel_accuracy_bits() >= _DOUBLE_BITS for ball in balls):
+                if all(
+                    ball.is_finite() and ball.rel_accuracy_bits() >= _DOUBLE_BITS for ball in balls
+                ):
                     return np.array([float(ball.mid()) for ball in balls])
             self._uniforms.draw()
 

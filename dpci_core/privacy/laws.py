@@ -66,11 +66,13 @@ class NoiseLaw:
             return sample_spherical_laplace(dim, rate=self.rate, rng=rng)
         return sample_gaussian(dim, sd=self.scale, rng=rng)
 
-    def add_to(self, values: Array, rng: NoiseSource, *, sensitivity: float, amount: float, exponent: int) -> Array:
+    def add_to(
+        self, values: Array, rng: NoiseSource, *, sensitivity: float, amount: float, exponent: int
+    ) -> Array:
         """Return values (dim,) plus one draw.
 
-        Noise of a release is exact, its scale is checked against both numbers, and the sum is rounded
-        to multiples of 2^exponent.
+        Noise of a release is exact, its scale is checked against both numbers, and the sum is
+        rounded to multiples of 2^exponent.
 
         Args:
             sensitivity: L2, of the values.
@@ -85,7 +87,9 @@ class NoiseLaw:
                 values, rate=self.rate, sensitivity=sensitivity, epsilon=amount, exponent=exponent
             )
         assert self.sd is not None
-        return rng.add_gaussian(values, sd=self.sd, sensitivity=sensitivity, rho=amount, exponent=exponent)
+        return rng.add_gaussian(
+            values, sd=self.sd, sensitivity=sensitivity, rho=amount, exponent=exponent
+        )
 
 
 def noise_law(law: Law, *, sensitivity: float, amount: float, divided_by: float = 1.0) -> NoiseLaw:

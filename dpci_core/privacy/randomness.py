@@ -1,7 +1,7 @@
 """Where noise comes from: the operating system for a release, a seeded generator for a simulation.
 
-`SystemSource` and NumPy's generators have no method in common that draws noise: a simulation refuses
-the one (`errors.check_generator`), a release accepts nothing else (`check_system_source`).
+`SystemSource` and NumPy's generators have no method in common that draws noise: a simulation
+refuses the one (`errors.check_generator`), a release accepts nothing else (`check_system_source`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from dpci_core.base.errors import check_count, check_positive
 from dpci_core.privacy.exact import RealNoise, choose
 
 _STEPS_UP = 23
-"""Attempts to raise a standard deviation until its cost is what was booked; the last adds 1e-9 of it."""
+"""Attempts to raise a standard deviation until its cost is what was booked; the last adds 1e-9 of
+it.
+"""
 GRID_BITS = 20
 """A matrix's grid is finer than its noise by about 2^20, so that rounding to it does not show."""
 
@@ -41,7 +43,9 @@ def grid_under(scale: float) -> int:
 
 @final
 class SystemSource:
-    """Draws from the operating system's entropy; what it adds is exact and lands on a public grid."""
+    """Draws from the operating system's entropy; what it adds is exact and lands on a public
+    grid.
+    """
 
     __slots__ = ()
 
@@ -53,8 +57,9 @@ class SystemSource:
     def spherical_laplace(self, dim: int, *, rate: float) -> Array:
         """Return spherical Laplace noise (dim,) as doubles within 2^-51 of an exact draw.
 
-        For the noise vector of an objective, which nobody sees: what the doubles miss of it counts as
-        an error of the solver (`certain.gradient_rounding`). To add noise to values, `add_spherical_laplace`.
+        For the noise vector of an objective, which nobody sees: what the doubles miss of it counts
+        as an error of the solver (`certain.gradient_rounding`). To add noise to values,
+        `add_spherical_laplace`.
         """
         check_count(dim=dim)
         check_positive(rate=rate)
@@ -69,7 +74,8 @@ class SystemSource:
     def add_spherical_laplace(
         self, values: Array, *, rate: float, sensitivity: float, epsilon: float, exponent: int
     ) -> Array:
-        """Return multiples of 2^exponent: values (k,) plus exact spherical Laplace noise, to the nearest.
+        """Return multiples of 2^exponent: values (k,) plus exact spherical Laplace noise, to the
+        nearest.
 
         Args:
             values: finite; a float is taken for the number it is.
@@ -78,24 +84,32 @@ class SystemSource:
             epsilon: what was booked.
             exponent: of the grid; a public number.
 
-        Privacy: epsilon-DP. The noise has density proportional to exp(-rate |z|) and is added before
+        Privacy: epsilon-DP. The noise has density proportional to exp(-rate |z|) and is added
+                 before
             anything is rounded, so rounding is post-processing: no delta.
-        Raises:  NoiseError unless rate * sensitivity <= epsilon, exactly, and the values are finite.
+        Raises:  NoiseError unless rate * sensitivity <= epsilon, exactly, and the values are
+                 finite.
         """
         check_positive(rate=rate, sensitivity=sensitivity, epsilon=epsilon)
         _check_vector(values)
         if Fraction(rate) * Fraction(sensitivity) > Fraction(epsilon):
             raise NoiseError("The rate of the noise is too large for what was booked.")
-        return RealNoise(len(values), law="laplace", rate=Fraction(rate)).rounded(values, exponent=exponent)
+        return RealNoise(len(values), law="laplace", rate=Fraction(rate)).rounded(
+            values, exponent=exponent
+        )
 
-    def add_gaussian(self, values: Array, *, sd: float, sensitivity: float, rho: float, exponent: int) -> Array:
+    def add_gaussian(
+        self, values: Array, *, sd: float, sensitivity: float, rho: float, exponent: int
+    ) -> Array:
         """Return multiples of 2^exponent: values (k,) plus N(0, sd^2 I), sampled exactly by OpenDP.
 
-        The standard deviation is raised by rounding errors if need be; arguments as for `add_spherical_laplace`.
+        The standard deviation is raised by rounding errors if need be; arguments as for
+        `add_spherical_laplace`.
 
         Privacy: rho-zCDP for values of this L2 sensitivity; OpenDP's own privacy map has to agree.
             Rounding to the grid comes after the noise.
-        Raises:  NoiseError if its map exceeds rho, or if anything but k finite numbers goes in or comes
+        Raises:  NoiseError if its map exceeds rho, or if anything but k finite numbers goes in or
+                 comes
             out. OpenDP itself takes NaN, infinity and longer vectors for valid.
         """
         check_positive(sd=sd, sensitivity=sensitivity, rho=rho)
@@ -110,7 +124,8 @@ class SystemSource:
     def choose(self, scores: Sequence[int], *, epsilon: Decimal) -> int:
         """Return i with probability proportional to exp(epsilon scores[i] / 2), exactly.
 
-        Privacy: epsilon-DP where one record changes each score by at most 1 (exponential mechanism).
+        Privacy: epsilon-DP where one record changes each score by at most 1 (exponential
+                 mechanism).
         """
         if not epsilon > 0:
             raise ValueError(f"Expected epsilon={epsilon!r} > 0.")
@@ -118,11 +133,18 @@ class SystemSource:
 
 
 def _check_vector(values: Array) -> None:
-    if values.ndim != 1 or values.dtype != np.float64 or len(values) == 0 or not np.isfinite(values).all():
+    if (
+        values.ndim != 1
+        or values.dtype != np.float64
+        or len(values) == 0
+        or not np.isfinite(values).all()
+    ):
         raise NoiseError("Expected a vector of finite numbers to add noise to.")
 
 
-def _gaussian_of(size: int, *, sd: float, sensitivity: float, rho: float) -> Callable[[list[float]], list[float]]:
+def _gaussian_of(
+    size: int, *, sd: float, sensitivity: float, rho: float
+) -> Callable[[list[float]], list[float]]:
     """OpenDP's Gaussian mechanism, its standard deviation raised until its map is at most rho."""
     import opendp.prelude as dp  # 1.5 seconds that only a release under zCDP needs
 
@@ -144,4 +166,6 @@ NoiseSource = np.random.Generator | SystemSource
 def check_system_source(source: object) -> None:
     """Raise ValueError unless this is the operating system's entropy."""
     if not isinstance(source, SystemSource):
-        raise ValueError(f"Expected a release to draw from the system source, got {type(source).__name__}.")
+        raise ValueError(
+            f"Expected a release to draw from the system source, got {type(source).__name__}."
+        )

@@ -1,7 +1,7 @@
 """Every closed-form bound of the mechanisms, from public quantities only.
 
-Neighbours differ in the value of one record, records have norm at most 1, n is public. Rates are rounded down and
-standard deviations up, by more than the rounding error of their formula.
+Neighbours differ in the value of one record, records have norm at most 1, n is public. Rates are
+rounded down and standard deviations up, by more than the rounding error of their formula.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ _ROUNDING = 16.0 * 2.0**-52
 """Relative margin for the few floating-point operations of a formula."""
 
 CURVATURE_COST = 1.53
-"""What curvature adds to the rho of Gaussian objective perturbation, in units of kappa^2; its theorem has the proof."""
+"""What curvature adds to the rho of Gaussian objective perturbation, in units of kappa^2; its
+theorem has the proof.
+"""
 
 
 def _down(x: float) -> float:
@@ -28,7 +30,8 @@ def _up(x: float) -> float:
 
 
 def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> float:
-    """Return t / (2n (e^epsilon - 1)): objective perturbation needs c above it [WKL Algorithm 1, input].
+    """Return t / (2n (e^epsilon - 1)): objective perturbation needs c above it [WKL Algorithm 1,
+    input].
 
     >>> from dpci_core.losses import Logistic
     >>> smallest_regularization(epsilon=math.log(2), n_records=1000, loss=Logistic())
@@ -36,16 +39,23 @@ def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> fl
     """
     check_positive(epsilon=epsilon)
     check_count(n_records=n_records)
-    # Written with e^-epsilon: e^epsilon overflows for an epsilon that protects nobody but is allowed.
+    # Written with e^-epsilon: e^epsilon overflows for an epsilon that protects nobody but is
+    # allowed.
     return loss.max_curvature * math.exp(-epsilon) / (2.0 * n_records * -math.expm1(-epsilon))
 
 
-def objective_noise_rate(*, epsilon: float, n_records: int, regularization: float, loss: Loss) -> float:
-    """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace tilt of objective perturbation.
+def objective_noise_rate(
+    *, epsilon: float, n_records: int, regularization: float, loss: Loss
+) -> float:
+    """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace tilt of objective
+    perturbation.
 
-    Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
-    Privacy: the minimiser of the objective tilted by b.theta/n is epsilon-DP, replace-one neighbours.
-    Raises:  PenaltyTooSmallError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon that work.
+    Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (>
+             0).
+    Privacy: the minimiser of the objective tilted by b.theta/n is epsilon-DP, replace-one
+             neighbours.
+    Raises:  PenaltyTooSmallError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon
+             that work.
     Source:  WKL Algorithm 1, lines 1-4, Theorem 1.
     """
     check_positive(regularization=regularization)
@@ -94,24 +104,32 @@ def smallest_gaussian_regularization(*, rho: float, n_records: int, loss: Loss) 
     return loss.max_curvature / (2.0 * n_records) * math.sqrt(CURVATURE_COST / rho)
 
 
-def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, loss: Loss) -> float:
-    """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of a Gaussian tilt.
+def gaussian_objective_sd(
+    *, rho: float, n_records: int, regularization: float, loss: Loss
+) -> float:
+    """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of a Gaussian
+    tilt.
 
     Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
-    Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP, replace-one neighbours,
-             for a loss whose slope keeps one sign. New result, not peer-reviewed (`objective.NOT_REVIEWED`).
-    Raises:  PenaltyTooSmallError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work; ValueError for a
-             loss that is not known to be nonincreasing, for which the proof does not hold.
+    Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP,
+             replace-one neighbours, for a loss whose slope keeps one sign. New result, not
+             peer-reviewed (`objective.NOT_REVIEWED`).
+    Raises:  PenaltyTooSmallError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work;
+             ValueError for a loss that is not known to be nonincreasing, for which the proof does
+             not hold.
     Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
 
     >>> from dpci_core.losses import Logistic
-    >>> round(gaussian_objective_sd(rho=0.125, n_records=30_000, regularization=0.001, loss=Logistic()), 3)
+    >>> round(gaussian_objective_sd(
+    ...     rho=0.125, n_records=30_000, regularization=0.001, loss=Logistic()), 3)
     4.0
     """
     check_positive(rho=rho, regularization=regularization)
     check_count(n_records=n_records)
     if not loss.is_nonincreasing:
-        raise ValueError(f"Expected a nonincreasing loss for Gaussian objective perturbation, got {loss!r}.")
+        raise ValueError(
+            f"Expected a nonincreasing loss for Gaussian objective perturbation, got {loss!r}."
+        )
     kappa = loss.max_curvature / (2.0 * n_records * regularization)
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
     left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho
@@ -122,18 +140,25 @@ def gaussian_objective_sd(*, rho: float, n_records: int, regularization: float, 
     return _up(2.0 / math.sqrt(2.0 * left))
 
 
-def output_sensitivity(*, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
-    """Return 1/(nc), the L2 sensitivity of the minimiser [CMS Corollary 8], plus that of the solver's error."""
+def output_sensitivity(
+    *, n_records: int, regularization: float, solver_error: float = 0.0
+) -> float:
+    """Return 1/(nc), the L2 sensitivity of the minimiser [CMS Corollary 8], plus that of the
+    solver's error.
+    """
     check_positive(regularization=regularization)
     check_count(n_records=n_records)
     return (1.0 / (n_records * regularization) + solver_error) * (1.0 + 2.0**-51)
 
 
-def output_noise_rate(*, epsilon: float, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
+def output_noise_rate(
+    *, epsilon: float, n_records: int, regularization: float, solver_error: float = 0.0
+) -> float:
     """Return the rate n c epsilon of the spherical Laplace noise for output perturbation.
 
     Args:    solver_error: how far apart the errors of two solutions can be, tau/c in a release.
-    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c), plus `solver_error`.
+    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c),
+             plus `solver_error`.
     Source:  WKL Algorithm 4, line 3; CMS Corollary 8.
 
     >>> round(output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01), 12)
@@ -145,8 +170,11 @@ def output_noise_rate(*, epsilon: float, n_records: int, regularization: float, 
     return laplace_rate(sensitivity=1.0 + nc * solver_error, epsilon=epsilon, divided_by=nc)
 
 
-def output_noise_sd(*, rho: float, n_records: int, regularization: float, solver_error: float = 0.0) -> float:
-    """Return the standard deviation 1/(n c sqrt(2 rho)) of the Gaussian noise for output perturbation.
+def output_noise_sd(
+    *, rho: float, n_records: int, regularization: float, solver_error: float = 0.0
+) -> float:
+    """Return the standard deviation 1/(n c sqrt(2 rho)) of the Gaussian noise for output
+    perturbation.
 
     Privacy: rho-zCDP, replace-one neighbours; `solver_error` as for `output_noise_rate`.
     Source:  WKL Algorithm 4, line 6; BS16 Prop. 1.6.
@@ -158,14 +186,16 @@ def output_noise_sd(*, rho: float, n_records: int, regularization: float, solver
 
 
 def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> float:
-    """Return the Frobenius sensitivity of the Hessian at a released theta: 2t/n published, sqrt(2) t/n if `tight`.
+    """Return the Frobenius sensitivity of the Hessian at a released theta: 2t/n published, sqrt(2)
+    t/n if `tight`.
 
-    1/(2n) for the logistic loss, 1/(nh) for the Huber SVM [WKL Lemmas 3 and 5], which add the two norms.
+    1/(2n) for the logistic loss, 1/(nh) for the Huber SVM [WKL Lemmas 3 and 5], which add the two
+    norms.
 
-    Tight:   one record's part of H is a u u' with 0 <= a <= t and |u| <= 1, and so is its replacement's, b v v'. Then
-             |a u u' - b v v'|^2 = a^2 |u|^4 + b^2 |v|^4 - 2 a b (u.v)^2 <= a^2 + b^2 <= 2 t^2: the cross term only
-             subtracts, because both parts are positive semidefinite. Attained by orthogonal u, v of norm 1 with
-             a = b = t.  Source: own.
+    Tight:   one record's part of H is a u u' with 0 <= a <= t and |u| <= 1, and so is its
+             replacement's, b v v'. Then |a u u' - b v v'|^2 = a^2 |u|^4 + b^2 |v|^4 - 2 a b (u.v)^2
+             <= a^2 + b^2 <= 2 t^2: the cross term only subtracts, because both parts are positive
+             semidefinite. Attained by orthogonal u, v of norm 1 with a = b = t.  Source: own.
     """
     check_count(n_records=n_records)
     factor = math.sqrt(2.0) if tight else 2.0
@@ -175,14 +205,17 @@ def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> f
 def covariance_sensitivity(
     *, loss: Loss, n_records: int, radius: float, tight: bool = False, exact_slope: bool = False
 ) -> float:
-    """Return the Frobenius sensitivity of the gradient covariance: 2 M/n published, sqrt(2) M/n if `tight`.
+    """Return the Frobenius sensitivity of the gradient covariance: 2 M/n published, sqrt(2) M/n if
+    `tight`.
 
-    M bounds f'^2 over |z| <= radius = |theta_priv|, the released norm: sigmoid(radius)^2 for the logistic loss, 1 for
-    the Huber SVM [WKL Lemmas 2 and 4]. The term -4 c^2 theta theta' is public once theta is, and costs nothing.
+    M bounds f'^2 over |z| <= radius = |theta_priv|, the released norm: sigmoid(radius)^2 for the
+    logistic loss, 1 for the Huber SVM [WKL Lemmas 2 and 4]. The term -4 c^2 theta theta' is public
+    once theta is, and costs nothing.
 
     Tight:   as for `hessian_sensitivity`, with f'^2 in the place of f''.
-    Exact:   `exact_slope` takes M itself (`Loss.exact_squared_slope`): a margin is at most |theta_priv| in size, and
-             the Huber SVM with h > 1 does not reach slope 1 before z = 1 - h.  Source: own.
+    Exact:   `exact_slope` takes M itself (`Loss.exact_squared_slope`): a margin is at most
+             |theta_priv| in size, and the Huber SVM with h > 1 does not reach slope 1 before z =
+             1 - h.  Source: own.
     """
     check_count(n_records=n_records)
     if not radius >= 0.0:
@@ -193,7 +226,8 @@ def covariance_sensitivity(
 
 
 def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> float:
-    """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16 Prop. 1.6].
+    """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16
+    Prop. 1.6].
 
     The sensitivity is sensitivity / divided_by: a quotient loses a bit to rounding.
     """
@@ -202,7 +236,8 @@ def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> f
 
 
 def laplace_rate(*, sensitivity: float, epsilon: float, divided_by: float = 1.0) -> float:
-    """Return epsilon / sensitivity, the rate of epsilon-DP spherical Laplace noise [WKL Algorithm 2, line 3].
+    """Return epsilon / sensitivity, the rate of epsilon-DP spherical Laplace noise [WKL Algorithm
+    2, line 3].
 
     `divided_by` as for `gaussian_sd`.
     """

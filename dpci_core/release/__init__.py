@@ -1,4 +1,6 @@
-"""The one release: real noise, booked before it is drawn, written so that it can be shown and checked later."""
+"""The one release: real noise, booked before it is drawn, written so that it can be shown and
+checked later.
+"""
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
@@ -17,7 +19,15 @@ from dpci_core.release.run import (
     price_of,
     release,
 )
-from dpci_core.release.table import Header, MemoryFile, TableFile, TextEncoding, read_cells, read_header, read_records
+from dpci_core.release.table import (
+    Header,
+    MemoryFile,
+    TableFile,
+    TextEncoding,
+    read_cells,
+    read_header,
+    read_records,
+)
 
 __all__ = [
     "GRID",

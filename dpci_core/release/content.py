@@ -27,7 +27,8 @@ _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
 class Price:
     """What a release of a plan would do, before anything is spent.
 
-    cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned lengths.
+    cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned
+    lengths.
     """
 
     cost: Cost
@@ -70,7 +71,9 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
 
 @cache
 def _software() -> tuple[tuple[str, str], ...]:
-    """Name and version of what computes a release; looking them up takes as long as drawing the noise."""
+    """Name and version of what computes a release; looking them up takes as long as drawing the
+    noise.
+    """
     return ("python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)
 
 
@@ -97,7 +100,9 @@ def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coeff
             name=name,
             released=float(drawn.theta_priv[j]),
             scaled=interval(drawn.estimate[j], drawn.low[j], drawn.high[j]),
-            original=interval(drawn.contrast_estimate[j], drawn.contrast_low[j], drawn.contrast_high[j]),
+            original=interval(
+                drawn.contrast_estimate[j], drawn.contrast_low[j], drawn.contrast_high[j]
+            ),
             planned_scaled=float(numbers.scaled.ci_length[j]),
             planned_original=float(numbers.original.ci_length[j]),
             sampling_se=float(drawn.sampling_se[j]),
@@ -116,15 +121,22 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
     found.append("The bounds, levels and settings were chosen without looking at the records.")
     found.append(
-        "All noise is drawn from the operating system's entropy and exact, and every number here is made from "
-        "multiples of a public grid; the program, the OpenDP and Arb libraries do what they say."
+        "All noise is drawn from the operating system's entropy and exact, and every number here "
+        "is made from multiples of a public grid; the program, the OpenDP and Arb libraries do "
+        "what they say."
     )
     if mechanism_of(design).is_tilt:
         found.append(
-            "A noise vector too long for a certified fit ends a release without a result: a delta of at most 2^-200."
+            "A noise vector too long for a certified fit ends a release without a result: a delta "
+            "of at most 2^-200."
         )
-    found.append("The fit reaches its fixed tolerance on every table: proved in exact arithmetic, tested beyond it.")
-    found.append("Nobody who should not know the records could watch the machine, or how long it took.")
+    found.append(
+        "The fit reaches its fixed tolerance on every table: proved in exact arithmetic, tested "
+        "beyond it."
+    )
+    found.append(
+        "Nobody who should not know the records could watch the machine, or how long it took."
+    )
     return (*found, design.status) if design.status else tuple(found)
 
 

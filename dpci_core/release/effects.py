@@ -20,7 +20,8 @@ _LARGEST_LOG_ODDS = 10.0
 def effect_sentences(release: Release) -> tuple[str, ...]:
     """Return one sentence for each coefficient, the constant last.
 
-    Log-odds for a logistic model, with the factor on the odds; the score of its decision for an SVM.
+    Log-odds for a logistic model, with the factor on the odds; the score of its decision for an
+    SVM.
     """
     columns = {name: column for column in release.schema.features for name in column.feature_names}
     found = []
@@ -28,15 +29,20 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
         column = columns[c.name]
         if isinstance(column, NumericColumn):
             step = unit_step(column)
-            found.append(_moves(f"{step:,.12g} more of {column.name}", _times(c.original, step), release))
+            found.append(
+                _moves(f"{step:,.12g} more of {column.name}", _times(c.original, step), release)
+            )
         else:
             level = c.name.removeprefix(f"{column.name}=")
-            found.append(_moves(f"{column.name} = {level} {_base(column, release)}", c.original, release))
+            found.append(
+                _moves(f"{column.name} = {level} {_base(column, release)}", c.original, release)
+            )
     return (*found, _start(release))
 
 
 def unit_step(column: NumericColumn) -> float:
-    """Return the difference that an effect is told for: 1, or a power of ten of at most a tenth of the declared range.
+    """Return the difference that an effect is told for: 1, or a power of ten of at most a tenth of
+    the declared range.
 
     >>> [unit_step(NumericColumn("x", 0, high)) for high in (1, 99, 100_000)]
     [0.1, 1.0, 10000.0]
@@ -48,7 +54,9 @@ def unit_step(column: NumericColumn) -> float:
 
 
 def _times(interval: Interval, step: float) -> Interval:
-    return Interval(estimate=interval.estimate * step, low=interval.low * step, high=interval.high * step)
+    return Interval(
+        estimate=interval.estimate * step, low=interval.low * step, high=interval.high * step
+    )
 
 
 def _base(column: CategoricalColumn, release: Release) -> str:
@@ -78,8 +86,9 @@ def _start(release: Release) -> str:
     at = release.coefficients[-1].original
     ends = f"between {number(at.low)} and {number(at.high)}"
     return (
-        f"{CONSTANT}: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose numbers are all 0 and "
-        f"whose levels have no coefficient of their own; perhaps no such row exists."
+        f"{CONSTANT}: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
+        "numbers are all 0 and whose levels have no coefficient of their own; perhaps no such row "
+        "exists."
     )
 
 
@@ -106,11 +115,13 @@ def reading_sentence(release: Release) -> str:
     outcome = _outcome(release)
     if release.design.loss.is_log_odds:
         return (
-            f"Log-odds of 0 are a chance of one half that {outcome}; each more multiplies the odds by e, about 2.72. "
-            f"A coefficient compares rows; it does not say that one thing causes another."
+            f"Log-odds of 0 are a chance of one half that {outcome}; each more multiplies the odds "
+            "by e, about 2.72. A coefficient compares rows; it does not say that one thing causes "
+            "another."
         )
     return (
-        f"The model says {outcome} where the score is above 0. Rows with a score beyond 1 or -1 lie clear of the "
-        f"boundary. A score is no chance, and its size has a meaning only beside other scores of this model. A "
-        f"coefficient describes rows beside each other; it is no claim of a cause."
+        f"The model says {outcome} where the score is above 0. Rows with a score beyond 1 or -1 "
+        "lie clear of the boundary. A score is no chance, and its size has a meaning only beside "
+        "other scores of this model. A coefficient describes rows beside each other; it is no "
+        "claim of a cause."
     )

@@ -18,7 +18,8 @@ _ROOM_TO_TRY = 1024**2
 def try_place(place: Path) -> None:
     """Raise OSError if files could not be written beside the wanted place; nothing is left.
 
-    The folder tried has a name as long as the unfinished one of `write_folder`, and as much in it as a large release.
+    The folder tried has a name as long as the unfinished one of `write_folder`, and as much in it
+    as a large release.
     """
     part = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix="-try.part", dir=place.parent))
     try:
@@ -30,11 +31,15 @@ def try_place(place: Path) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def write_folder(place: Path, files: dict[str, str], *, owner: str, dated: str, reached: Callable[[str], None]) -> None:
-    """Write all files beside the wanted place, put them on the disk, and give them their name in one step.
+def write_folder(
+    place: Path, files: dict[str, str], *, owner: str, dated: str, reached: Callable[[str], None]
+) -> None:
+    """Write all files beside the wanted place, put them on the disk, and give them their name in
+    one step.
 
-    Args:    owner: names the unfinished folder, so that two of them never meet.  dated: the time that files and folder
-             carry, ISO; when they were written tells how long the records took, to whoever gets a copy.
+    Args:    owner: names the unfinished folder, so that two of them never meet.  dated: the time
+             that files and folder carry, ISO; when they were written tells how long the records
+             took, to whoever gets a copy.
              reached: told after each step.
     Raises:  OSError, also if the place is taken by now; then nothing is left.
     """
@@ -57,7 +62,9 @@ def write_folder(place: Path, files: dict[str, str], *, owner: str, dated: str, 
         shutil.rmtree(part, ignore_errors=True)
         raise
     reached("renamed")
-    with suppress(OSError):  # the result is there; only a power cut in this moment could lose its name
+    with suppress(
+        OSError
+    ):  # the result is there; only a power cut in this moment could lose its name
         _sync(place.parent)
 
 

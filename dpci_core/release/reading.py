@@ -1,4 +1,6 @@
-"""A release.json read again: every field by its rule, and an error that names the path of the one that breaks it."""
+"""A release.json read again: every field by its rule, and an error that names the path of the one
+that breaks it.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ _MOST_BYTES = 64 * 1024**2
 def load_release(path: str | Path) -> Release:
     """Return the release of a release.json, or of the folder that holds one.
 
-    Raises:  RecordError (a ValueError) that begins with the path of the field; OSError where nothing can be opened.
+    Raises:  RecordError (a ValueError) that begins with the path of the field; OSError where
+             nothing can be opened.
     """
     file = Path(path)
     if file.is_dir():
@@ -70,10 +73,21 @@ def _release_from(content: object) -> Release:
         raise RecordError("format", f"Expected {FORMAT!r}.")
     version = given.get("version", a_count)
     if version not in READABLE:
-        raise RecordError("version", f"Expected one of {READABLE}, which can be read here, got {version}.")
+        raise RecordError(
+            "version", f"Expected one of {READABLE}, which can be read here, got {version}."
+        )
     found = {
         name: given.get(name, a_text)
-        for name in ("title", "dataset", "person", "unit", "released_at", "request_id", "plan_hash", "schema_hash")
+        for name in (
+            "title",
+            "dataset",
+            "person",
+            "unit",
+            "released_at",
+            "request_id",
+            "plan_hash",
+            "schema_hash",
+        )
     }
     ledger = Fields(given.get("ledger", _as_is), "ledger")
     head, charge_id = ledger.get("head", a_text), ledger.get("charge", a_count)

@@ -1,4 +1,5 @@
-"""The record of a release: everything that was published and what is needed to read and check it; release.json.
+"""The record of a release: everything that was published and what is needed to read and check it;
+release.json.
 
 It is made of declarations, public constants and released numbers. It can be shared like any text.
 """
@@ -27,11 +28,15 @@ VERSION = 2
 """Of the content of release.json; 1 is read too, another one is refused."""
 READABLE = (1, VERSION)
 RECORD_NAME = "release.json"
-NEIGHBOURS = "Neighbouring tables differ in the value of one record; the number of records is public."
+NEIGHBOURS = (
+    "Neighbouring tables differ in the value of one record; the number of records is public."
+)
 
 
 class RecordError(PlanFieldError):
-    """A field of a release.json that breaks a rule; `field` is its path, like "coefficients[2].low"."""
+    """A field of a release.json that breaks a rule; `field` is its path, like
+    "coefficients[2].low".
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +49,10 @@ class Interval:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.high - self.low) and self.low <= self.estimate <= self.high):
-            raise ValueError(f"Expected finite low={self.low!r} <= estimate={self.estimate!r} <= high={self.high!r}.")
+            raise ValueError(
+                f"Expected finite low={self.low!r} <= estimate={self.estimate!r} <= "
+                f"high={self.high!r}."
+            )
 
     @property
     def length(self) -> float:
@@ -56,8 +64,9 @@ class Interval:
 class Coefficient:
     """One released coefficient.
 
-    released: of the model itself, what `predict` uses.  scaled, original: the intervals of what the plan is for, in
-    encoded and in original units; they lie around `released`, or around its step to the coefficient without penalty.
+    released: of the model itself, what `predict` uses.  scaled, original: the intervals of what the
+    plan is for, in encoded and in original units; they lie around `released`, or around its step to
+    the coefficient without penalty.
     planned_scaled, planned_original: the lengths that the plan expected.
     """
 
@@ -78,7 +87,8 @@ class Coefficient:
 class Guarantee:
     """What was spent: exact amounts as text in the currency of the definition, and what they mean.
 
-    epsilon, delta: the guarantee of the whole; delta is 0 for a pure one.  rho: what it costs in zCDP, as text.
+    epsilon, delta: the guarantee of the whole; delta is 0 for a pure one.  rho: what it costs in
+    zCDP, as text.
     """
 
     definition: str
@@ -94,7 +104,8 @@ class Guarantee:
 class Release:
     """One release: the record that release.json holds, and a model that predicts.
 
-    note: for the steward alone, which cells of the table were mapped; only right after the release, in no file.
+    note: for the steward alone, which cells of the table were mapped; only right after the release,
+    in no file.
     version: of the record's format; what it says about how the noise was drawn is in `caution`.
     """
 
@@ -126,11 +137,15 @@ class Release:
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
         if tuple(c.name for c in self.coefficients) != names:
-            raise RecordError("coefficients", "Expected one for each feature in order, and the constant last.")
+            raise RecordError(
+                "coefficients", "Expected one for each feature in order, and the constant last."
+            )
         for name in ("hessian", "covariance"):
             matrix = getattr(self, name)
             if len(matrix) != len(names) or any(len(row) != len(names) for row in matrix):
-                raise RecordError(f"matrices.{name}", f"Expected {len(names)} rows of {len(names)} numbers.")
+                raise RecordError(
+                    f"matrices.{name}", f"Expected {len(names)} rows of {len(names)} numbers."
+                )
 
     @property
     def caution(self) -> str:
@@ -145,7 +160,8 @@ class Release:
     def decision(self, frame: pd.DataFrame) -> Array:
         """Return x.theta (n,) for rows of a table with the schema's columns, in original units.
 
-        Every row is mapped as in the release: clipped to the bounds, unknown levels to the declared one.
+        Every row is mapped as in the release: clipped to the bounds, unknown levels to the declared
+        one.
         Raises:  ValueError naming a column that the table does not have.
         """
         mapper = RecordMapper(self.schema, self.features)
@@ -155,16 +171,22 @@ class Release:
                 raise ValueError(f"Expected the table to have one column {name!r}.")
         if len(frame) == 0:
             return np.zeros(0)
-        return np.asarray(mapper.features_of({name: frame[name].tolist() for name in columns}) @ self.theta)
+        return np.asarray(
+            mapper.features_of({name: frame[name].tolist() for name in columns}) @ self.theta
+        )
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return +1 (the positive level) or -1 for every row."""
         return np.where(self.decision(frame) > 0.0, 1, -1)
 
     def predict_proba(self, frame: pd.DataFrame) -> Array:
-        """Return the probability of the positive level for every row (n,); of a logistic model only."""
+        """Return the probability of the positive level for every row (n,); of a logistic model
+        only.
+        """
         if not self.design.loss.is_log_odds:
-            raise ValueError("Expected a logistic model: a support vector machine has no probabilities.")
+            raise ValueError(
+                "Expected a logistic model: a support vector machine has no probabilities."
+            )
         return np.asarray(expit(self.decision(frame)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,7 +221,10 @@ class Release:
             "features": list(self.features),
             "coefficients": [_plain_coefficient(c) for c in self.coefficients],
             "grid": GRID,
-            "matrices": {"hessian": list(map(list, self.hessian)), "covariance": list(map(list, self.covariance))},
+            "matrices": {
+                "hessian": list(map(list, self.hessian)),
+                "covariance": list(map(list, self.covariance)),
+            },
             "verdict": self.verdict,
             "assumptions": list(self.assumptions),
             "software": self.software,
@@ -216,4 +241,7 @@ def plain_fields(fields: Any) -> dict[str, Any]:
 
 
 def _plain_coefficient(c: Coefficient) -> dict[str, Any]:
-    return plain_fields(c) | {"scaled": plain_fields(c.scaled), "original": plain_fields(c.original)}
+    return plain_fields(c) | {
+        "scaled": plain_fields(c.scaled),
+        "original": plain_fields(c.original),
+    }

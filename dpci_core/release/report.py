@@ -1,4 +1,6 @@
-"""What a release writes beside its record, for people: a table, a page for third parties, a section of a model card."""
+"""What a release writes beside its record, for people: a table, a page for third parties, a section
+of a model card.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _HEADS = (
 
 
 def intervals_csv(release: Release) -> str:
-    """Return the intervals as CSV, original units first; a name that a spreadsheet could take for a formula is text."""
+    """Return the intervals as CSV, original units first; a name that a spreadsheet could take for a
+    formula is text.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADS)
@@ -41,7 +45,9 @@ def intervals_csv(release: Release) -> str:
 
 
 def report_html(release: Release) -> str:
-    """Return the self-contained page for third parties: what was protected, how to read it, how to use the model."""
+    """Return the self-contained page for third parties: what was protected, how to read it, how to
+    use the model.
+    """
     return render(
         "release.html",
         release=release,
@@ -70,7 +76,8 @@ def guarantee_sentence(release: Release) -> str:
         return f"The release is {promise}."
     epsilon = UP_4.create_decimal(g.epsilon)
     return (
-        f"The release is {promise}; at delta = {g.delta!r} that means ({epsilon:g}, {g.delta!r})-differential privacy."
+        f"The release is {promise}; at delta = {g.delta!r} that means ({epsilon:g}, "
+        f"{g.delta!r})-differential privacy."
     )
 
 
@@ -79,13 +86,14 @@ def risk_sentence(release: Release) -> str:
     g = release.guarantee
     if not DEFINITIONS[g.definition].has_delta:
         return (
-            f"Whoever held it for as likely as not that a given person's record is this one, and no other, can be at "
-            f"most {_percent_up(pure_risk(g.epsilon))}% sure of it after reading everything here."
+            "Whoever held it for as likely as not that a given person's record is this one, and "
+            f"no other, can be at most {_percent_up(pure_risk(g.epsilon))}% sure of it after "
+            "reading everything here."
         )
     found = approx_risk(g.epsilon, g.delta)
     return (
-        f"Of every 100 people in the table, an attacker with at most 1 false alarm in 100 finds at most "
-        f"{_percent_up(found)}."
+        "Of every 100 people in the table, an attacker with at most 1 false alarm in 100 finds at "
+        f"most {_percent_up(found)}."
     )
 
 
@@ -106,19 +114,33 @@ def target_sentence(release: Release) -> str:
     """What the intervals are for."""
     if release.design.target == "penalised":
         return (
-            "They are for the coefficients that the penalty leaves in the whole population, not for those without "
-            "penalty."
+            "They are for the coefficients that the penalty leaves in the whole population, not "
+            "for those without penalty."
         )
-    return "They are for the coefficients without penalty, reached by one step from the released ones."
+    return (
+        "They are for the coefficients without penalty, reached by one step from the released ones."
+    )
 
 
 def _table(release: Release) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
-    return str(table(heads, [_cells(c) for c in release.coefficients], caption="In original units of each column"))
+    return str(
+        table(
+            heads,
+            [_cells(c) for c in release.coefficients],
+            caption="In original units of each column",
+        )
+    )
 
 
 def _cells(c: Coefficient) -> list[str]:
-    numbers = (c.original.estimate, c.original.low, c.original.high, c.original.length, c.planned_original)
+    numbers = (
+        c.original.estimate,
+        c.original.low,
+        c.original.high,
+        c.original.length,
+        c.planned_original,
+    )
     return [c.name, *(f"{number:.4g}" for number in numbers)]
 
 
@@ -128,7 +150,11 @@ def _chart(release: Release) -> str:
         half = c.planned_scaled / 2.0
         planned = (c.scaled.estimate - half, c.scaled.estimate + half)
         rows.append(
-            IntervalRow(label=c.name, centre=c.scaled.estimate, intervals=((c.scaled.low, c.scaled.high), planned))
+            IntervalRow(
+                label=c.name,
+                centre=c.scaled.estimate,
+                intervals=((c.scaled.low, c.scaled.high), planned),
+            )
         )
     n_apart = sum(c.scaled.low > 0.0 or c.scaled.high < 0.0 for c in release.coefficients)
     return str(
@@ -143,12 +169,15 @@ def _chart(release: Release) -> str:
 
 
 def model_card(release: Release) -> str:
-    """Return the section for a model card, in Markdown; texts of people are shown as code, so that they stay text."""
+    """Return the section for a model card, in Markdown; texts of people are shown as code, so that
+    they stay text.
+    """
     lines = [
         "## Privacy of the training data",
         "",
         f"- Model: {mechanism_sentence(release)}",
-        f"- Records: {release.n_records:,} ({_code(release.unit)}); planned for {release.n_planned:,}.",
+        f"- Records: {release.n_records:,} ({_code(release.unit)}); planned for "
+        f"{release.n_planned:,}.",
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
         f"- Risk: {risk_sentence(release)}",
         f"- Intervals: level {release.design.confidence_level:.10g}. {target_sentence(release)}",
@@ -156,7 +185,8 @@ def model_card(release: Release) -> str:
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
         "- Assumptions:",
         *(f"  - {sentence}" for sentence in release.assumptions),
-        f"- Hashes: plan {release.plan_hash}, schema {release.schema_hash}; ledger {release.ledger_head}.",
+        f"- Hashes: plan {release.plan_hash}, schema {release.schema_hash}; ledger "
+        f"{release.ledger_head}.",
         "",
         "| coefficient | estimate | from | to |",
         "|---|---:|---:|---:|",
@@ -170,6 +200,8 @@ def model_card(release: Release) -> str:
 def _code(text: str) -> str:
     """A text in one line of Markdown that is shown as it is, whatever it holds."""
     flat = " ".join(text.split()).replace("|", "\\|")
-    longest = max((len(run) for run in "".join(ch if ch == "`" else " " for ch in flat).split()), default=0)
+    longest = max(
+        (len(run) for run in "".join(ch if ch == "`" else " " for ch in flat).split()), default=0
+    )
     fence = "`" * (longest + 1)
     return f"{fence} {flat} {fence}"

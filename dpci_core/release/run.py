@@ -1,6 +1,8 @@
-"""The one release: check, book, read, fit, draw, write, and note the result; in this order, and once.
+"""The one release: check, book, read, fit, draw, write, and note the result; in this order, and
+once.
 
-docs/release.md says why. Whatever happens after booking, a charge stays spent and is never drawn for twice.
+docs/release.md says why. Whatever happens after booking, a charge stays spent and is never drawn
+for twice.
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from dpci_core.release.content import Price, files_of, make_record, schema_hash
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import RECORD_NAME, Release
-from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header, read_records
+from dpci_core.release.table import (
+    Header,
+    TableError,
+    TableFile,
+    TextEncoding,
+    read_header,
+    read_records,
+)
 from dpci_core.schema import CategoricalColumn, MappingNote, RecordMapper, Schema
 
 
@@ -28,15 +37,21 @@ class ReleaseRefusedError(ValueError):
 
 
 class ReleaseFailedError(RuntimeError):
-    """The release ended without a result after it was booked. The charge stays spent; a new request starts anew."""
+    """The release ended without a result after it was booked. The charge stays spent; a new request
+    starts anew.
+    """
 
 
 class ReleaseLostError(RuntimeError):
-    """This request was booked before and has no result here: it is running, or broke off. It is never drawn again."""
+    """This request was booked before and has no result here: it is running, or broke off. It is
+    never drawn again.
+    """
 
 
 class ReleaseUnfinishedError(RuntimeError):
-    """The result is written, but the ledger could not note it; the same request again completes the entry."""
+    """The result is written, but the ledger could not note it; the same request again completes the
+    entry.
+    """
 
 
 def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
@@ -46,21 +61,38 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
     """
     if plan.design.status and not allow_unreviewed:
         raise ReleaseRefusedError(
-            f"This plan uses Gaussian objective perturbation. {plan.design.status} It is off by default in a release: "
-            "allow it by name, or turn the switch gaussian_objective off."
+            f"This plan uses Gaussian objective perturbation. {plan.design.status} It is off by "
+            "default in a release: allow it by name, or turn the switch gaussian_objective off."
         )
     check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
     _check_reachable(plan.schema)
-    return Price(cost=_cost(share_out(plan.design)), schema_hash=schema_hash(plan.schema), numbers=plan.numbers())
+    return Price(
+        cost=_cost(share_out(plan.design)),
+        schema_hash=schema_hash(plan.schema),
+        numbers=plan.numbers(),
+    )
 
 
 def _check_reachable(schema: Schema) -> None:
-    """Cells are compared without blanks around them: a level declared with some would count nobody, and still cost."""
-    levels = (level for column in schema.features if isinstance(column, CategoricalColumn) for level in column.levels)
-    for text in (schema.target, schema.positive, *(column.name for column in schema.features), *levels):
+    """Cells are compared without blanks around them: a level declared with some would count nobody,
+    and still cost.
+    """
+    levels = (
+        level
+        for column in schema.features
+        if isinstance(column, CategoricalColumn)
+        for level in column.levels
+    )
+    for text in (
+        schema.target,
+        schema.positive,
+        *(column.name for column in schema.features),
+        *levels,
+    ):
         if text != text.strip():
             raise ReleaseRefusedError(
-                f"The schema has {text!r} with blanks around it, which no cell can match. Declare it without them."
+                f"The schema has {text!r} with blanks around it, which no cell can match. Declare "
+                "it without them."
             )
 
 
@@ -81,15 +113,19 @@ def release(
     allow_unreviewed: bool = False,
     encoding: TextEncoding = "utf-8",
 ) -> Release:
-    """Release the model of a plan from a private file, once, and return what was written to `folder`.
+    """Release the model of a plan from a private file, once, and return what was written to
+    `folder`.
 
-    Args:    dataset: name of the ledger's account.  request_id: of this wish; the same one again returns the recorded
-             release and never draws.  folder: a new folder for the result, its parent exists.
+    Args:    dataset: name of the ledger's account.  request_id: of this wish; the same one again
+             returns the recorded release and never draws.  folder: a new folder for the result, its
+             parent exists.
              allow_unreviewed: allow Gaussian objective perturbation.  encoding: of a CSV file.
-    Privacy: the price of the plan in its own definition; replace-one neighbours, the number of rows is public.
-    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header), InfeasibleDesignError, LedgerError;
-             after it ReleaseFailedError, ReleaseUnfinishedError; for a known request without a result ReleaseLostError.
-             No message holds anything from below the header.
+    Privacy: the price of the plan in its own definition; replace-one neighbours, the number of rows
+             is public.
+    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header),
+             InfeasibleDesignError, LedgerError; after it ReleaseFailedError,
+             ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
+             message holds anything from below the header.
     """
     place, request_id = Path(folder).absolute(), request_id.strip()
     if os.path.lexists(place):
@@ -125,27 +161,36 @@ def release(
 
 
 def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
-    """Raise ReleaseRefusedError unless the budget was given for the plan's unit, which the record states.
+    """Raise ReleaseRefusedError unless the budget was given for the plan's unit, which the record
+    states.
 
     An account never changes, so what is read here still holds when the charge is booked.
     """
     unit = ledger.account(dataset).unit
     if unit != plan.unit.strip():
         raise ReleaseRefusedError(
-            f"In the plan a row is {plan.unit!r}, and in the ledger {dataset!r} has its budget for {unit!r}. Nothing "
-            "was booked. If they mean the same, write the ledger's words into the plan; if not, choose another budget."
+            f"In the plan a row is {plan.unit!r}, and in the ledger {dataset!r} has its budget for "
+            f"{unit!r}. Nothing was booked. If they mean the same, write the ledger's words into "
+            "the plan; if not, choose another budget."
         )
 
 
 def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
-    """Return the header of a private table that a plan can be released from, as far as public facts tell.
+    """Return the header of a private table that a plan can be released from, as far as public facts
+    tell.
 
-    The header and the number of rows that a Parquet file states beside it; nothing below a header is opened.
-    Raises:  ReleaseRefusedError for what is no file, DataRejectedError, InfeasibleDesignError for too few rows.
+    The header and the number of rows that a Parquet file states beside it; nothing below a header
+    is opened.
+    Raises:  ReleaseRefusedError for what is no file, DataRejectedError, InfeasibleDesignError for
+             too few rows.
     """
     path = Path(file) if isinstance(file, str) else file
-    if isinstance(path, Path) and path.exists() and not path.is_file():  # a pipe gives its bytes once
-        raise ReleaseRefusedError("The private table has to be a file: it is read twice, first its header alone.")
+    if (
+        isinstance(path, Path) and path.exists() and not path.is_file()
+    ):  # a pipe gives its bytes once
+        raise ReleaseRefusedError(
+            "The private table has to be a file: it is read twice, first its header alone."
+        )
     header = read_header(file, encoding=encoding)
     header.check_has(RecordMapper(plan.schema, plan.features).needed)
     if header.n_records == 0:
@@ -163,7 +208,8 @@ def _check_place(place: Path) -> None:
         try_place(place)
     except OSError as error:
         raise ReleaseRefusedError(
-            f"The result could not be written to {place} ({error.strerror}). Nothing was booked. Name another folder."
+            f"The result could not be written to {place} ({error.strerror}). Nothing was booked. "
+            "Name another folder."
         ) from None
 
 
@@ -173,29 +219,40 @@ def _reached(stage: str) -> None:
 
 def _lost(request_id: str) -> ReleaseLostError:
     return ReleaseLostError(
-        f"The request {request_id!r} was booked before, and there is no result of it here: it is still running, or it "
-        "broke off. Its charge is spent and noise may have been drawn for it, so it is never drawn again. If the "
-        "result is in another folder, name that folder; if it is lost, a new request starts anew, and costs again."
+        f"The request {request_id!r} was booked before, and there is no result of it here: it is "
+        "still running, or it broke off. Its charge is spent and noise may have been drawn for it, "
+        "so it is never drawn again. If the result is in another folder, name that folder; if it "
+        "is lost, a new request starts anew, and costs again."
     )
 
 
 def _failed(ledger: Ledger, charge: Charge, reason: str) -> ReleaseFailedError:
-    """The error to raise after noting the failure; a ledger that cannot be written leaves the charge booked."""
+    """The error to raise after noting the failure; a ledger that cannot be written leaves the
+    charge booked.
+    """
     try:
         ledger.fail(charge.charge_id, reason=reason)
     except LedgerError:
         reason = f"{reason} The ledger could not note it: the charge stays booked."
-    return ReleaseFailedError(f"{reason} The charge {charge.charge_id} stays spent; start anew with a new request.")
+    return ReleaseFailedError(
+        f"{reason} The charge {charge.charge_id} stays spent; start anew with a new request."
+    )
 
 
-def _carry_out(plan: Plan, header: Header, price: Price, charge: Charge, place: Path) -> Release | str:
-    """Everything between booking and the finished folder; a sentence, free of records, where it fails."""
+def _carry_out(
+    plan: Plan, header: Header, price: Price, charge: Charge, place: Path
+) -> Release | str:
+    """Everything between booking and the finished folder; a sentence, free of records, where it
+    fails.
+    """
     try:
         drawn, note = _draw(plan, header)
         _reached("drawn")
         made = make_record(plan, drawn, price, charge)
         files = files_of(made, plan)
-        write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=_reached)
+        write_folder(
+            place, files, owner=charge.request_id, dated=charge.booked_at, reached=_reached
+        )
         return replace(made, note=note)
     except (TableError, InfeasibleDesignError) as error:
         return str(error)  # of the file as a whole, or of n and other public numbers
@@ -239,24 +296,33 @@ def _finish(ledger: Ledger, charge: Charge, place: Path) -> None:
     else:
         return
     raise ReleaseUnfinishedError(
-        f"The release is in {place}, and its charge {charge.charge_id} is booked, but the ledger could not note the "
-        f"result. {problem} Then make the same request again: it draws nothing and completes the entry."
+        f"The release is in {place}, and its charge {charge.charge_id} is booked, but the ledger "
+        f"could not note the result. {problem} Then make the same request again: it draws nothing "
+        "and completes the entry."
     )
 
 
 def _recorded(place: Path, plan: Plan, ledger: Ledger, request_id: str) -> Release:
-    """The release that is in the folder already, if it is that of this request; its entry is completed if need be."""
+    """The release that is in the folder already, if it is that of this request; its entry is
+    completed if need be.
+    """
     try:
         made = load_release(place)
     except (OSError, ValueError):
-        raise ReleaseRefusedError(f"There is a {place} already, and no release in it. Name a new folder.") from None
+        raise ReleaseRefusedError(
+            f"There is a {place} already, and no release in it. Name a new folder."
+        ) from None
     charge = ledger.find(request_id)
     if made.request_id != request_id or made.plan_hash != plan.digest:
         raise ReleaseRefusedError(f"The folder {place} holds another release. Name a new folder.")
     if charge is None or charge.charge_id != made.charge_id or charge.plan_hash != made.plan_hash:
-        raise ReleaseRefusedError(f"The folder {place} holds a release that this ledger does not know.")
+        raise ReleaseRefusedError(
+            f"The folder {place} holds a release that this ledger does not know."
+        )
     if charge.state == "booked":
         _finish(ledger, charge, place)
     elif charge.state == "failed" or charge.result_hash != _result_hash(place):
-        raise ReleaseRefusedError(f"The release in {place} is not the one that the ledger has for this request.")
+        raise ReleaseRefusedError(
+            f"The release in {place} is not the one that the ledger has for this request."
+        )
     return made

@@ -1,7 +1,7 @@
 """The private file: its header before the release, its rows during it.
 
-`read_header` opens nothing below the header. `read_records` refuses nothing below it: whatever a row holds, it becomes
-one record (docs/release.md, section 1).
+`read_header` opens nothing below the header. `read_records` refuses nothing below it: whatever a
+row holds, it becomes one record (docs/release.md, section 1).
 """
 
 from __future__ import annotations
@@ -32,9 +32,13 @@ LONGEST_HEADER = 4 * 1024**2
 BLOCK_ROWS = 8192
 """Rows mapped at a time: memory holds the matrix of records and little else."""
 LONGEST_RECORD = 2**20
-"""Characters of a record in a CSV file; a longer one is a record of missing cells, and is never held."""
+"""Characters of a record in a CSV file; a longer one is a record of missing cells, and is never
+held.
+"""
 LONGEST_CELL = 131_072
-"""So that no cell costs much: a longer text is missing in Parquet (bytes), and its record has missing cells in CSV."""
+"""So that no cell costs much: a longer text is missing in Parquet (bytes), and its record has
+missing cells in CSV.
+"""
 _PARQUET_MAGIC = b"PAR1"
 _MARKS = "".join(DELIMITERS).encode()
 _PART = 65_536
@@ -63,7 +67,8 @@ TableFile = Path | MemoryFile
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Header:
-    """What is known of a file before its rows are read: the column names, stripped, and how the rows will be read.
+    """What is known of a file before its rows are read: the column names, stripped, and how the
+    rows will be read.
 
     first_line: of a CSV file, with its end; the rows follow.
     n_records: what a Parquet file states, 0 for a CSV file that ends with its header, else None.
@@ -82,7 +87,9 @@ class Header:
 
     @property
     def has_decimal_comma(self) -> bool:
-        """Whether a comma in a number is its decimal point, as where fields are separated by something else."""
+        """Whether a comma in a number is its decimal point, as where fields are separated by
+        something else.
+        """
         return self.kind == "csv" and self.delimiter != ","
 
     def check_has(self, needed: tuple[str, ...]) -> None:
@@ -91,16 +98,21 @@ class Header:
             found = self.columns.count(name)
             if found != 1:
                 times = "no column" if found == 0 else f"{found} columns"
-                raise DataRejectedError(f"The header has {times} {name!r}; the schema declares one.", column=name)
+                raise DataRejectedError(
+                    f"The header has {times} {name!r}; the schema declares one.", column=name
+                )
             if name in self.unusable:
-                raise DataRejectedError(f"Column {name!r} holds values that are not plain.", column=name)
+                raise DataRejectedError(
+                    f"Column {name!r} holds values that are not plain.", column=name
+                )
 
 
 def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
     """Return the column names of a CSV or Parquet file.
 
-    Of a CSV file, bytes are read one by one up to the end of the first line. Of a Parquet file, the piece at its end
-    that holds the names is read, and nothing but names, types and the number of rows is kept.
+    Of a CSV file, bytes are read one by one up to the end of the first line. Of a Parquet file, the
+    piece at its end that holds the names is read, and nothing but names, types and the number of
+    rows is kept.
     Raises:  DataRejectedError in a sentence about the file or its header.
     """
     source = Path(file) if isinstance(file, str) else file
@@ -108,22 +120,36 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
         raise ValueError(f"Expected encoding={encoding!r} to be 'utf-8' or 'latin-1'.")
     try:
         with _opened(source, buffering=0) as raw:
-            first = raw.read(len(_PARQUET_MAGIC)) if source.name.lower().endswith((".parquet", ".pq")) else b""
+            first = (
+                raw.read(len(_PARQUET_MAGIC))
+                if source.name.lower().endswith((".parquet", ".pq"))
+                else b""
+            )
             if first == _PARQUET_MAGIC:
                 return _parquet_header(source)
             if first:
-                raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
+                raise DataRejectedError(
+                    "The file is named Parquet but does not start like a Parquet file."
+                )
             line = _first_line(raw)
             if line.endswith(b"\r") and _size(source) == len(line) + 1 and raw.read(1) == b"\n":
-                line += b"\n"  # the file ends here: this byte belongs to the line end, or is all the rows there are
+                # the file ends here: this byte belongs to the line end, or is all the rows there
+                # are
+                line += b"\n"
         return _csv_header(source, line, encoding)
     except (OSError, pyarrow.ArrowException):
-        raise DataRejectedError("The file cannot be opened, or its header cannot be read.") from None
+        raise DataRejectedError(
+            "The file cannot be opened, or its header cannot be read."
+        ) from None
 
 
 def _opened(file: TableFile, *, buffering: int = -1) -> IO[bytes]:
     """The bytes from the start; with buffering=0 nothing is read ahead of what is asked for."""
-    return io.BytesIO(file.content) if isinstance(file, MemoryFile) else file.open("rb", buffering=buffering)
+    return (
+        io.BytesIO(file.content)
+        if isinstance(file, MemoryFile)
+        else file.open("rb", buffering=buffering)
+    )
 
 
 def _for_arrow(file: TableFile) -> Any:
@@ -134,19 +160,31 @@ def _parquet_header(file: TableFile) -> Header:
     metadata = pyarrow.parquet.read_metadata(_for_arrow(file))
     schema = metadata.schema.to_arrow_schema()
     names = tuple(str(name).strip() for name in schema.names)
-    unusable = (name for name, kind in zip(names, schema.types, strict=True) if not _is_usable(kind))
+    unusable = (
+        name for name, kind in zip(names, schema.types, strict=True) if not _is_usable(kind)
+    )
     n_records = max(0, metadata.num_rows)
-    return Header(file=file, kind="parquet", columns=names, unusable=frozenset(unusable), n_records=n_records)
+    return Header(
+        file=file, kind="parquet", columns=names, unusable=frozenset(unusable), n_records=n_records
+    )
 
 
 def _is_usable(kind: Any) -> bool:
     """Whether every value of an Arrow type can be turned into a cell without a failure.
 
-    The type of a column without any value is one of them: writers infer it, so that it depends on the records.
+    The type of a column without any value is one of them: writers infer it, so that it depends on
+    the records.
     """
     types = pyarrow.types
     value = kind.value_type if types.is_dictionary(kind) else kind
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null, _is_text)
+    tests = (
+        types.is_integer,
+        types.is_floating,
+        types.is_boolean,
+        types.is_decimal,
+        types.is_null,
+        _is_text,
+    )
     return any(test(value) for test in tests)
 
 
@@ -157,8 +195,8 @@ def _is_text(kind: Any) -> bool:
 def _first_line(raw: IO[bytes]) -> bytes:
     """Bytes up to and with the first line end outside quotation marks.
 
-    A mark opens at the start of a name only, as for the reader of the rows: one within a name (5" pipe) would carry on
-    below the header.
+    A mark opens at the start of a name only, as for the reader of the rows: one within a name (5"
+    pipe) would carry on below the header.
     """
     line, is_quoted, may_open = bytearray(), False, True
     while len(line) <= LONGEST_HEADER:
@@ -169,7 +207,10 @@ def _first_line(raw: IO[bytes]) -> bytes:
         if byte in b"\r\n" and not is_quoted:
             return bytes(line)
         if byte == b'"':
-            is_quoted, may_open = may_open and not is_quoted, is_quoted  # two marks within marks stand for one
+            is_quoted, may_open = (
+                may_open and not is_quoted,
+                is_quoted,
+            )  # two marks within marks stand for one
         elif not is_quoted:
             may_open = byte in _MARKS or bytes(line) == codecs.BOM_UTF8
     raise DataRejectedError("The file has no line of column names followed by rows.")
@@ -182,13 +223,19 @@ def _csv_header(file: TableFile, line: bytes, encoding: TextEncoding) -> Header:
     try:
         written = text.decode(encoding)
     except UnicodeDecodeError:
-        raise DataRejectedError("The header is not UTF-8; name the encoding if it is latin-1.") from None
+        raise DataRejectedError(
+            "The header is not UTF-8; name the encoding if it is latin-1."
+        ) from None
     rows = {mark: _fields(written, mark) for mark in DELIMITERS}
     delimiter = max(DELIMITERS, key=lambda mark: len(rows[mark]))
     names = tuple(name.strip() for name in rows[delimiter])
     if not any(names):
-        raise DataRejectedError("The first line holds no column names, or its quotation marks do not match.")
-    if any(delimiter in name and ("\n" in name or "\r" in name) for name in names):  # most likely cells of a row
+        raise DataRejectedError(
+            "The first line holds no column names, or its quotation marks do not match."
+        )
+    if any(
+        delimiter in name and ("\n" in name or "\r" in name) for name in names
+    ):  # most likely cells of a row
         raise DataRejectedError("A quotation mark in the header is not closed on its line.")
     return Header(
         file=file,
@@ -209,7 +256,8 @@ def _size(file: TableFile) -> int:
 def _fields(line: str, delimiter: str) -> list[str]:
     """The fields of one line; none where it cannot be cut by this delimiter.
 
-    Strictly: a quotation mark that is closed by one of a row below would else make a name of private cells.
+    Strictly: a quotation mark that is closed by one of a row below would else make a name of
+    private cells.
     """
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True), [])
@@ -218,7 +266,8 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 
 def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, MappingNote]:
-    """Return X (n, p), y (n,) of every row below the header, and the private note of what was mapped.
+    """Return X (n, p), y (n,) of every row below the header, and the private note of what was
+    mapped.
 
     Raises:  TableError if the file has no rows or another header than before; OSError.
     """
@@ -231,7 +280,9 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
 
 
 def read_cells(header: Header, mapper: RecordMapper) -> dict[str, list[object]]:
-    """Return the cells of the features as the release reads them, for rows that the model is applied to."""
+    """Return the cells of the features as the release reads them, for rows that the model is
+    applied to.
+    """
     columns = mapper.needed[:-1]
     cells: dict[str, list[object]] = {name: [] for name in columns}
     for block in _blocks(header, columns, mapper.numbers):
@@ -240,7 +291,9 @@ def read_cells(header: Header, mapper: RecordMapper) -> dict[str, list[object]]:
     return cells
 
 
-def _blocks(header: Header, needed: tuple[str, ...], numbers: frozenset[str]) -> Iterator[dict[str, list[object]]]:
+def _blocks(
+    header: Header, needed: tuple[str, ...], numbers: frozenset[str]
+) -> Iterator[dict[str, list[object]]]:
     """Cells by column, some thousand rows at a time."""
     if header.kind == "parquet":
         yield from _parquet_blocks(header, needed)
@@ -248,13 +301,20 @@ def _blocks(header: Header, needed: tuple[str, ...], numbers: frozenset[str]) ->
     commas = numbers if header.has_decimal_comma else frozenset()
     for block in _csv_blocks(header, needed):
         yield {
-            name: [_with_point(cell) for cell in cells] if name in commas else cells for name, cells in block.items()
+            name: [_with_point(cell) for cell in cells] if name in commas else cells
+            for name, cells in block.items()
         }
 
 
 def _with_point(cell: object) -> object:
-    """A number's text with a point for its decimal comma; with both, or two commas, it stays no number."""
-    return cell.replace(",", ".") if isinstance(cell, str) and cell.count(",") == 1 and "." not in cell else cell
+    """A number's text with a point for its decimal comma; with both, or two commas, it stays no
+    number.
+    """
+    return (
+        cell.replace(",", ".")
+        if isinstance(cell, str) and cell.count(",") == 1 and "." not in cell
+        else cell
+    )
 
 
 def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
@@ -273,10 +333,12 @@ def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, l
 
 
 def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[str | None]:
-    """The text of one record after the other, with its line ends; None for one that is too long to hold.
+    """The text of one record after the other, with its line ends; None for one that is too long to
+    hold.
 
-    A record ends at the first line end outside quotation marks. That is decided here and not by the reader of its
-    cells, which starts afresh after a cell that it gives up on: the lines left of it would become records.
+    A record ends at the first line end outside quotation marks. That is decided here and not by the
+    reader of its cells, which starts afresh after a cell that it gives up on: the lines left of it
+    would become records.
     """
     parts: list[str] = []
     size, state = 0, _START
@@ -295,7 +357,9 @@ def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[str | None]:
 
 
 def _after(part: str, state: int, delimiter: str) -> int:
-    """Where the reader stands after this part of a record: a mark opens at the start of a cell only, as in `csv`."""
+    """Where the reader stands after this part of a record: a mark opens at the start of a cell
+    only, as in `csv`.
+    """
     at = 0
     while at < len(part):
         if state == _QUOTED:
@@ -314,14 +378,22 @@ def _after(part: str, state: int, delimiter: str) -> int:
 
 
 def _rows(records: Iterator[str | None], delimiter: str) -> Iterator[list[str]]:
-    """The cells of records that are not blank; one that cannot be split is a record of missing cells."""
-    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # of the process: never below what is promised
+    """The cells of records that are not blank; one that cannot be split is a record of missing
+    cells.
+    """
+    csv.field_size_limit(
+        max(csv.field_size_limit(), LONGEST_CELL)
+    )  # of the process: never below what is promised
     for record in records:
         if record is None:
             yield [""]
             continue
         try:
-            row = next(csv.reader([record], delimiter=delimiter), []) if '"' in record else _split(record, delimiter)
+            row = (
+                next(csv.reader([record], delimiter=delimiter), [])
+                if '"' in record
+                else _split(record, delimiter)
+            )
         except csv.Error:
             row = [""]
         if len(record) > LONGEST_CELL and any(len(cell) > LONGEST_CELL for cell in row):
@@ -339,7 +411,8 @@ def _split(record: str, delimiter: str) -> list[str]:
 def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column, as plain Python values.
 
-    Texts are read as a dictionary of those that differ, so that a long one that many rows share is held once.
+    Texts are read as a dictionary of those that differ, so that a long one that many rows share is
+    held once.
     """
     file = pyarrow.parquet.ParquetFile(_for_arrow(header.file))
     names = file.schema_arrow.names
@@ -356,13 +429,20 @@ def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[st
 
 
 def _cells(column: Any) -> list[object]:
-    """Plain values; a text that is not UTF-8 gets replacement signs instead of an error, a long one is missing."""
+    """Plain values; a text that is not UTF-8 gets replacement signs instead of an error, a long one
+    is missing.
+    """
     if pyarrow.types.is_dictionary(column.type):
         values = _cells(column.dictionary)
         return [None if index is None else values[index] for index in column.indices.to_pylist()]
     if not _is_text(column.type):
         return list(column.to_pylist())
-    as_bytes = column.cast(pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary())
+    as_bytes = column.cast(
+        pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary()
+    )
     is_short = pyarrow.compute.less_equal(pyarrow.compute.binary_length(as_bytes), LONGEST_CELL)
     short = pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type))
-    return [None if cell is None else cell.decode("utf-8", errors="replace") for cell in short.to_pylist()]
+    return [
+        None if cell is None else cell.decode("utf-8", errors="replace")
+        for cell in short.to_pylist()
+    ]

@@ -1,7 +1,9 @@
-"""Self-contained pages for other people: a skeleton, a table and an interval chart, with no script and no link.
+"""Self-contained pages for other people: a skeleton, a table and an interval chart, with no script
+and no link.
 
-Templates are in `dpci_core/report/templates`; everything that enters one is escaped. A page is one file: styles and
-pictures are inside, and its content policy forbids the browser to load or run anything.
+Templates are in `dpci_core/report/templates`; everything that enters one is escaped. A page is one
+file: styles and pictures are inside, and its content policy forbids the browser to load or run
+anything.
 """
 
 from __future__ import annotations
@@ -48,12 +50,16 @@ LINES = (
     Line("#3d3d3d", "2 2.5", 2.2),
     Line("#007a5a", "9 3 2 3", 2.4),
 )
-"""One for each series, at most so many; distinct under every common colour blindness and in grey."""
+"""One for each series, at most so many; distinct under every common colour blindness and in
+grey.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IntervalRow:
-    """A row of an interval chart: a label, a mark (an estimate, or the centre), and an interval or None a series."""
+    """A row of an interval chart: a label, a mark (an estimate, or the centre), and an interval or
+    None a series.
+    """
 
     label: str
     centre: float | None = None
@@ -70,12 +76,18 @@ class IntervalRow:
 
 
 def render(template: str, **values: Any) -> str:
-    """Return a template of `dpci_core/report/templates` filled in; texts are escaped, an unknown name raises."""
+    """Return a template of `dpci_core/report/templates` filled in; texts are escaped, an unknown
+    name raises.
+    """
     return _environment().get_template(template).render(**values)
 
 
 def table(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = "", numeric_from: int = 1
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    caption: str = "",
+    numeric_from: int = 1,
 ) -> Markup:
     """Return a table with escaped cells; columns from `numeric_from` on are set to the right.
 
@@ -84,16 +96,25 @@ def table(
     for index, row in enumerate(rows):
         if len(row) != len(columns):
             raise ValueError(f"Expected {len(columns)} cells in row {index}, got {len(row)}.")
-    return _marked("table.html", columns=columns, rows=rows, caption=caption, numeric_from=numeric_from)
+    return _marked(
+        "table.html", columns=columns, rows=rows, caption=caption, numeric_from=numeric_from
+    )
 
 
 def interval_chart(
-    rows: Sequence[IntervalRow], *, series: Sequence[str], title: str, description: str, axis: str = ""
+    rows: Sequence[IntervalRow],
+    *,
+    series: Sequence[str],
+    title: str,
+    description: str,
+    axis: str = "",
 ) -> Markup:
-    """Return intervals as an inline SVG picture on a light background, with zero marked where it is in sight.
+    """Return intervals as an inline SVG picture on a light background, with zero marked where it is
+    in sight.
 
-    Args:    rows: at least one, top down; each with one interval a series.  series: names for the key, at most
-             `len(LINES)`.  title, description: what a screen reader says: what is shown, and what can be seen.
+    Args:    rows: at least one, top down; each with one interval a series.  series: names for the
+             key, at most `len(LINES)`.  title, description: what a screen reader says: what is
+             shown, and what can be seen.
              axis: what is measured.
     Raises:  ValueError naming the row whose number of intervals is not that of the series.
     """
@@ -102,8 +123,12 @@ def interval_chart(
         raise ValueError(f"Expected at most {len(LINES)} series, got {len(series)}.")
     for row in rows:
         if len(row.intervals) != len(series):
-            raise ValueError(f"Expected {len(series)} intervals in row {row.label!r}, got {len(row.intervals)}.")
-    return _marked("intervals.svg", title=title, description=description, axis=axis, **_layout(rows, series))
+            raise ValueError(
+                f"Expected {len(series)} intervals in row {row.label!r}, got {len(row.intervals)}."
+            )
+    return _marked(
+        "intervals.svg", title=title, description=description, axis=axis, **_layout(rows, series)
+    )
 
 
 def _marked(template: str, **values: Any) -> Markup:
@@ -187,7 +212,8 @@ def _range(rows: Sequence[IntervalRow]) -> Bounds:
 
 
 def ticks(low: float, high: float, most: int = _TICKS) -> list[float]:
-    """Return round numbers in [low, high], at most so many, a step of 1, 2 or 5 times a power of ten apart.
+    """Return round numbers in [low, high], at most so many, a step of 1, 2 or 5 times a power of
+    ten apart.
 
     >>> ticks(-0.32, 1.07)
     [-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]

@@ -12,7 +12,8 @@ LARGE_EPSILON = 3.0
 
 
 def number(x: float, digits: int = 3) -> str:
-    """A number for people: 3 significant digits, thousands with commas, no exponent between 1e-4 and 1e7.
+    """A number for people: 3 significant digits, thousands with commas, no exponent between 1e-4
+    and 1e7.
 
     >>> number(1234567.0), number(999.7), number(0.012345), number(0.00001)
     ('1,230,000', '1,000', '0.0123', '1.00e-05')
@@ -23,7 +24,9 @@ def number(x: float, digits: int = 3) -> str:
         return "0"
     if abs(float(f"{x:.{digits}g}")) >= 1000:
         return (
-            f"{round(x, digits - 1 - math.floor(math.log10(abs(x)))):,.0f}" if abs(x) < 1e7 else f"{x:.{digits - 1}e}"
+            f"{round(x, digits - 1 - math.floor(math.log10(abs(x)))):,.0f}"
+            if abs(x) < 1e7
+            else f"{x:.{digits - 1}e}"
         )
     if abs(x) < 1e-4:
         return f"{x:.{digits - 1}e}"
@@ -37,8 +40,12 @@ def percent(x: float) -> str:
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
 
 
-def wish(what: str, wished: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0) -> str:
-    """What an interval should do: be short, or exclude zero; `unit` of the unit shown are a scaled one."""
+def wish(
+    what: str, wished: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0
+) -> str:
+    """What an interval should do: be short, or exclude zero; `unit` of the unit shown are a scaled
+    one.
+    """
     shown = f"{wished:g}" if unit == 1.0 else f"{wished * unit:.3g}"
     surely = f" with probability {probability:g} or more"
     if is_power:
@@ -79,7 +86,9 @@ def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
     )
 
 
-def remedies(n_records: int | None, budget_factor: float | None, regularization: float | None) -> str:
+def remedies(
+    n_records: int | None, budget_factor: float | None, regularization: float | None
+) -> str:
     """What would help intervals that say nothing; None where that does not."""
     ways = []
     if n_records is not None:
@@ -87,7 +96,9 @@ def remedies(n_records: int | None, budget_factor: float | None, regularization:
     if budget_factor is not None:
         ways.append(f"{budget_factor:.3g} times the budget")
     if regularization is not None:
-        ways.append(f"about c = {regularization:.3g}, which also pulls the coefficients towards zero")
+        ways.append(
+            f"about c = {regularization:.3g}, which also pulls the coefficients towards zero"
+        )
     if not ways:
         return "No single change of n, budget or c helps."
     return "The smallest change that helps: " + ", or ".join(ways) + "."
@@ -105,7 +116,9 @@ class OutOfReach(Protocol):
     needed: int | None
 
 
-def out_of_reach(found: OutOfReach, wish: str, *, n: str = "n = ", unit: float = 1.0) -> tuple[str, str]:
+def out_of_reach(
+    found: OutOfReach, wish: str, *, n: str = "n = ", unit: float = 1.0
+) -> tuple[str, str]:
     """Why no n, or no budget, makes the wish true, and what can be had; `unit` as for `wish`."""
     reached = (
         f"the probability is {found.reached:.3g}"
@@ -120,7 +133,10 @@ def out_of_reach(found: OutOfReach, wish: str, *, n: str = "n = ", unit: float =
     if found.is_records:
         why = f"Even 10^12 records do not make it true that {wish}: {reached}."
         if found.is_floored:
-            why += " The published floor 2c under the gradient covariance helps to keep it long; sharp has none."
+            why += (
+                " The published floor 2c under the gradient covariance helps to keep it long; "
+                "sharp has none."
+            )
         return why, f"A{at}"
     why = f"No budget makes it true with {found.n_records:,} records that {wish}:"
     more = "A" if found.needed is None else f"{found.needed:,} records would make it possible; a"
@@ -134,7 +150,9 @@ def _not_nearer(x: float) -> str:
 
 
 def risk_pure(epsilon: float, *, mark: str = "") -> str:
-    """What a pure epsilon lets an attacker learn about one person; `mark` goes around the number, for Markdown."""
+    """What a pure epsilon lets an attacker learn about one person; `mark` goes around the number,
+    for Markdown.
+    """
     return (
         f"Someone who is 50 % sure what one person's record says can become at most "
         f"{mark}{percent(pure_risk(epsilon))}{mark} sure by seeing everything you publish."
@@ -145,8 +163,9 @@ def risk_approx(epsilon: float, delta: float, *, mark: str = "") -> str:
     """What an (epsilon, delta) guarantee lets an attacker find."""
     found = min(100.0, 100.0 * approx_risk(epsilon, delta))
     return (
-        f"Of 100 people whose record is in the table instead of someone else's, an attacker who allows 1 false alarm "
-        f"in 100 recognises at most {mark}{number(found, 2)}{mark} (1 would be blind guessing)."
+        "Of 100 people whose record is in the table instead of someone else's, an attacker who "
+        f"allows 1 false alarm in 100 recognises at most {mark}{number(found, 2)}{mark} (1 would "
+        "be blind guessing)."
     )
 
 

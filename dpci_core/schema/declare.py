@@ -1,4 +1,6 @@
-"""What a steward declares about a table before looking at it: columns with bounds or levels, and the target."""
+"""What a steward declares about a table before looking at it: columns with bounds or levels, and
+the target.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,17 @@ from dataclasses import dataclass, field
 CONSTANT = "constant"
 """Name of the last coefficient."""
 SPAN = (1e-30, 1e30)
-"""Smallest and largest distance between the bounds of a number, so that slopes in its units can be squared."""
+"""Smallest and largest distance between the bounds of a number, so that slopes in its units can be
+squared.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
     """A number, declared to lie in [low, high]; values outside are clipped.
 
-    missing: what a missing value, or one that is no number, counts as; None is the middle of the bounds.
+    missing: what a missing value, or one that is no number, counts as; None is the middle of the
+    bounds.
     """
 
     name: str
@@ -26,14 +31,19 @@ class NumericColumn:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
-            raise ValueError(f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}.")
+            raise ValueError(
+                f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}."
+            )
         if not SPAN[0] <= self.high - self.low <= SPAN[1]:
             raise ValueError(
                 f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to be "
                 f"{SPAN[0]:g} to {SPAN[1]:g} apart."
             )
         if self.missing is not None and not self.low <= self.missing <= self.high:
-            raise ValueError(f"Expected missing={self.missing!r} of column {self.name!r} to lie within its bounds.")
+            raise ValueError(
+                f"Expected missing={self.missing!r} of column {self.name!r} to lie within its "
+                "bounds."
+            )
 
     @property
     def stand_in(self) -> float:
@@ -48,9 +58,11 @@ class NumericColumn:
 
 @dataclass(frozen=True, slots=True)
 class CategoricalColumn:
-    """One of the declared levels; the first is the reference and has no feature unless `has_reference` is False.
+    """One of the declared levels; the first is the reference and has no feature unless
+    `has_reference` is False.
 
-    An unknown or missing level counts as `other` where that is declared, and as the first level where it is not.
+    An unknown or missing level counts as `other` where that is declared, and as the first level
+    where it is not.
     """
 
     name: str
@@ -60,9 +72,13 @@ class CategoricalColumn:
 
     def __post_init__(self) -> None:
         if len(set(self.levels)) < max(2, len(self.levels)):
-            raise ValueError(f"Expected at least two levels, all different, for column {self.name!r}.")
+            raise ValueError(
+                f"Expected at least two levels, all different, for column {self.name!r}."
+            )
         if self.other is not None and self.other not in self.levels:
-            raise ValueError(f"Expected other={self.other!r} to be one of the levels of column {self.name!r}.")
+            raise ValueError(
+                f"Expected other={self.other!r} to be one of the levels of column {self.name!r}."
+            )
 
     @property
     def stand_in(self) -> str:
@@ -80,9 +96,11 @@ Column = NumericColumn | CategoricalColumn
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a steward declares about a table before looking at it: feature columns, target column, positive level.
+    """What a steward declares about a table before looking at it: feature columns, target column,
+    positive level.
 
-    y is +1 where the target equals `positive`, -1 elsewhere. `notes` say what a proposal left out and why.
+    y is +1 where the target equals `positive`, -1 elsewhere. `notes` say what a proposal left out
+    and why.
     """
 
     features: tuple[Column, ...]
@@ -95,10 +113,15 @@ class Schema:
             raise ValueError("Expected features to hold at least one column.")
         for name in _repeated([*(column.name for column in self.features), self.target]):
             raise ValueError(f"Expected every column name once, got {name!r} twice.")
-        for name in _repeated([*self.feature_names, CONSTANT]):  # names the columns only: a level is a value of a cell
+        for name in _repeated(
+            [*self.feature_names, CONSTANT]
+        ):  # names the columns only: a level is a value of a cell
             owners = [column.name for column in self.features if name in column.feature_names]
             other = repr(owners[1]) if len(owners) > 1 else f"the last coefficient, {CONSTANT!r},"
-            raise ValueError(f"Expected every feature name once; column {owners[0]!r} and {other} make the same one.")
+            raise ValueError(
+                f"Expected every feature name once; column {owners[0]!r} and {other} make the same "
+                "one."
+            )
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -106,7 +129,9 @@ class Schema:
         return tuple(name for column in self.features for name in column.feature_names)
 
     def select(self, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return the encoded names of the first `features` features, or of the named ones, or of all."""
+        """Return the encoded names of the first `features` features, or of the named ones, or of
+        all.
+        """
         known = self.feature_names
         if features is None:
             return known
@@ -116,7 +141,9 @@ class Schema:
             return known[:features]
         unknown = [name for name in features if name not in known]
         if unknown:
-            raise ValueError(f"Expected features to be encoded names of the schema, got {unknown[0]!r}.")
+            raise ValueError(
+                f"Expected features to be encoded names of the schema, got {unknown[0]!r}."
+            )
         if not features or len(set(features)) < len(features):
             raise ValueError("Expected features to name at least one feature, each once.")
         return tuple(features)
@@ -124,7 +151,9 @@ class Schema:
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the source columns that the encoded `names` are made of."""
         wanted = set(names)
-        return tuple(column for column in self.features if wanted.intersection(column.feature_names))
+        return tuple(
+            column for column in self.features if wanted.intersection(column.feature_names)
+        )
 
 
 def _repeated(names: list[str]) -> list[str]:

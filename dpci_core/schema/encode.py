@@ -1,7 +1,9 @@
-"""The `schema` encoding: declared bounds and levels, so that every row has norm at most 1 whatever the data are.
+"""The `schema` encoding: declared bounds and levels, so that every row has norm at most 1 whatever
+the data are.
 
-Numeric columns go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B sqrt 2), 1 / sqrt 2), where
-B = sqrt(number of source columns used) is at least |x|: a number and a one-hot group each have norm at most 1.
+Numeric columns go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B sqrt 2), 1 /
+sqrt 2), where B = sqrt(number of source columns used) is at least |x|: a number and a one-hot group
+each have norm at most 1.
 """
 
 from __future__ import annotations
@@ -36,17 +38,21 @@ def encode(
 ) -> Records:
     """Return the records of a table under the `schema` encoding.
 
-    Args:    features: the first so many encoded features, or their names; chosen before encoding, so that B counts
-             only the source columns used.
-    Raises:  DataRejectedError naming row and column, never a value: a declared column is absent, a number is not a
-             number, a target is missing. Values outside a declaration are mapped and counted in `notes`.
+    Args:    features: the first so many encoded features, or their names; chosen before encoding,
+             so that B counts only the source columns used.
+    Raises:  DataRejectedError naming row and column, never a value: a declared column is absent, a
+             number is not a number, a target is missing. Values outside a declaration are mapped
+             and counted in `notes`.
     """
     names = schema.select(features)
     columns = schema.columns_of(names)
     X, notes = scaled_matrix(frame, columns, names)
     y = target_signs(frame, schema)
     if np.all(y == y[0]):
-        notes = (*notes, "Every record is of the same class: the fit says little about the features.")
+        notes = (
+            *notes,
+            "Every record is of the same class: the fit says little about the features.",
+        )
     return make_records(
         X,
         y,
@@ -75,13 +81,17 @@ def scaled_matrix(
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
-    """Return the L of `Records.to_original` from the declaration alone: original units are L @ theta."""
+    """Return the L of `Records.to_original` from the declaration alone: original units are L @
+    theta.
+    """
     names = schema.select(features)
     return _to_original(schema.columns_of(names), names)
 
 
 def _to_original(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
-    """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every column's centring."""
+    """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every
+    column's centring.
+    """
     scale = scale_of(columns)
     L = np.zeros((len(names) + 1, len(names) + 1))
     L[-1, -1] = NORM_MARGIN / math.sqrt(2.0)
@@ -99,9 +109,11 @@ def _to_original(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
 def design_matrix(
     frame: pd.DataFrame, columns: tuple[Column, ...], names: tuple[str, ...], *, is_scaled: bool
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, and notes on mapped values.
+    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, and notes on
+    mapped values.
 
-    Numeric columns come in original units, or in [-1, 1] by their bounds if `is_scaled`; levels as 0 and 1.
+    Numeric columns come in original units, or in [-1, 1] by their bounds if `is_scaled`; levels as
+    0 and 1.
     """
     if len(frame) == 0:
         raise DataRejectedError("Expected at least one row of data.")
@@ -112,7 +124,9 @@ def design_matrix(
         series = _series(frame, column.name)
         if isinstance(column, NumericColumn):
             for rows in _blocks(len(frame)):
-                values = _numbers(series.iloc[rows], column, mapped, is_scaled=is_scaled, start=rows.start)
+                values = _numbers(
+                    series.iloc[rows], column, mapped, is_scaled=is_scaled, start=rows.start
+                )
                 X[rows, position[column.name]] = values
             continue
         offset = int(column.has_reference)
@@ -132,7 +146,9 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
-    """Return y (n,): +1 where the target equals the positive level, -1 elsewhere; a missing target is refused."""
+    """Return y (n,): +1 where the target equals the positive level, -1 elsewhere; a missing target
+    is refused.
+    """
     series = _series(frame, schema.target)
     y = np.empty(len(series))
     for rows in _blocks(len(series)):
@@ -141,7 +157,8 @@ def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
         if missing.any():
             row = rows.start + int(missing.argmax())
             raise DataRejectedError(
-                f"Expected a value of the target {schema.target!r} in every row; row {row} (counting from 0) has none.",
+                f"Expected a value of the target {schema.target!r} in every row; row {row} "
+                "(counting from 0) has none.",
                 row=row,
                 column=schema.target,
             )
@@ -151,21 +168,31 @@ def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     if name not in frame.columns:
-        raise DataRejectedError(f"Expected the table to have a column {name!r}, as the schema declares.", column=name)
+        raise DataRejectedError(
+            f"Expected the table to have a column {name!r}, as the schema declares.", column=name
+        )
     return frame[name]
 
 
 def _numbers(
-    series: pd.Series[Any], column: NumericColumn, mapped: Counter[tuple[str, str]], *, is_scaled: bool, start: int
+    series: pd.Series[Any],
+    column: NumericColumn,
+    mapped: Counter[tuple[str, str]],
+    *,
+    is_scaled: bool,
+    start: int,
 ) -> Array:
-    """Values of some rows of a numeric column; clipped to the bounds, missing ones as declared, both counted."""
+    """Values of some rows of a numeric column; clipped to the bounds, missing ones as declared,
+    both counted.
+    """
     values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
     missing = np.isnan(values)
     is_text = missing & ~series.isna().to_numpy()
     if is_text.any():
         row = start + int(is_text.argmax())
         raise DataRejectedError(
-            f"Expected numbers in column {column.name!r}; row {row} (counting from 0) holds something else.",
+            f"Expected numbers in column {column.name!r}; row {row} (counting from 0) holds "
+            "something else.",
             row=row,
             column=column.name,
         )
@@ -179,8 +206,12 @@ def _numbers(
     return np.clip((values - middle) / half, -1.0, 1.0)
 
 
-def _levels(series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]) -> Integers:
-    """Index of every row's level; unknown and missing ones as `other` or the first level, counted."""
+def _levels(
+    series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]
+) -> Integers:
+    """Index of every row's level; unknown and missing ones as `other` or the first level,
+    counted.
+    """
     codes = _codes(series, column.levels)
     unknown = codes < 0
     mapped[column.name, _MISSING] += int(unknown.sum())
@@ -205,12 +236,16 @@ def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Integers:
     """Index of every value among the levels, compared as text; -1 where it is none of them."""
     distinct = pd.Categorical(series)
     index = {level: k for k, level in enumerate(levels)}
-    table = np.array([index.get(as_text(value), -1) for value in distinct.categories] + [-1], dtype=np.int64)
+    table = np.array(
+        [index.get(as_text(value), -1) for value in distinct.categories] + [-1], dtype=np.int64
+    )
     return table[np.asarray(distinct.codes)]
 
 
 def as_text(value: object) -> str:
-    """A level as people write it: whole numbers without a decimal point, texts without spaces around them."""
+    """A level as people write it: whole numbers without a decimal point, texts without spaces
+    around them.
+    """
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()

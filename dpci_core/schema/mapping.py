@@ -1,7 +1,9 @@
-"""Records of a private table: every cell by a fixed function of that cell and the schema, nothing refused.
+"""Records of a private table: every cell by a fixed function of that cell and the schema, nothing
+refused.
 
-`encode` serves public tables and may stop at a bad cell; what stops, or infers a type from a column, tells something
-about records. Here a cell becomes a declared number or level whatever it holds, then the encoding is the same.
+`encode` serves public tables and may stop at a bad cell; what stops, or infers a type from a
+column, tells something about records. Here a cell becomes a declared number or level whatever it
+holds, then the encoding is the same.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ _LONGEST_NUMBER = 400
 
 
 def number_of(cell: object) -> float:
-    """Return the number in a cell, NaN where there is none. Infinity is a number: it is clipped like any other.
+    """Return the number in a cell, NaN where there is none. Infinity is a number: it is clipped
+    like any other.
 
     >>> [number_of(cell) for cell in (" 1.5", "1e3", 7, True, "", "1,5", "1_000", None)]
     [1.5, 1000.0, 7.0, 1.0, nan, nan, nan, nan]
@@ -60,10 +63,11 @@ def _parsed(text: str) -> float:
 def level_of(cell: object, levels: Mapping[str, int]) -> int:
     """Return the index of a cell's level, -1 for none of them.
 
-    The text without spaces around it, as it stands; else a whole number without its decimal point; else yes/no as
-    Python writes it.
+    The text without spaces around it, as it stands; else a whole number without its decimal point;
+    else yes/no as Python writes it.
 
-    >>> [level_of(cell, {"1": 0, "True": 1, "a": 2}) for cell in ("a ", 1.0, "1.0", "TRUE", True, None, "A")]
+    >>> [level_of(cell, {"1": 0, "True": 1, "a": 2})
+    ...  for cell in ("a ", 1.0, "1.0", "TRUE", True, None, "A")]
     [2, 0, 0, 1, 1, -1, -1]
     """
     if cell is None:
@@ -80,15 +84,18 @@ def level_of(cell: object, levels: Mapping[str, int]) -> int:
 
 @dataclass(slots=True)
 class MappingNote:
-    """For the steward alone: how many cells were mapped, by column and kind. Not private, so never written or shown
-    to others."""
+    """For the steward alone: how many cells were mapped, by column and kind. Not private, so never
+    written or shown to others."""
 
     n_records: int = 0
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def sentences(self) -> tuple[str, ...]:
         """One sentence for every kind of mapped cell that occurred."""
-        return tuple(f"{n:,} of {self.n_records:,} cells of {column}: {kind}." for (column, kind), n in self.items())
+        return tuple(
+            f"{n:,} of {self.n_records:,} cells of {column}: {kind}."
+            for (column, kind), n in self.items()
+        )
 
     def items(self) -> Iterable[tuple[tuple[str, str], int]]:
         """((column, kind), count), by column."""
@@ -102,7 +109,8 @@ MISSING_TARGET = "missing target, counted as not the positive level"
 
 
 class RecordMapper:
-    """Maps blocks of rows of one schema to records, each row for itself; `note` counts what was changed.
+    """Maps blocks of rows of one schema to records, each row for itself; `note` counts what was
+    changed.
 
     Args:    features: as for `schema.encode`.
     """
@@ -121,7 +129,9 @@ class RecordMapper:
     @property
     def numbers(self) -> frozenset[str]:
         """The columns that hold numbers."""
-        return frozenset(column.name for column in self.columns if isinstance(column, NumericColumn))
+        return frozenset(
+            column.name for column in self.columns if isinstance(column, NumericColumn)
+        )
 
     @property
     def to_original(self) -> Array:
@@ -141,7 +151,9 @@ class RecordMapper:
         name, positive = self.schema.target, self.schema.positive
         codes = _by_distinct(cells[name], lambda cell: level_of(cell, {positive: 0}))
         is_missing = _by_distinct(cells[name], _is_missing)
-        self.note.counts[name, MISSING_TARGET] += int(np.count_nonzero((is_missing > 0) & (codes < 0)))
+        self.note.counts[name, MISSING_TARGET] += int(
+            np.count_nonzero((is_missing > 0) & (codes < 0))
+        )
         texts = np.where(codes == 0, positive, f"not {positive}")
         return X, target_signs(pd.DataFrame({name: texts}), self.schema)
 
@@ -153,7 +165,9 @@ class RecordMapper:
             outside = (values < column.low) | (values > column.high)
             counts[column.name, MISSING_NUMBER] += int(np.isnan(values).sum())
             counts[column.name, OUTSIDE] += int(outside.sum())
-            return np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
+            return np.where(
+                np.isnan(values), column.stand_in, np.clip(values, column.low, column.high)
+            )
         index = {level: k for k, level in enumerate(column.levels)}
         codes = _by_distinct(cells, lambda cell: level_of(cell, index)).astype(np.int64)
         counts[column.name, UNKNOWN_LEVEL] += int((codes < 0).sum())

@@ -1,4 +1,6 @@
-"""A first schema read off a table: for public and simulated files only, never for a sensitive one."""
+"""A first schema read off a table: for public and simulated files only, never for a sensitive
+one.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ _BOUND_DIGITS = 2
 
 
 def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
-    """Return a schema with observed bounds rounded outward and observed levels, most frequent first.
+    """Return a schema with observed bounds rounded outward and observed levels, most frequent
+    first.
 
-    Privacy: none. Bounds and levels come from the data, so the table must be public, simulated or synthetic.
+    Privacy: none. Bounds and levels come from the data, so the table must be public, simulated or
+             synthetic.
     Raises:  ValueError naming `target` or `positive`; DataRejectedError if no column can be used.
     """
     if target not in frame.columns:
@@ -43,7 +47,9 @@ def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
         else:
             columns.append(proposal)
     if not columns:
-        raise DataRejectedError("Expected at least one column besides the target that varies and can be encoded.")
+        raise DataRejectedError(
+            "Expected at least one column besides the target that varies and can be encoded."
+        )
     return Schema(features=tuple(columns), target=target, positive=positive, notes=tuple(notes))
 
 
@@ -55,20 +61,34 @@ def _propose(series: pd.Series[Any], name: str) -> Column | str:
         if len(values) == 0 or values.min() == values.max():
             return f"Column {name!r} is left out: it holds no two different numbers."
         low, high = float(values.min()), float(values.max())
-        if not SPAN[0] <= high - low <= SPAN[1] / 10.0:  # rounding outward takes less than the factor 10
-            return f"Column {name!r} is left out: its numbers are too far apart or too close together to be scaled."
+        if (
+            not SPAN[0] <= high - low <= SPAN[1] / 10.0
+        ):  # rounding outward takes less than the factor 10
+            return (
+                f"Column {name!r} is left out: its numbers are too far apart or too close together "
+                "to be scaled."
+            )
         return NumericColumn(name, *round_outward(low, high))
     if pd.api.types.is_datetime64_any_dtype(series) or pd.api.types.is_timedelta64_dtype(series):
         return f"Column {name!r} is left out: it holds dates or times."
     n_distinct = int(series.nunique())
     if n_distinct > MAX_LEVELS:
-        return f"Column {name!r} is left out: it has {n_distinct:,} different texts, more than {MAX_LEVELS}."
+        return (
+            f"Column {name!r} is left out: it has {n_distinct:,} different texts, more than "
+            f"{MAX_LEVELS}."
+        )
     counts: Counter[str] = Counter()
     for level, count in series.value_counts().items():
         counts[as_text(level)] += int(count)
-    levels = sorted((level for level, count in counts.items() if count), key=lambda level: (-counts[level], level))
+    levels = sorted(
+        (level for level, count in counts.items() if count),
+        key=lambda level: (-counts[level], level),
+    )
     if max(map(len, levels), default=0) > MAX_LEVEL_LENGTH:
-        return f"Column {name!r} is left out: it holds texts of more than {MAX_LEVEL_LENGTH} characters."
+        return (
+            f"Column {name!r} is left out: it holds texts of more than {MAX_LEVEL_LENGTH} "
+            "characters."
+        )
     if len(levels) < 2:
         return f"Column {name!r} is left out: it has fewer than two levels."
     return CategoricalColumn(name, tuple(levels))

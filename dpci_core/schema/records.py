@@ -20,10 +20,12 @@ NORM_MARGIN = 1.0 - 1e-12
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Records:
-    """Encoded records: X (n, p) with row norms at most 1 and the constant last, y (n,) in {-1, +1}; read-only.
+    """Encoded records: X (n, p) with row norms at most 1 and the constant last, y (n,) in {-1, +1};
+    read-only.
 
-    to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept last, exactly;
-    None where the encoding has no such map (`paper` rescales every row by its own norm).
+    to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept
+    last, exactly; None where the encoding has no such map (`paper` rescales every row by its own
+    norm).
     """
 
     X: Array
@@ -48,7 +50,9 @@ def make_records(
     to_original: Array | None,
     notes: tuple[str, ...] = (),
 ) -> Records:
-    """Return Records of finished arrays with their digest (SHA-256 of X, y and names); the arrays become read-only."""
+    """Return Records of finished arrays with their digest (SHA-256 of X, y and names); the arrays
+    become read-only.
+    """
     feature_names = (*names, CONSTANT)
     state = hashlib.sha256("\n".join((*feature_names, str(X.shape))).encode())
     for array in (X, y):

@@ -1,7 +1,9 @@
-"""A simulated twin: a table drawn from a declaration and guesses alone, to plan with where no record may be read.
+"""A simulated twin: a table drawn from a declaration and guesses alone, to plan with where no
+record may be read.
 
-Each column is drawn by its guess; with a common correlation the columns share one Gaussian factor. The target follows
-a logistic model with the guessed effects, whose intercept makes the mean chance of the positive level the guessed rate.
+Each column is drawn by its guess; with a common correlation the columns share one Gaussian factor.
+The target follows a logistic model with the guessed effects, whose intercept makes the mean chance
+of the positive level the guessed rate.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from dpci_core.schema.records import Records
 
 DEFAULT_ROWS = 20_000
 ROWS = (100, 200_000)
-"""Rows of a twin: enough for moments, few enough for memory. The n of a plan is another number and has no such end."""
+"""Rows of a twin: enough for moments, few enough for memory. The n of a plan is another number and
+has no such end.
+"""
 TWIN_TITLE = "Simulated twin"
 LARGEST_EFFECT = 100.0
 """In log odds, over the whole range of a number, or of a level."""
@@ -36,13 +40,17 @@ SHARES_SLACK = 0.01
 """Guessed shares may add up to 1 within this, as rounded ones do; they are scaled to 1."""
 
 _SEED = 20_261_121
-"""Same guesses, same table. Every column has a stream of its own, so that one more column moves no other."""
+"""Same guesses, same table. Every column has a stream of its own, so that one more column moves no
+other.
+"""
 _FACTOR, _TARGET, _COLUMN = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class NumberGuess:
-    """A guess at a number: normal around `centre` with standard deviation `spread`, within the declared bounds."""
+    """A guess at a number: normal around `centre` with standard deviation `spread`, within the
+    declared bounds.
+    """
 
     centre: float
     spread: float
@@ -50,11 +58,14 @@ class NumberGuess:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guesses:
-    """What a planner believes about a table nobody has looked at; everything has a value that says "no idea".
+    """What a planner believes about a table nobody has looked at; everything has a value that says
+    "no idea".
 
-    Args:    shares: for a column of levels, the share of each in their order, 1 together; default equal.
+    Args:    shares: for a column of levels, the share of each in their order, 1 together; default
+             equal.
              numbers: for a number, its `NumberGuess`; default uniform between the bounds.
-             effects: for an encoded feature, its log odds per original unit or against the reference; default 0.
+             effects: for an encoded feature, its log odds per original unit or against the
+             reference; default 0.
              base_rate: mean share of the positive level.  n_rows: size of the twin.
              correlation: common to all pairs of columns, of the normal variables behind them.
     Raises:  ValueError naming the field; what depends on the schema is checked by `check_against`.
@@ -78,9 +89,16 @@ class Guesses:
         object.__setattr__(self, "n_rows", int(self.n_rows))
         for name in ("shares", "numbers", "effects"):
             if not isinstance(getattr(self, name), Mapping):
-                raise ValueError(f"Expected {name} to map names to guesses, got {type(getattr(self, name)).__name__}.")
-        object.__setattr__(self, "shares", {name: _shares(given, name) for name, given in self.shares.items()})
-        object.__setattr__(self, "numbers", {name: _number(given, name) for name, given in self.numbers.items()})
+                raise ValueError(
+                    f"Expected {name} to map names to guesses, got "
+                    f"{type(getattr(self, name)).__name__}."
+                )
+        object.__setattr__(
+            self, "shares", {name: _shares(given, name) for name, given in self.shares.items()}
+        )
+        object.__setattr__(
+            self, "numbers", {name: _number(given, name) for name, given in self.numbers.items()}
+        )
         effects = {name: _real(given, f"effects[{name!r}]") for name, given in self.effects.items()}
         object.__setattr__(self, "effects", effects)
 
@@ -92,7 +110,10 @@ class Guesses:
             if not isinstance(column, CategoricalColumn):
                 raise ValueError(f"Expected shares[{name!r}] to name a column of levels.")
             if len(shares) != len(column.levels):
-                raise ValueError(f"Expected shares[{name!r}] to hold {len(column.levels)} shares, got {len(shares)}.")
+                raise ValueError(
+                    f"Expected shares[{name!r}] to hold {len(column.levels)} shares, got "
+                    f"{len(shares)}."
+                )
         for name, guess in self.numbers.items():
             column = columns.get(name)
             if not isinstance(column, NumericColumn):
@@ -100,27 +121,32 @@ class Guesses:
             check_range((column.low, column.high), **{f"numbers[{name!r}].centre": guess.centre})
         for name, effect in self.effects.items():
             if name not in schema.feature_names:
-                raise ValueError(f"Expected effects[{name!r}] to name an encoded feature of the schema.")
+                raise ValueError(
+                    f"Expected effects[{name!r}] to name an encoded feature of the schema."
+                )
             column = columns.get(name)
             span = column.high - column.low if isinstance(column, NumericColumn) else 1.0
             if not abs(effect) * span <= LARGEST_EFFECT:
                 raise ValueError(
-                    f"Expected effects[{name!r}]={effect!r} to move the log odds by at most {LARGEST_EFFECT:g} over "
-                    f"its range, {LARGEST_EFFECT / span:.3g} here."
+                    f"Expected effects[{name!r}]={effect!r} to move the log odds by at most "
+                    f"{LARGEST_EFFECT:g} over its range, {LARGEST_EFFECT / span:.3g} here."
                 )
 
 
 def simulate_twin(
     schema: Schema, *, guesses: Guesses | None = None, features: int | tuple[str, ...] | None = None
 ) -> Records:
-    """Return the twin of a declared table under the `schema` encoding, source "simulated"; it opens no file.
+    """Return the twin of a declared table under the `schema` encoding, source "simulated"; it opens
+    no file.
 
     Every declared column is drawn and moves the target, whichever `features` are then encoded.
 
     Args:    features: as for `encode`.
     Raises:  ValueError naming the guess or the level.
 
-    >>> schema = Schema((NumericColumn("age", 18, 98), CategoricalColumn("sex", ("f", "m"))), "ill", "yes")
+    >>> schema = Schema(
+    ...     (NumericColumn("age", 18, 98), CategoricalColumn("sex", ("f", "m"))), "ill", "yes"
+    ... )
     >>> twin = simulate_twin(schema, guesses=Guesses(effects={"age": 0.05}, base_rate=0.2))
     >>> twin.X.shape, twin.source, round(float((twin.y > 0).mean()), 3)
     ((20000, 3), 'simulated', 0.199)
@@ -133,7 +159,9 @@ def simulate_twin(
 
 
 def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
-    """Return the table behind a twin, in original units; columns as declared and the target last."""
+    """Return the table behind a twin, in original units; columns as declared and the target
+    last.
+    """
     n = guesses.n_rows
     factor = None if guesses.correlation == 0.0 else _stream(_FACTOR).standard_normal(n)
     table: dict[str, object] = {}
@@ -151,17 +179,23 @@ def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
         steps = [guesses.effects.get(name, 0.0) for name in column.feature_names]
         log_odds += np.array([0.0] * int(column.has_reference) + steps)[codes]
         table[column.name] = _categories(codes, column.levels)
-    is_positive = _stream(_TARGET).random(n) < expit(_intercept(log_odds, guesses.base_rate) + log_odds)
+    is_positive = _stream(_TARGET).random(n) < expit(
+        _intercept(log_odds, guesses.base_rate) + log_odds
+    )
     table[schema.target] = _categories(is_positive, (f"not {schema.positive}", schema.positive))
     return pd.DataFrame(table)
 
 
 def _categories(codes: npt.NDArray[Any], levels: tuple[str, ...]) -> object:
-    return pd.Categorical.from_codes(codes.astype(np.int32), dtype=pd.CategoricalDtype(list(levels)))
+    return pd.Categorical.from_codes(
+        codes.astype(np.int32), dtype=pd.CategoricalDtype(list(levels))
+    )
 
 
 def _uniform(name: str, n: int, factor: Array | None, correlation: float) -> Array:
-    """Uniform draws of one column; with a factor, the copula whose normal variables correlate by `correlation`."""
+    """Uniform draws of one column; with a factor, the copula whose normal variables correlate by
+    `correlation`.
+    """
     stream = _stream(_COLUMN, int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]))
     if factor is None:
         return stream.random(n)
@@ -170,11 +204,15 @@ def _uniform(name: str, n: int, factor: Array | None, correlation: float) -> Arr
 
 
 def _within(uniform: Array, column: NumericColumn, guess: NumberGuess | None) -> Array:
-    """The quantiles of a number's distribution: uniform between the bounds, or a normal cut off at them."""
+    """The quantiles of a number's distribution: uniform between the bounds, or a normal cut off at
+    them.
+    """
     if guess is None:
         values = column.low + uniform * (column.high - column.low)
     else:
-        low, high = (float(ndtr((end - guess.centre) / guess.spread)) for end in (column.low, column.high))
+        low, high = (
+            float(ndtr((end - guess.centre) / guess.spread)) for end in (column.low, column.high)
+        )
         values = guess.centre + guess.spread * ndtri(low + uniform * (high - low))
     return np.clip(values, column.low, column.high)
 
@@ -185,7 +223,14 @@ def _intercept(log_odds: Array, base_rate: float) -> float:
     low, high = middle - float(log_odds.max()), middle - float(log_odds.min())
     if low == high:
         return low
-    return float(brentq(lambda a: float(expit(a + log_odds).mean()) - base_rate, low - 1e-9, high + 1e-9, xtol=1e-12))
+    return float(
+        brentq(
+            lambda a: float(expit(a + log_odds).mean()) - base_rate,
+            low - 1e-9,
+            high + 1e-9,
+            xtol=1e-12,
+        )
+    )
 
 
 def _stream(*keys: int) -> np.random.Generator:
@@ -193,27 +238,38 @@ def _stream(*keys: int) -> np.random.Generator:
 
 
 def _check_texts(schema: Schema) -> None:
-    """Levels are compared without the spaces around them, so one that has some would never be met."""
+    """Levels are compared without the spaces around them, so one that has some would never be
+    met.
+    """
     for column in schema.features:
         for level in column.levels if isinstance(column, CategoricalColumn) else ():
             if level != level.strip():
-                raise ValueError(f"Expected level {level!r} of column {column.name!r} without spaces around it.")
+                raise ValueError(
+                    f"Expected level {level!r} of column {column.name!r} without spaces around it."
+                )
     if schema.positive != schema.positive.strip():
         raise ValueError(f"Expected positive={schema.positive!r} without spaces around it.")
 
 
 def _shares(given: object, name: str) -> tuple[float, ...]:
     if not isinstance(given, tuple | list):
-        raise ValueError(f"Expected shares[{name!r}] to list a share for every level, got {type(given).__name__}.")
+        raise ValueError(
+            f"Expected shares[{name!r}] to list a share for every level, got "
+            f"{type(given).__name__}."
+        )
     shares = tuple(_real(share, f"shares[{name!r}]") for share in given)
     if min(shares, default=-1.0) < 0.0 or not abs(math.fsum(shares) - 1.0) <= SHARES_SLACK:
-        raise ValueError(f"Expected shares[{name!r}] to be at least 0 and to add up to 1, got {list(shares)}.")
+        raise ValueError(
+            f"Expected shares[{name!r}] to be at least 0 and to add up to 1, got {list(shares)}."
+        )
     return shares
 
 
 def _number(given: object, name: str) -> NumberGuess:
     if not isinstance(given, NumberGuess):
-        raise ValueError(f"Expected numbers[{name!r}] to be a NumberGuess, got {type(given).__name__}.")
+        raise ValueError(
+            f"Expected numbers[{name!r}] to be a NumberGuess, got {type(given).__name__}."
+        )
     check_positive(**{f"numbers[{name!r}].spread": given.spread})
     return NumberGuess(_real(given.centre, f"numbers[{name!r}].centre"), float(given.spread))
 

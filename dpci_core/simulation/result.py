@@ -22,7 +22,9 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: replicates done of total, seconds left, running mean coverage and its error per design."""
+    """How far a run is: replicates done of total, seconds left, running mean coverage and its error
+    per design.
+    """
 
     done: int
     total: int
@@ -33,10 +35,12 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DesignResult:
-    """One design, measured. Arrays (p,), NaN where nothing was done; every `_se` is a Monte Carlo standard error.
+    """One design, measured. Arrays (p,), NaN where nothing was done; every `_se` is a Monte Carlo
+    standard error.
 
-    coverage counts a failed fit as a miss; ci_length and its standard deviation over replicates; vi_low, vi_high: the
-    variability interval, quantiles of the private estimates; theta_hat: the coefficients that should be covered.
+    coverage counts a failed fit as a miss; ci_length and its standard deviation over replicates;
+    vi_low, vi_high: the variability interval, quantiles of the private estimates; theta_hat: the
+    coefficients that should be covered.
     """
 
     design: Design
@@ -64,7 +68,9 @@ class DesignResult:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExperimentResult:
-    """Results in the order of the designs; n_done fits for variability and n_covered whole intervals were made."""
+    """Results in the order of the designs; n_done fits for variability and n_covered whole
+    intervals were made.
+    """
 
     designs: tuple[DesignResult, ...]
     seed: int
@@ -99,10 +105,15 @@ class ExperimentResult:
                 designs=tuple(map(_design_from, record["designs"])),
                 versions={str(k): str(v) for k, v in record["versions"].items()},
                 seconds=_number(record, "seconds"),
-                **{k: _count(record, k) for k in ("n_done", "n_covered", "n_records", "n_rows", "seed")},
+                **{
+                    k: _count(record, k)
+                    for k in ("n_done", "n_covered", "n_records", "n_rows", "seed")
+                },
             )
         except (KeyError, TypeError, AttributeError, ArithmeticError) as problem:
-            raise ValueError(f"Expected a complete result document, stopped at {problem}.") from None
+            raise ValueError(
+                f"Expected a complete result document, stopped at {problem}."
+            ) from None
 
 
 _LARGEST = 1e300
@@ -112,8 +123,18 @@ _BOUNDS = {
     "vi_high": (-_LARGEST, _LARGEST),
     "coverage": (0.0, 1.0),
 }
-"""What arrays of a document may hold; those not named are lengths and errors, which are not negative."""
-_ARRAYS = ("theta_hat", "coverage", "coverage_coefficient_se", "ci_length", "ci_length_sd", "vi_low", "vi_high")
+"""What arrays of a document may hold; those not named are lengths and errors, which are not
+negative.
+"""
+_ARRAYS = (
+    "theta_hat",
+    "coverage",
+    "coverage_coefficient_se",
+    "ci_length",
+    "ci_length_sd",
+    "vi_low",
+    "vi_high",
+)
 _NUMBERS = (
     "coverage_mean",
     "coverage_se",
@@ -195,7 +216,9 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
     p = len(record["theta_hat"])
     values: dict[str, Any] = {k: _numbers(record, k, p) for k in _ARRAYS}
     values |= {
-        k: np.nan if record[k] is None else _number(record, k, 1.0 if k == "coverage_mean" else _LARGEST)
+        k: np.nan
+        if record[k] is None
+        else _number(record, k, 1.0 if k == "coverage_mean" else _LARGEST)
         for k in _NUMBERS
     }
     return DesignResult(design=design, n_failed=_count(record, "n_failed"), **values)
@@ -213,7 +236,9 @@ class Provenance(TypedDict):
 
 
 def provenance(found: DesignResult, result: ExperimentResult, seed: int) -> Provenance:
-    """How a row came about: fits that failed, replicates, the seed of the run, today, and what it ran on."""
+    """How a row came about: fits that failed, replicates, the seed of the run, today, and what it
+    ran on.
+    """
     return Provenance(
         n_failed=found.n_failed,
         k=result.n_covered,
@@ -239,7 +264,9 @@ def summarise(
     length: Array,
     n_failed: int,
 ) -> DesignResult:
-    """Reduce replicates, theta (m, p), inside and length (k, p) with NaN rows for failures, to a result."""
+    """Reduce replicates, theta (m, p), inside and length (k, p) with NaN rows for failures, to a
+    result.
+    """
     p, level = len(theta_hat), design.confidence_level
     nothing = np.full(p, np.nan)
     good, lengths = theta[~np.isnan(theta[:, 0])], length[~np.isnan(length[:, 0])]
@@ -247,7 +274,8 @@ def summarise(
     vi_low, vi_high = np.quantile(good, tails, axis=0) if len(good) else (nothing, nothing)
     coverage = inside.mean(axis=0) if len(inside) else nothing
     by_replicate, mean_lengths = inside.mean(axis=1), lengths.mean(axis=1)
-    # Standard error of the mean VI length: quantiles of normal estimates, all coefficients moving together at worst.
+    # Standard error of the mean VI length: quantiles of normal estimates, all coefficients moving
+    # together at worst.
     z = float(ndtri(0.5 + level / 2))
     density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     relative = np.sqrt(2 * tails[0] * (1 - 2 * tails[0]) / max(1, len(good))) / density / (2 * z)
@@ -256,7 +284,9 @@ def summarise(
         design=design,
         theta_hat=theta_hat,
         coverage=coverage,
-        coverage_coefficient_se=np.sqrt(np.maximum(coverage * (1 - coverage), 0.25 / len(inside)) / len(inside))
+        coverage_coefficient_se=np.sqrt(
+            np.maximum(coverage * (1 - coverage), 0.25 / len(inside)) / len(inside)
+        )
         if len(inside)
         else nothing,
         coverage_mean=float(coverage.mean()),

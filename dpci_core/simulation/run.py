@@ -1,9 +1,10 @@
-"""Variability intervals and coverage by brute force: the whole release repeated on bootstrap replicates of a table.
+"""Variability intervals and coverage by brute force: the whole release repeated on bootstrap
+replicates of a table.
 
-The table is the population. Replicate i has a random stream of its own, spawned from one seed by its number, so a
-result depends on neither batches nor workers. Everything that designs can share is shared: the bootstrap counts, the
-non-private fits (which no budget touches), the tilted fits and moments of equal noise rates, and the unit noise that
-each design scales for itself.
+The table is the population. Replicate i has a random stream of its own, spawned from one seed by
+its number, so a result depends on neither batches nor workers. Everything that designs can share is
+shared: the bootstrap counts, the non-private fits (which no budget touches), the tilted fits and
+moments of equal noise rates, and the unit noise that each design scales for itself.
 
 Not private: the result describes the table, and the generator is not one for releases.
 """
@@ -30,7 +31,13 @@ from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
-from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, summarise, versions
+from dpci_core.simulation.result import (
+    DesignResult,
+    ExperimentResult,
+    Progress,
+    summarise,
+    versions,
+)
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.replicates import (
@@ -44,10 +51,14 @@ from dpci_core.solvers.replicates import (
 )
 
 _BATCH_NUMBERS = 2**21
-"""Counts held by one batch of replicates; decides how many replicates that is, which changes no result."""
+"""Counts held by one batch of replicates; decides how many replicates that is, which changes no
+result.
+"""
 MatrixKind = tuple[Law, bool]
 """Law of the noise on a matrix and whether it is drawn symmetric."""
-_MATRIX_KINDS: tuple[MatrixKind, ...] = tuple((law, symmetric) for symmetric in (False, True) for law in LAWS)
+_MATRIX_KINDS: tuple[MatrixKind, ...] = tuple(
+    (law, symmetric) for symmetric in (False, True) for law in LAWS
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,9 @@ class _Plan:
 
 @dataclass(frozen=True)
 class Draws:
-    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both matrices, by law."""
+    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both
+    matrices, by law.
+    """
 
     counts: Counts
     model: dict[Law, Array]
@@ -98,7 +111,9 @@ class Draws:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What replicates first .. first + B of one design gave: theta (B, p), inside and length for the covered ones."""
+    """What replicates first .. first + B of one design gave: theta (B, p), inside and length for
+    the covered ones.
+    """
 
     theta: Array
     inside: Flags
@@ -119,37 +134,50 @@ def run_experiment(
     should_stop: Callable[[], bool] | None = None,
     tolerance: float = TOLERANCE,
 ) -> ExperimentResult:
-    """Measure interval length, coverage and variability intervals of designs on bootstrap replicates of a table.
+    """Measure interval length, coverage and variability intervals of designs on bootstrap
+    replicates of a table.
 
-    Args:    X, y: as for `private_intervals`.  designs: any, at once.  n_variability: m, fits for the variability
-             intervals.  n_coverage: k, whole private intervals; they are the first k of the m where both are asked.
-             n_records: size of a replicate (default: the table's).  n_jobs: workers, as joblib counts them; threads
-             unless a `joblib.parallel_config` says otherwise.  progress: called from one thread.
+    Args:    X, y: as for `private_intervals`.  designs: any, at once.  n_variability: m, fits for
+             the variability intervals.  n_coverage: k, whole private intervals; they are the first
+             k of the m where both are asked.
+             n_records: size of a replicate (default: the table's).  n_jobs: workers, as joblib
+             counts them; threads unless a `joblib.parallel_config` says otherwise.  progress:
+             called from one thread.
              should_stop: asked between batches from any thread; what is done is kept.
-             tolerance: bound on each fit's gradient norm; a fit that misses it counts as not covering.
+             tolerance: bound on each fit's gradient norm; a fit that misses it counts as not
+             covering.
     Returns: results in the order of the designs.
     Privacy: none (module docstring).
     Raises:  DataRejectedError, InfeasibleDesignError, ValueError, all before any work.
-    Source:  WKL section 7.1; coverage is of the full table's minimiser, penalised or not as the design's
-             target says.
+    Source:  WKL section 7.1; coverage is of the full table's minimiser, penalised or not as the
+             design's target says.
     """
     check_generator(rng)
     _check_designs(designs)
     features, labels = check_records(X, y)
     n = len(features) if n_records is None else n_records
-    _check_numbers(n_records=n, n_variability=n_variability, n_coverage=n_coverage, n_jobs=n_jobs, tolerance=tolerance)
+    _check_numbers(
+        n_records=n,
+        n_variability=n_variability,
+        n_coverage=n_coverage,
+        n_jobs=n_jobs,
+        tolerance=tolerance,
+    )
     _check_callable(progress=progress, should_stop=should_stop)
     laws = [model_noise(design, n) for design in designs]
     unpenalised = {design.loss for design in designs if design.target == "unpenalised"}
     if unpenalised and n_variability > n_coverage:
         raise ValueError(
-            f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an unpenalised target, whose "
-            "estimate needs the released matrices."
+            f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an "
+            "unpenalised target, whose estimate needs the released matrices."
         )
     A = labels[:, None] * features
     tables = _tables(A, tuple(designs))
     goals = {loss: unpenalised_minimiser(A, loss=loss) for loss in unpenalised}
-    jobs = tuple(_job(d, tables[d.loss, d.regularization], law, goals) for d, law in zip(designs, laws, strict=True))
+    jobs = tuple(
+        _job(d, tables[d.loss, d.regularization], law, goals)
+        for d, law in zip(designs, laws, strict=True)
+    )
     plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance)
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
@@ -160,7 +188,9 @@ def run_experiment(
         n_done += len(batch[0].theta)
         if progress is not None:
             progress(_progress(kept, n_done, total, time.monotonic() - started))
-    results = tuple(_result(job, outcomes, n_variability) for job, outcomes in zip(jobs, kept, strict=True))
+    results = tuple(
+        _result(job, outcomes, n_variability) for job, outcomes in zip(jobs, kept, strict=True)
+    )
     return ExperimentResult(
         designs=results,
         seed=plan.seed,
@@ -175,12 +205,19 @@ def run_experiment(
 
 def _job(design: Design, table: Table, noise: NoiseLaw, goals: dict[Loss, Array]) -> _Job:
     """A design on its table; the goal is the coefficient its intervals are for."""
-    return _Job(design, table, noise, goals[design.loss] if design.target == "unpenalised" else table.theta_hat)
+    return _Job(
+        design,
+        table,
+        noise,
+        goals[design.loss] if design.target == "unpenalised" else table.theta_hat,
+    )
 
 
 def _check_designs(designs: object) -> None:
     if not isinstance(designs, list | tuple):
-        raise ValueError(f"Expected designs to be a list or tuple of Design, got {type(designs).__name__}.")
+        raise ValueError(
+            f"Expected designs to be a list or tuple of Design, got {type(designs).__name__}."
+        )
     if not designs:
         raise ValueError("Expected designs to hold at least one design.")
     for design in designs:
@@ -188,7 +225,12 @@ def _check_designs(designs: object) -> None:
 
 
 def _check_numbers(
-    *, n_records: object, n_variability: object, n_coverage: object, n_jobs: object, tolerance: object
+    *,
+    n_records: object,
+    n_variability: object,
+    n_coverage: object,
+    n_jobs: object,
+    tolerance: object,
 ) -> None:
     """Raise ValueError for a number that would fail, or mean nothing, only after hours of work."""
     check_count(n_records=n_records, n_variability=n_variability, n_coverage=n_coverage)
@@ -224,8 +266,11 @@ def _batches(
                 return
             yield delayed(run_batch)(plan, first, min(first + size, total))
 
-    # Tables stay in memory: joblib would otherwise write large arrays to a temporary folder for its workers.
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1, max_nbytes=None)
+    # Tables stay in memory: joblib would otherwise write large arrays to a temporary folder for its
+    # workers.
+    workers = Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1, max_nbytes=None
+    )
     yield from workers(tasks())
 
 
@@ -234,7 +279,9 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
     counts = np.empty((last - first, n_rows), dtype=np.float32)
     model: dict[Law, list[Array]] = {law: [] for law in LAWS}
-    matrices: list[dict[MatrixKind, list[Array]]] = [{kind: [] for kind in _MATRIX_KINDS} for _ in range(2)]
+    matrices: list[dict[MatrixKind, list[Array]]] = [
+        {kind: [] for kind in _MATRIX_KINDS} for _ in range(2)
+    ]
     for i in range(first, last):
         bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(i,)))
         draw_counts(counts[i - first], plan.n_records, bits)
@@ -245,8 +292,12 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
         for symmetric in (False, True) if i < plan.n_coverage else ():
             for of_one in matrices:
                 for law in LAWS:
-                    of_one[law, symmetric].append(unit_noise(p, law=law, rng=rng, symmetric=symmetric))
-    hessian, covariance = ({k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices)
+                    of_one[law, symmetric].append(
+                        unit_noise(p, law=law, rng=rng, symmetric=symmetric)
+                    )
+    hessian, covariance = (
+        {k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices
+    )
     return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
 
 
@@ -267,7 +318,9 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
             moments[job.theta_key] = replicate_moments(
                 job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
             )
-        estimate, inside, length = _intervals(plan, job, draws, theta[:n_covered], moments.get(job.theta_key))
+        estimate, inside, length = _intervals(
+            plan, job, draws, theta[:n_covered], moments.get(job.theta_key)
+        )
         failed = ~fit.converged
         if job.design.target == "unpenalised":
             theta = np.full_like(theta, np.nan)
@@ -281,13 +334,17 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
 def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
     """Exact fits of the batch, tilted where the noise is in the objective."""
     tilt = job.noise.scale * draws.model[job.noise.law] if job.is_tilt else None
-    return fit_replicates(job.table, draws.counts, n_records=plan.n_records, tilt=tilt, tolerance=plan.tolerance)
+    return fit_replicates(
+        job.table, draws.counts, n_records=plan.n_records, tilt=tilt, tolerance=plan.tolerance
+    )
 
 
 def _intervals(
     plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array, Array] | None
 ) -> tuple[Array, Flags, Array]:
-    """Estimates, whether each interval holds the full table's coefficient, and its length, arrays (B, p)."""
+    """Estimates, whether each interval holds the full table's coefficient, and its length, arrays
+    (B, p).
+    """
     if moments is None or not len(theta):
         return theta, np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
     design, n = job.design, plan.n_records
@@ -311,7 +368,10 @@ def _intervals(
 
 def _progress(kept: list[list[Outcomes]], n_done: int, total: int, seconds: float) -> Progress:
     """Where the run stands; the coverage is the mean over coefficients, with its standard error."""
-    means = [np.concatenate([o.inside.mean(axis=1) for o in outcomes if len(o.inside)]) for outcomes in kept]
+    means = [
+        np.concatenate([o.inside.mean(axis=1) for o in outcomes if len(o.inside)])
+        for outcomes in kept
+    ]
     return Progress(
         done=n_done,
         total=total,

@@ -1,1 +1,3 @@
-"""Minimisers of the penalised risk, one algorithm a file, and the sums over records they are made of."""
+"""Minimisers of the penalised risk, one algorithm a file, and the sums over records they are made
+of.
+"""

@@ -1,4 +1,6 @@
-"""The minimiser of a release, which has to arrive whatever the records are: docs/release.md, section 2."""
+"""The minimiser of a release, which has to arrive whatever the records are: docs/release.md,
+section 2.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +19,33 @@ Array = npt.NDArray[np.float64]
 
 
 def gradient_rounding(*, n_records: int, dim: int, condition: float, tilt_norm: float) -> float:
-    """Return the largest error of a computed gradient at any point where its norm is below 1, from public numbers.
+    """Return the largest error of a computed gradient at any point where its norm is below 1, from
+    public numbers.
 
-    Args:    condition: kappa = (t + 2c)/(2c).  tilt_norm: |b|, drawn without looking at the records.
+    Args:    condition: kappa = (t + 2c)/(2c).  tilt_norm: |b|, drawn without looking at the
+             records.
 
-    At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the tilt and the penalty err by
-    `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times that enters the slopes. The doubles
-    of b are within 2^-51 |b| of the real vector that was drawn (`exact.RealNoise`), whose objective is meant.
+    At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the tilt and the
+    penalty err by `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times
+    that enters the slopes. The doubles of b are within 2^-51 |b| of the real vector that was drawn
+    (`exact.RealNoise`), whose objective is meant.
     """
     reach = 2.0 + tilt_norm / n_records
-    return reach * (2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53 + 2.0**-51)
+    return reach * (
+        2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53 + 2.0**-51
+    )
 
 
 def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> int:
-    """Return K, after which gradient descent has reached the tolerance in exact arithmetic (`docs/release.md`)."""
-    return max(1, math.ceil(condition * (math.log(condition) + 2.0 * math.log(max(1.0, first_norm / tolerance)))))
+    """Return K, after which gradient descent has reached the tolerance in exact arithmetic
+    (`docs/release.md`).
+    """
+    return max(
+        1,
+        math.ceil(
+            condition * (math.log(condition) + 2.0 * math.log(max(1.0, first_norm / tolerance)))
+        ),
+    )
 
 
 def solve_surely(
@@ -43,36 +57,48 @@ def solve_surely(
     start: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Fit:
-    """Return the minimiser of J as `solve` does, and where that gives up by gradient descent, which always arrives.
+    """Return the minimiser of J as `solve` does, and where that gives up by gradient descent, which
+    always arrives.
 
-    A start (p,) that is within the tolerance already is the answer; its gradient is summed as `rounding_of_sums` says.
-    One that is not finite counts as none.
+    A start (p,) that is within the tolerance already is the answer; its gradient is summed as
+    `rounding_of_sums` says. One that is not finite counts as none.
 
-    In exact arithmetic this never raises, whatever the records: an abort would tell something about them. It is for the
-    release; 500 passes of Newton's method have been enough on every table tried.
+    In exact arithmetic this never raises, whatever the records: an abort would tell something about
+    them. It is for the release; 500 passes of Newton's method have been enough on every table
+    tried.
     Raises:  ConvergenceError if rounding keeps even descent from the tolerance.
     Source:  docs/release.md, section 2.
     """
     if start is not None and not np.isfinite(start).all():
         start = None
     if start is not None:
-        fit = certified(A, start, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+        fit = certified(
+            A, start, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance
+        )
         if fit is not None:
             return fit
     try:
-        return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance)
+        return solve(
+            A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance
+        )
     except RuntimeError:  # also of the root finder in the line search
         pass
     return _descend(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
 
 
-def _descend(A: Rows, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float) -> Fit:
-    """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of convergence asks for."""
+def _descend(
+    A: Rows, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float
+) -> Fit:
+    """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of
+    convergence asks for.
+    """
     steepest = loss.max_curvature + 2.0 * regularization
     first_norm = 1.0 + (0.0 if tilt is None else float(np.linalg.norm(tilt))) / len(A)
     condition = steepest / (2.0 * regularization)
     theta = np.zeros(A.shape[1])
-    for k in range(descent_passes(condition=condition, first_norm=first_norm, tolerance=tolerance) + 1):
+    for k in range(
+        descent_passes(condition=condition, first_norm=first_norm, tolerance=tolerance) + 1
+    ):
         gradient = gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt)
         norm = float(np.linalg.norm(gradient))
         if norm <= tolerance:

@@ -1,8 +1,10 @@
-"""Compiled passes over a table for many weighted replicates at once; they release the interpreter's lock.
+"""Compiled passes over a table for many weighted replicates at once; they release the interpreter's
+lock.
 
-Rows are visited in blocks that stay in the first-level cache while all replicates of a batch use them. A replicate's
-result does not depend on the others of its batch, to the last bit. `columns` is the table turned on its side, (p, n).
-The arithmetic has the precision of the arrays: single for the first steps of a fit, double for the ones that certify.
+Rows are visited in blocks that stay in the first-level cache while all replicates of a batch use
+them. A replicate's result does not depend on the others of its batch, to the last bit. `columns` is
+the table turned on its side, (p, n). The arithmetic has the precision of the arrays: single for the
+first steps of a fit, double for the ones that certify.
 """
 
 from __future__ import annotations
@@ -45,14 +47,17 @@ def _add_margins(columns: Floats, start: int, theta: Floats, z: Floats) -> None:
 def _sigmoids(z: Array, counts: Counts) -> None:
     """z becomes counts * sigmoid(-z), with relative error below 1e-13.
 
-    e^z = 2^k e^r: k is written into the exponent bits and e^r is a Taylor polynomial, |r| <= 0.35. Plain arithmetic,
-    which compilers turn into vector instructions; the library's exponential is a call for each number.
+    e^z = 2^k e^r: k is written into the exponent bits and e^r is a Taylor polynomial, |r| <= 0.35.
+    Plain arithmetic, which compilers turn into vector instructions; the library's exponential is a
+    call for each number.
     """
     for i in range(len(z)):
         x = z[i]
         x = x if x < _SATURATED else _SATURATED
         x = x if x > -_SATURATED else -_SATURATED
-        shifted = x * 1.4426950408889634 + 6755399441055744.0  # 1.5 * 2^52: the last bits hold the rounded number
+        shifted = (
+            x * 1.4426950408889634 + 6755399441055744.0
+        )  # 1.5 * 2^52: the last bits hold the rounded number
         k = shifted - 6755399441055744.0
         r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
         e = r * (1.0 / 39916800.0) + 1.0 / 3628800.0
@@ -94,7 +99,9 @@ def _single_sigmoids(z: Single) -> None:
 
 @njit(error_model="numpy", fastmath={"contract", "nnan"}, cache=True)
 def _ramps(z: Floats, h: float) -> None:
-    """z becomes minus the slope of the Huber SVM, clip((1 + h - z) / (2h), 0, 1), the ramp of both SVMs."""
+    """z becomes minus the slope of the Huber SVM, clip((1 + h - z) / (2h), 0, 1), the ramp of both
+    SVMs.
+    """
     kind = z.dtype.type
     zero, one, edge, scale = kind(0.0), kind(1.0), kind(1.0 + h), kind(0.5 / h)
     for i in range(len(z)):
@@ -162,7 +169,9 @@ def _times(z: Floats, counts: Counts) -> None:
 
 
 @njit(nogil=True, error_model="numpy", cache=True)
-def excess_sums(columns: Floats, values: Floats, counts: Counts, mean_count: float, sums: Array) -> None:
+def excess_sums(
+    columns: Floats, values: Floats, counts: Counts, mean_count: float, sums: Array
+) -> None:
     """sums (B, p) = sum over rows of (counts[b, i] - mean_count) values[i] columns[:, i].
 
     Terms of both signs nearly cancel, so that single precision loses little.
@@ -185,7 +194,9 @@ def excess_sums(columns: Floats, values: Floats, counts: Counts, mean_count: flo
 def weighted_slopes(
     columns: Array, thetas: Array, counts: Counts, which: Integers, kind: int, h: float, sums: Array
 ) -> None:
-    """sums (B, p) = sum over rows of counts[which[b], i] |f'(margin of thetas[b])| columns[:, i]."""
+    """sums (B, p) = sum over rows of counts[which[b], i] |f'(margin of thetas[b])| columns[:,
+    i].
+    """
     n = columns.shape[1]
     z = np.empty(BLOCK_ROWS)
     sums[:] = 0.0
@@ -217,9 +228,11 @@ def slope_changes(
     h: float,
     sums: Array,
 ) -> None:
-    """`weighted_slopes` of margins + columns' steps[b], less that of the margins, at about half the cost.
+    """`weighted_slopes` of margins + columns' steps[b], less that of the margins, at about half the
+    cost.
 
-    Single precision is enough because only changes are summed: they are small, and so are their rounding errors.
+    Single precision is enough because only changes are summed: they are small, and so are their
+    rounding errors.
     """
     n = columns.shape[1]
     z = np.empty(BLOCK_ROWS, dtype=np.float32)
@@ -256,7 +269,13 @@ def single_slopes(margins: Single, kind: int, h: float) -> Single:
 
 @njit(nogil=True, error_model="numpy", cache=True)
 def weighted_moments(
-    columns: Array, thetas: Array, counts: Counts, kind: int, h: float, hessian: Array, second: Array
+    columns: Array,
+    thetas: Array,
+    counts: Counts,
+    kind: int,
+    h: float,
+    hessian: Array,
+    second: Array,
 ) -> None:
     """Lower triangles (B, p, p) of the sums of counts f'' a a' and counts f'^2 a a'."""
     n = columns.shape[1]
@@ -294,7 +313,8 @@ def weighted_moments(
 def count_draws(raw: npt.NDArray[np.uint64], n_records: int, counts: Counts) -> int:
     """Draw rows from random words, two each, until n_records are drawn; returns how many were.
 
-    A 32-bit number u gives row floor(u N / 2^32); the few u that would favour some rows are passed over [Lemire 2019].
+    A 32-bit number u gives row floor(u N / 2^32); the few u that would favour some rows are passed
+    over [Lemire 2019].
     """
     n_rows = np.uint64(len(counts))
     low_bits = np.uint64(0xFFFFFFFF)

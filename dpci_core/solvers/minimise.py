@@ -7,9 +7,10 @@
 | `"newton"` | `newton` | seeded simulations, whose digits stay as they were |
 | `"certain"` | `quasi_newton`, `newton`, then gradient descent: `certain.solve_surely` | releases |
 
-All of them return the same minimiser up to their tolerance, with the gradient of all rows in double precision as the
-certificate. Many bootstrap replicates of one table at once are fitted by `replicates`.
-"""
+All of them return the same minimiser up to their tolerance, with the gradient of all rows in double
+precision as the certificate. Many bootstrap replicates of one table at once are fitted by
+`replicates`.
+"""  # noqa: E501 - rows of a table
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ Array = npt.NDArray[np.float64]
 Method = Literal["quick", "checked", "newton", "certain"]
 METHODS: tuple[Method, ...] = ("quick", "checked", "newton", "certain")
 _BEYOND = 0.01
-"""Share of the tolerance that checked steps aim at, for a pass or two more; where rounding is in the way, the tolerance
-counts."""
+"""Share of the tolerance that checked steps aim at, for a pass or two more; where rounding is in
+the way, the tolerance counts."""
 
 
 def minimise(
@@ -46,7 +47,8 @@ def minimise(
 ) -> Fit:
     """Return the minimiser of J (`objective`), exact to |grad J| <= tolerance.
 
-    The distance from the exact minimiser is at most gradient_norm / (2c), because J is 2c-strongly convex.
+    The distance from the exact minimiser is at most gradient_norm / (2c), because J is 2c-strongly
+    convex.
 
     Args:
         A: rows y_i x_i with norm at most 1, (n, p).
@@ -65,28 +67,49 @@ def minimise(
         ConvergenceError: with a remedy if the tolerance is out of reach; never a looser answer.
 
     Privacy:
-        None by itself. A release takes "certain" and hides the error that is left (docs/release.md, section 2).
+        None by itself. A release takes "certain" and hides the error that is left (docs/release.md,
+        section 2).
     """
     check_choice(method, METHODS, name="method")
     if method == "newton":
-        return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance)
+        return solve(
+            A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance
+        )
     if start is not None and (fit := _certified(A, start, loss, regularization, tilt, tolerance)):
         return fit
     aim = _BEYOND * tolerance if method == "checked" else tolerance
-    near = approach(A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=aim)
+    near = approach(
+        A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=aim
+    )
     if method == "certain":
         return solve_surely(
-            A, loss=loss, regularization=regularization, tilt=tilt, start=near.theta, tolerance=tolerance
+            A,
+            loss=loss,
+            regularization=regularization,
+            tilt=tilt,
+            start=near.theta,
+            tolerance=tolerance,
         )
     if method == "quick" and near.gradient_norm <= tolerance:
         return near
-    if method == "checked" and (fit := _certified(A, near.theta, loss, regularization, tilt, tolerance)):
+    if method == "checked" and (
+        fit := _certified(A, near.theta, loss, regularization, tilt, tolerance)
+    ):
         return fit
-    return solve(A, loss=loss, regularization=regularization, tilt=tilt, start=near.theta, tolerance=tolerance)
+    return solve(
+        A,
+        loss=loss,
+        regularization=regularization,
+        tilt=tilt,
+        start=near.theta,
+        tolerance=tolerance,
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a point that is not finite is not certified
 def _certified(
     A: Rows, theta: Array, loss: Loss, regularization: float, tilt: Array | None, tolerance: float
 ) -> Fit | None:
-    return certified(A, theta, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+    return certified(
+        A, theta, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance
+    )

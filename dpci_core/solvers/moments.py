@@ -1,4 +1,6 @@
-"""The non-private fit of a table with its two moments, from which every question about lengths is answered."""
+"""The non-private fit of a table with its two moments, from which every question about lengths is
+answered.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class HessianDrift:
-    """How far the Hessian moves when theta does: mean |H(theta + step) - H| / |H| by root-mean-square |step|.
+    """How far the Hessian moves when theta does: mean |H(theta + step) - H| / |H| by
+    root-mean-square |step|.
 
     Steps are isotropic ("output", like output perturbation) or shaped like H^-1 z ("objective").
     """
@@ -31,11 +34,13 @@ class HessianDrift:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Non-private fit of one table: theta_hat (p,), Hessian and gradient covariance (p, p), and how they were made.
+    """Non-private fit of one table: theta_hat (p,), Hessian and gradient covariance (p, p), and how
+    they were made.
 
     drift is None where no records were at hand, as for moments that are themselves a release.
 
-    Not private: on a sensitive table, neither these nor anything chosen with them may reach a release.
+    Not private: on a sensitive table, neither these nor anything chosen with them may reach a
+    release.
     """
 
     theta_hat: Array
@@ -55,19 +60,27 @@ def fit_moments(
     regularization: float,
     start: npt.ArrayLike | None = None,
 ) -> Moments:
-    """Return the non-private fit and its moments, from which `forecast` answers every question about lengths.
+    """Return the non-private fit and its moments, from which `forecast` answers every question
+    about lengths.
 
     Args:    X: (n, p), row norms at most 1, constant column included.  y: (n,) in {-1, +1}.
              start: first guess, (p,); it decides how long the fit takes.
-    Privacy: none. The result describes the table; use it for public, simulated or already released data.
+    Privacy: none. The result describes the table; use it for public, simulated or already released
+             data.
     Raises:  DataRejectedError (ValueError) for records that break a rule, ConvergenceError.
     """
     check_loss(loss)
     regularization = regularization_in_range(regularization)
     features, labels = check_records(X, y)
-    first = None if start is None else check_vector(start, n=features.shape[1], largest=LARGEST_START, name="start")
+    first = (
+        None
+        if start is None
+        else check_vector(start, n=features.shape[1], largest=LARGEST_START, name="start")
+    )
     A = labels[:, None] * features
-    theta = minimise(A, loss=loss, regularization=regularization, start=first, method="checked").theta
+    theta = minimise(
+        A, loss=loss, regularization=regularization, start=first, method="checked"
+    ).theta
     H, S = moments_at(A, theta, loss=loss, regularization=regularization)
     return Moments(
         theta_hat=theta,
@@ -86,25 +99,34 @@ _DRIFT_ROWS = 500
 
 
 def _hessian_drift(A: Array, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
-    """Tabulate `HessianDrift` on an evenly spaced subsample; the draws are a fixed constant of this module."""
+    """Tabulate `HessianDrift` on an evenly spaced subsample; the draws are a fixed constant of this
+    module.
+    """
     sample = A[:: -(-len(A) // _DRIFT_ROWS)]
     p = len(theta)
     z = np.random.default_rng(20_240_607).standard_normal((_DRIFT_DRAWS, p))
     shaped = np.linalg.solve(H, z.T).T / np.linalg.norm(np.linalg.inv(H))
     margin = sample @ theta
-    # |sum_i w_i a_i a_i'|_F^2 = w' (K o K) w with K the Gram matrix of the rows: one product serves every step.
+    # |sum_i w_i a_i a_i'|_F^2 = w' (K o K) w with K the Gram matrix of the rows: one product serves
+    # every step.
     squared_gram = (sample @ sample.T) ** 2
     families = []
     for directions in (z / np.sqrt(p), shaped):
         moved = margin[:, None, None] + (sample @ directions.T)[:, :, None] * _DRIFT_STEPS
-        change = (loss.curvature(moved) - loss.curvature(margin)[:, None, None]).reshape(len(sample), -1)
-        size = np.sqrt(np.maximum(0.0, np.einsum("ij,ij->j", change, squared_gram @ change))) / len(sample)
+        change = (loss.curvature(moved) - loss.curvature(margin)[:, None, None]).reshape(
+            len(sample), -1
+        )
+        size = np.sqrt(np.maximum(0.0, np.einsum("ij,ij->j", change, squared_gram @ change))) / len(
+            sample
+        )
         families.append(size.reshape(_DRIFT_DRAWS, -1).mean(axis=0) / np.linalg.norm(H))
     return HessianDrift(step=_DRIFT_STEPS, output=families[0], objective=families[1])
 
 
 _TINY_PENALTY = 1e-9
-"""Stands for no penalty at all; it moves an unpenalised minimiser by far less than its gradient check allows."""
+"""Stands for no penalty at all; it moves an unpenalised minimiser by far less than its gradient
+check allows.
+"""
 _FLAT_GRADIENT = 1e-6
 
 
@@ -115,5 +137,7 @@ def unpenalised_minimiser(A: Array, *, loss: Loss) -> Array:
     """
     fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, method="newton")
     if 2.0 * _TINY_PENALTY * float(np.linalg.norm(fit.theta)) > _FLAT_GRADIENT:
-        raise ConvergenceError("The unpenalised objective has no minimiser here: the classes can be separated.")
+        raise ConvergenceError(
+            "The unpenalised objective has no minimiser here: the classes can be separated."
+        )
     return fit.theta

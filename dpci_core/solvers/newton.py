@@ -1,4 +1,6 @@
-"""Newton's method with a line search: p^2 operations a record and step, and a few steps from anywhere."""
+"""Newton's method with a line search: p^2 operations a record and step, and a few steps from
+anywhere.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from dpci_core.solvers.objective import TOLERANCE, Fit, gradient_and_hessian
 
 _ARMIJO = 1e-4
 _ROUNDING_SLACK = 1e-12
-"""Relative slack of the descent test: near the minimum, J changes by less than its own rounding error."""
+"""Relative slack of the descent test: near the minimum, J changes by less than its own rounding
+error.
+"""
 
 
 def solve(
@@ -27,7 +31,8 @@ def solve(
     tolerance: float = TOLERANCE,
     max_iterations: int = 500,
 ) -> Fit:
-    """Return the minimiser of J, exact to |grad J| <= tolerance, by Newton's method with a line search.
+    """Return the minimiser of J, exact to |grad J| <= tolerance, by Newton's method with a line
+    search.
 
     Args:    A: rows y_i x_i, (n, p).  tilt: the noise vector b of objective perturbation, (p,).
              start: first guess, (p,); the answer does not depend on it beyond the tolerance.
@@ -36,22 +41,26 @@ def solve(
     check_positive(regularization=regularization, tolerance=tolerance)
     theta = np.zeros(A.shape[1]) if start is None else np.array(start, dtype=np.float64)
     for iteration in range(max_iterations + 1):
-        gradient, hessian = gradient_and_hessian(A, theta, loss=loss, regularization=regularization, tilt=tilt)
+        gradient, hessian = gradient_and_hessian(
+            A, theta, loss=loss, regularization=regularization, tilt=tilt
+        )
         norm = float(np.linalg.norm(gradient))
         step = -_solved(hessian, gradient)
-        # Strong convexity turns a small gradient into a small error, so the norm alone certifies the answer; the
-        # decrement is reported because it is the distance in the curvature's own units.
+        # Strong convexity turns a small gradient into a small error, so the norm alone certifies
+        # the answer; the decrement is reported because it is the distance in the curvature's own
+        # units.
         if norm <= tolerance:
             return Fit(theta, norm, float(np.sqrt(max(0.0, -float(gradient @ step)))), iteration)
         theta = theta + _step_length(A, theta, step, gradient, loss, regularization, tilt) * step
     raise ConvergenceError(
-        f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton steps. {_REMEDY}"
+        f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton "
+        f"steps. {_REMEDY}"
     )
 
 
 _REMEDY = (
-    "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the budget of the coefficients "
-    "if their noise tilts the objective."
+    "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the budget of "
+    "the coefficients if their noise tilts the objective."
 )
 
 
@@ -74,23 +83,29 @@ def _step_length(
 ) -> float:
     """1 where the full Newton step descends enough, otherwise the minimiser of J along the step.
 
-    Backtracking alone stalls on piecewise quadratic losses with a narrow middle branch; the exact minimiser along a
-    line costs only one-dimensional work on the margins.
+    Backtracking alone stalls on piecewise quadratic losses with a narrow middle branch; the exact
+    minimiser along a line costs only one-dimensional work on the margins.
     """
     n = len(A)
     z, dz = A @ theta, A @ step
-    linear = (0.0 if tilt is None else float(tilt @ step) / n) + 2.0 * regularization * float(theta @ step)
+    linear = (0.0 if tilt is None else float(tilt @ step) / n) + 2.0 * regularization * float(
+        theta @ step
+    )
     quadratic = 2.0 * regularization * float(step @ step)
     slope_at_0 = float(gradient @ step)
 
     def slope(s: float) -> float:
         return float(loss.slope(z + s * dz) @ dz) / n + linear + s * quadratic
 
-    if not slope(0.0) < 0.0:  # the descent is lost in rounding, so no point of the line is known to be better
+    if (
+        not slope(0.0) < 0.0
+    ):  # the descent is lost in rounding, so no point of the line is known to be better
         return 1.0
     before = float(loss.value(z).sum()) / n
     change = float(loss.value(z + dz).sum()) / n - before + linear + quadratic / 2.0
-    if change <= _ARMIJO * slope_at_0 + _ROUNDING_SLACK * max(1.0, abs(before)) and abs(slope(1.0)) <= abs(slope_at_0):
+    if change <= _ARMIJO * slope_at_0 + _ROUNDING_SLACK * max(1.0, abs(before)) and abs(
+        slope(1.0)
+    ) <= abs(slope_at_0):
         return 1.0
     high = 1.0
     while slope(high) < 0.0:

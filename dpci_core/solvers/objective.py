@@ -2,7 +2,8 @@
 
     J(theta) = (1/n) sum_i f(a_i.theta) + c |theta|^2 + tilt.theta / n,     a_i = y_i x_i
 
-Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised too.
+Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised
+too.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def chunks(A: Rows) -> Iterator[Array]:
         yield A[start : start + CHUNK_ROWS]
 
 
-def objective(A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None) -> float:
+def objective(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+) -> float:
     """J(theta)."""
     total = sum(float(loss.value(a @ theta).sum()) for a in chunks(A))
     linear = 0.0 if tilt is None else float(tilt @ theta)
@@ -60,10 +63,14 @@ def gradient_and_hessian(
         gradient = gradient + a.T @ loss.slope(z)
         hessian += (a * loss.curvature(z)[:, None]).T @ a
     n = len(A)
-    return gradient / n + 2.0 * regularization * theta, hessian / n + 2.0 * regularization * np.eye(p)
+    return gradient / n + 2.0 * regularization * theta, hessian / n + 2.0 * regularization * np.eye(
+        p
+    )
 
 
-def gradient_at(A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None) -> Array:
+def gradient_at(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None
+) -> Array:
     """Gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that certifies."""
     gradient = np.zeros(len(theta)) if tilt is None else tilt.astype(np.float64)
     for a in chunks(A):
@@ -72,18 +79,30 @@ def gradient_at(A: Rows, theta: Array, *, loss: Loss, regularization: float, til
 
 
 def certified(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float
+    A: Rows,
+    theta: Array,
+    *,
+    loss: Loss,
+    regularization: float,
+    tilt: Array | None,
+    tolerance: float,
 ) -> Fit | None:
-    """theta (p,) as it is, if its gradient is within the tolerance, summed as `rounding_of_sums` says."""
-    norm = float(np.linalg.norm(gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt)))
-    return Fit(theta, norm, norm / math.sqrt(2.0 * regularization), 0) if norm <= tolerance else None
+    """theta (p,) as it is, if its gradient is within the tolerance, summed as `rounding_of_sums`
+    says.
+    """
+    norm = float(
+        np.linalg.norm(gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt))
+    )
+    return (
+        Fit(theta, norm, norm / math.sqrt(2.0 * regularization), 0) if norm <= tolerance else None
+    )
 
 
 def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
     """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
 
-    S = (1/n) sum f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser; elsewhere it
-    may be indefinite.
+    S = (1/n) sum f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser;
+    elsewhere it may be indefinite.
     """
     p, n = len(theta), len(A)
     hessian, second = np.zeros((p, p)), np.zeros((p, p))
@@ -96,9 +115,10 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
 
 
 def rounding_of_sums(n_records: int) -> float:
-    """Return the largest relative error of a mean over n records, against the mean of the absolute values.
+    """Return the largest relative error of a mean over n records, against the mean of the absolute
+    values.
 
-    A sum of m numbers in any order errs by at most about m 2^-53 of the sum of their sizes; here rows are added within
-    a chunk, then chunks, then a few more operations. Twice that.
+    A sum of m numbers in any order errs by at most about m 2^-53 of the sum of their sizes; here
+    rows are added within a chunk, then chunks, then a few more operations. Twice that.
     """
     return (min(n_records, CHUNK_ROWS) + n_records / CHUNK_ROWS + 16.0) * 2.0**-52

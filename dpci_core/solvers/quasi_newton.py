@@ -1,8 +1,9 @@
 """The minimiser from a few passes over the records, for tables with many more rows than columns.
 
-Newton's method pays p^2 operations a record and step for its Hessian. Here the minimiser of some of the rows, in single
-precision, is where a quasi-Newton method starts, and their Hessian what it starts from; its steps cost p operations a
-record. The gradient of all rows, in double precision, certifies the answer as before.
+Newton's method pays p^2 operations a record and step for its Hessian. Here the minimiser of some of
+the rows, in single precision, is where a quasi-Newton method starts, and their Hessian what it
+starts from; its steps cost p operations a record. The gradient of all rows, in double precision,
+certifies the answer as before.
 """
 
 from __future__ import annotations
@@ -21,15 +22,23 @@ from dpci_core.losses import Loss
 from dpci_core.solvers.objective import TOLERANCE, Fit
 
 _SAMPLE_ROWS = 4_096
-"""Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts from; evenly spaced."""
+"""Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts
+from; evenly spaced.
+"""
 _SAMPLE_TOLERANCE = 0.2
-"""Gradient norm of the start, times the root of its rows: about as far as the gradient of all rows is from theirs."""
+"""Gradient norm of the start, times the root of its rows: about as far as the gradient of all rows
+is from theirs.
+"""
 _SINGLE_CURVATURE = 1e-5
-"""Least penalty, as a share of the largest curvature, that a Hessian in single precision resolves."""
+"""Least penalty, as a share of the largest curvature, that a Hessian in single precision
+resolves.
+"""
 _COARSER = 4
 """Only so many-th of them count where a start is far from the minimiser anyway."""
 _SINGLE_CHANGE = 1e-4
-"""Share of the gradient norm in double precision down to which changes in single precision lead on."""
+"""Share of the gradient norm in double precision down to which changes in single precision lead
+on.
+"""
 _STRETCH = 6
 """Steps before the Hessian is taken anew, at a point that is then closer,"""
 _LAST_HESSIAN = 19
@@ -38,7 +47,9 @@ _MAX_PASSES = 60
 _STALLED = 0.9
 """A step that leaves more than this share of the gradient norm is a stall."""
 _MAX_STALLS = 6
-"""After so many `newton.solve` takes over; SVMs stall often before the band of their corner is found."""
+"""After so many `newton.solve` takes over; SVMs stall often before the band of their corner is
+found.
+"""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall like others
@@ -51,20 +62,25 @@ def approach(
     start: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Fit:
-    """Return the point that quick steps reach, or the best they have seen when they stall; no records make it raise.
+    """Return the point that quick steps reach, or the best they have seen when they stall; no
+    records make it raise.
 
     start: first guess (p,), zero where it is none or cannot be near.
-    gradient_norm is what double precision finds from all rows, and infinite where the steps stalled.
+    gradient_norm is what double precision finds from all rows, and infinite where the steps
+    stalled.
     """
     check_positive(regularization=regularization, tolerance=tolerance)
     n, p = A.shape
     linear = np.zeros(p) if tilt is None else tilt / n
-    # |theta| <= (1 + |b|/n)/(2c) at the minimiser, as slopes are at most 1: farther out, zero is the better guess.
+    # |theta| <= (1 + |b|/n)/(2c) at the minimiser, as slopes are at most 1: farther out, zero is
+    # the better guess.
     reach = (1.0 + float(np.linalg.norm(linear))) / (2.0 * regularization)
     first = start if start is not None and float(np.linalg.norm(start)) <= reach else np.zeros(p)
     if n < 2 * _SAMPLE_ROWS:
         rows = A[:]
-        return _descend(_Objective(rows, rows, loss, regularization, linear), first, None, tolerance)
+        return _descend(
+            _Objective(rows, rows, loss, regularization, linear), first, None, tolerance
+        )
     single = A.astype(np.float32)
     is_resolved = 2.0 * regularization >= _SINGLE_CURVATURE * loss.max_curvature
     sample = (single if is_resolved else A)[:: n // _SAMPLE_ROWS]
@@ -108,14 +124,18 @@ class _Objective:
         return np.asarray(mean + self.linear + 2.0 * self.regularization * theta)
 
     def changed_gradient(self, theta: Array) -> Array:
-        """At theta, from the last `gradient` and what changed since; its error is some 1e-5 of the change."""
+        """At theta, from the last `gradient` and what changed since; its error is some 1e-5 of the
+        change.
+        """
         step = theta - self.theta
         slopes = self.loss.slope(self.margins + self.single @ step.astype(np.float32))
         mean = ((slopes - self.slopes).astype(np.float32) @ self.single) / len(self.rows)
         return np.asarray(self.at_theta + mean + 2.0 * self.regularization * step)
 
     def inverse_hessian(self, theta: Array | None) -> Array:
-        """Of the sample at theta, or for the largest curvature; empty if singular up to rounding."""
+        """Of the sample at theta, or for the largest curvature; empty if singular up to
+        rounding.
+        """
         sample, loss = self.sample, self.loss
         if theta is None:
             some = sample[::_COARSER] if len(sample) >= _SAMPLE_ROWS else sample
@@ -134,8 +154,8 @@ class _Objective:
 def _descend(objective: _Objective, theta: Array, at: Array | None, tolerance: float) -> Fit:
     """Quasi-Newton steps from theta to the tolerance, or to the best point seen when they stall.
 
-    at: where the first Hessian is taken, None for the largest curvature: far from the minimiser of an SVM its Hessian
-    says nothing about where a step ends.
+    at: where the first Hessian is taken, None for the largest curvature: far from the minimiser of
+    an SVM its Hessian says nothing about where a step ends.
     """
     is_certain = objective.single is None
     gradient = objective.gradient(theta) if is_certain else objective.rough_gradient(theta)
@@ -151,9 +171,18 @@ def _descend(objective: _Objective, theta: Array, at: Array | None, tolerance: f
         if n_stalls >= _MAX_STALLS or not len(inverse):
             break
         step = -(inverse @ gradient)
-        # A step that is likely to arrive, or too small beside the last certain gradient, is taken in double precision.
-        is_certain = objective.single is None or expected <= tolerance or norm <= _SINGLE_CHANGE * last_certain
-        moved = objective.gradient(theta + step) if is_certain else objective.changed_gradient(theta + step)
+        # A step that is likely to arrive, or too small beside the last certain gradient, is taken
+        # in double precision.
+        is_certain = (
+            objective.single is None
+            or expected <= tolerance
+            or norm <= _SINGLE_CHANGE * last_certain
+        )
+        moved = (
+            objective.gradient(theta + step)
+            if is_certain
+            else objective.changed_gradient(theta + step)
+        )
         moved_norm = math.sqrt(moved @ moved)
         n_stalls += not moved_norm <= _STALLED * norm
         inverse = _updated(inverse, step, moved - gradient)
@@ -177,5 +206,7 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
 
 
 def _decrement(inverse: Array, gradient: Array) -> float:
-    """About that of Newton's method, from the curvature that the steps have seen; 0 at a start that is exact."""
+    """About that of Newton's method, from the curvature that the steps have seen; 0 at a start that
+    is exact.
+    """
     return float(np.sqrt(max(0.0, float(gradient @ inverse @ gradient)))) if len(inverse) else 0.0

@@ -1,8 +1,8 @@
 """The same minimiser and moments, for many bootstrap replicates of one table at once.
 
-A replicate is a vector of counts over the rows of the table. Its minimiser is found from the full table's by
-quasi-Newton steps that start at the full table's Hessian; every answer is certified by its own gradient, and where
-the steps do not converge quickly `minimise` takes over.
+A replicate is a vector of counts over the rows of the table. Its minimiser is found from the full
+table's by quasi-Newton steps that start at the full table's Hessian; every answer is certified by
+its own gradient, and where the steps do not converge quickly `minimise` takes over.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _COARSE_PASSES = 2
 MOST_RECORDS = 2**24
 """Where single precision stops counting: a table and a replicate have fewer records."""
 _STALLED = 0.5
-"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to `minimise`."""
+"""A step that leaves more than this share of the gradient norm, twice, hands the replicate to
+`minimise`.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class Table:
             gradient=columns @ slopes / len(A),
             single=columns.astype(np.float32),
             margins=single,
-            slopes=-slopes.astype(np.float32) if compiled is None else kernels.single_slopes(single, *compiled),
+            slopes=-slopes.astype(np.float32)
+            if compiled is None
+            else kernels.single_slopes(single, *compiled),
             loss=loss,
             regularization=regularization,
         )
@@ -74,7 +78,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """Minimisers theta (B, p), their gradient norms (B,), and which of them reached the tolerance (B,)."""
+    """Minimisers theta (B, p), their gradient norms (B,), and which of them reached the tolerance
+    (B,).
+    """
 
     theta: Array
     gradient_norm: Array
@@ -87,7 +93,10 @@ def draw_counts(counts: Counts, n_records: int, bits: np.random.BitGenerator) ->
     Raises:  ValueError for more than 2^24 records, where single precision stops counting.
     """
     if max(n_records, len(counts)) >= MOST_RECORDS:
-        raise ValueError(f"Expected n_records={n_records} and the table's {len(counts)} rows below {MOST_RECORDS}.")
+        raise ValueError(
+            f"Expected n_records={n_records} and the table's {len(counts)} rows below "
+            f"{MOST_RECORDS}."
+        )
     counts[:] = 0.0
     left = n_records
     while left:
@@ -95,11 +104,17 @@ def draw_counts(counts: Counts, n_records: int, bits: np.random.BitGenerator) ->
 
 
 def fit_replicates(
-    table: Table, counts: Counts, *, n_records: int, tilt: Array | None = None, tolerance: float = TOLERANCE
+    table: Table,
+    counts: Counts,
+    *,
+    n_records: int,
+    tilt: Array | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Replicates:
     """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
 
-    Args:    counts: (B, N), each row sums to n_records.  tilt: the noise b of objective perturbation, (B, p).
+    Args:    counts: (B, N), each row sums to n_records.  tilt: the noise b of objective
+             perturbation, (B, p).
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
     constant = _first_slopes(table, counts, n_records) + (0.0 if tilt is None else tilt / n_records)
@@ -130,7 +145,9 @@ def fit_replicates(
         if not is_coarse:
             norm[active] = size
     for b in np.flatnonzero(~(norm <= tolerance)):
-        theta[b], norm[b] = _solve_one(table, counts[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance)
+        theta[b], norm[b] = _solve_one(
+            table, counts[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance
+        )
     return Replicates(theta, norm, norm <= tolerance)
 
 
@@ -159,7 +176,9 @@ def _slope_changes(table: Table, theta: Array, counts: Counts, which: Integers) 
     compiled = _compiled(table.loss)
     assert compiled is not None
     steps = (theta - table.theta_hat).astype(np.float32)
-    kernels.slope_changes(table.single, table.margins, table.slopes, steps, counts, which, *compiled, sums)
+    kernels.slope_changes(
+        table.single, table.margins, table.slopes, steps, counts, which, *compiled, sums
+    )
     return -sums
 
 
@@ -173,7 +192,9 @@ def _compiled(loss: Loss) -> tuple[int, float] | None:
 
 
 def _updated(inverse: Array, step: Array, change: Array) -> Array:
-    """BFGS update of inverse Hessians (B, p, p), left out where the curvature along the step is not positive."""
+    """BFGS update of inverse Hessians (B, p, p), left out where the curvature along the step is not
+    positive.
+    """
     curvature = np.einsum("bi,bi->b", step, change)
     size = np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     usable = curvature > 1e-12 * size
@@ -182,21 +203,39 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
     cross = step[:, :, None] * bent[:, None, :]
     along = rho * (1.0 + rho * np.einsum("bi,bi->b", change, bent))
     outer = step[:, :, None] * step[:, None, :]
-    return np.asarray(inverse - rho[:, None, None] * (cross + np.swapaxes(cross, 1, 2)) + along[:, None, None] * outer)
+    return np.asarray(
+        inverse
+        - rho[:, None, None] * (cross + np.swapaxes(cross, 1, 2))
+        + along[:, None, None] * outer
+    )
 
 
-def _solve_one(table: Table, counts: Counts, *, tilt: Array | None, tolerance: float) -> tuple[Array, float]:
-    """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm if that fails."""
+def _solve_one(
+    table: Table, counts: Counts, *, tilt: Array | None, tolerance: float
+) -> tuple[Array, float]:
+    """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm
+    if that fails.
+    """
     rows = np.repeat(table.columns.T, counts.astype(np.int64), axis=0)
     try:
-        fit = minimise(rows, loss=table.loss, regularization=table.regularization, tilt=tilt, tolerance=tolerance)
+        fit = minimise(
+            rows,
+            loss=table.loss,
+            regularization=table.regularization,
+            tilt=tilt,
+            tolerance=tolerance,
+        )
     except ConvergenceError:
         return table.theta_hat, np.inf
     return fit.theta, fit.gradient_norm
 
 
-def replicate_moments(table: Table, counts: Counts, theta: Array, *, n_records: int) -> tuple[Array, Array]:
-    """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of `moments_at`."""
+def replicate_moments(
+    table: Table, counts: Counts, theta: Array, *, n_records: int
+) -> tuple[Array, Array]:
+    """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
+    `moments_at`.
+    """
     B, p = theta.shape
     hessian, second = np.empty((B, p, p)), np.empty((B, p, p))
     if (compiled := _compiled(table.loss)) is not None:

@@ -1,8 +1,10 @@
-"""Published against sharp, cell by cell: what the switches of a `Calibration` and the split are worth, measured.
+"""Published against sharp, cell by cell: what the switches of a `Calibration` and the split are
+worth, measured.
 
-A cell is one calibration of one design on one table of data. The cells of a table run as one experiment, on the same
-bootstrap replicates and fits, so that their differences have less Monte Carlo error than each of them. Results go to a
-CSV file, a cell a row, appended table by table, so that a run can be stopped and taken up again.
+A cell is one calibration of one design on one table of data. The cells of a table run as one
+experiment, on the same bootstrap replicates and fits, so that their differences have less Monte
+Carlo error than each of them. Results go to a CSV file, a cell a row, appended table by table, so
+that a run can be stopped and taken up again.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ PUBLISHED_PARTS: dict[Definition, Parts] = {
     "pure": (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")),
     "zcdp": (Decimal("0.125"), Decimal("0.03125"), Decimal("0.03125")),
 }
-"""Model, Hessian and covariance as the paper splits them; its zCDP parts are the halved squares of the pure ones."""
+"""Model, Hessian and covariance as the paper splits them; its zCDP parts are the halved squares of
+the pure ones.
+"""
 PREVALENT_PERCENT = 5
 """A column counts as prevalent if this share of the records has a nonzero entry in it."""
 
@@ -57,8 +61,8 @@ LADDER = {
 }
 """From published, one switch more each; the next step, noise-aware half-widths, is sharp.
 
-Some steps are flat by construction: the corner acts at h > 1 only, the Gaussian tilt under zCDP objective perturbation
-only, and symmetric Gaussian noise has the law it had.
+Some steps are flat by construction: the corner acts at h > 1 only, the Gaussian tilt under zCDP
+objective perturbation only, and symmetric Gaussian noise has the law it had.
 """
 ALONE = {
     "only floor": _FLOOR,
@@ -69,9 +73,13 @@ ALONE = {
     "only aware": Calibration.published(noise_aware=True),
     "only split": Calibration.published(),
 }
-"""From published, one improvement each; the last is the published calibration at its own best split."""
+"""From published, one improvement each; the last is the published calibration at its own best
+split.
+"""
 BEST_SPLITS = ("only split", "best_split")
-"""Labels whose split `best_split` finds on the moments of the table, which is public or simulated."""
+"""Labels whose split `best_split` finds on the moments of the table, which is public or
+simulated.
+"""
 CALIBRATIONS = {
     "published": Calibration.published(),
     **LADDER,
@@ -80,12 +88,16 @@ CALIBRATIONS = {
     "sharp_reviewed": Calibration(gaussian_objective=False),
     "best_split": Calibration.sharp(),
 }
-"""By label: sharp_reviewed leaves out the one result that is not peer-reviewed; best_split moves the split as well."""
+"""By label: sharp_reviewed leaves out the one result that is not peer-reviewed; best_split moves
+the split as well.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """One table of data: a set, its number of records and of features before the constant column."""
+    """One table of data: a set, its number of records and of features before the constant
+    column.
+    """
 
     dataset: str
     n: int
@@ -156,12 +168,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Compared(Comparison):
-    """A cell as measured, with Monte Carlo standard errors; means over coefficients where nothing else is said.
+    """A cell as measured, with Monte Carlo standard errors; means over coefficients where nothing
+    else is said.
 
-    shares: of model, Hessian and covariance in the total.  coverage_prevalent, coverage_smallest: the smallest
-    coverage of a coefficient, among prevalent columns and among all.  vi_length: variability interval of this
-    mechanism and calibration; ratio: ci_length to it.  forecast_length, forecast_coverage: `forecast` at the moments of
-    the table.
+    shares: of model, Hessian and covariance in the total.  coverage_prevalent, coverage_smallest:
+    the smallest coverage of a coefficient, among prevalent columns and among all.  vi_length:
+    variability interval of this mechanism and calibration; ratio: ci_length to it.
+    forecast_length, forecast_coverage: `forecast` at the moments of the table.
     """
 
     shares: str
@@ -212,12 +225,18 @@ def _is_compared(name: str, privacy: Definition, mechanism: MechanismName, label
 def missing_sets(names: Iterable[str]) -> dict[str, str]:
     """Those of these `SETS` that are not on this machine, each with the command that gets it."""
     how_to_get = {info.key: info.how_to_get for info in list_datasets() if not info.available}
-    return {name: how_to_get[SETS[name].dataset] for name in names if SETS[name].dataset in how_to_get}
+    return {
+        name: how_to_get[SETS[name].dataset] for name in names if SETS[name].dataset in how_to_get
+    }
 
 
 def prevalent_columns(X: Array) -> Flags:
-    """Which columns (p,) of records X (n, p) are prevalent; the constant, which comes last, always is."""
-    prevalent = 100 * np.count_nonzero(X, axis=0) >= PREVALENT_PERCENT * len(X)  # whole numbers: 5 % exactly counts
+    """Which columns (p,) of records X (n, p) are prevalent; the constant, which comes last, always
+    is.
+    """
+    prevalent = 100 * np.count_nonzero(X, axis=0) >= PREVALENT_PERCENT * len(
+        X
+    )  # whole numbers: 5 % exactly counts
     prevalent[-1] = True
     return np.asarray(prevalent)
 
@@ -232,13 +251,16 @@ def run_comparisons(
     progress: Callable[[DataTable, Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Compared]:
-    """Measure cells, those of one table of data together; a stopped table gives nothing and ends the run.
+    """Measure cells, those of one table of data together; a stopped table gives nothing and ends
+    the run.
 
-    Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.  seed: of every
-             table, so that cells run later are on the same replicates as those run before.
+    Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.  seed:
+             of every table, so that cells run later are on the same replicates as those run before.
     Raises:  FileNotFoundError saying how to get a set.
     """
-    from dpci_core.simulation.run import run_experiment  # compiles, which reading results does without
+    from dpci_core.simulation.run import (
+        run_experiment,
+    )  # compiles, which reading results does without
 
     check_count(k=k, m=m)
     tables: dict[DataTable, list[Comparison]] = {}
@@ -296,7 +318,11 @@ class _Background:
 
 
 def _compared(
-    cell: Comparison, found: DesignResult, result: ExperimentResult, background: _Background, seed: int
+    cell: Comparison,
+    found: DesignResult,
+    result: ExperimentResult,
+    background: _Background,
+    seed: int,
 ) -> Compared:
     """One row of results."""
     expected = forecast(background.moments(found.design.loss), design=found.design)
@@ -312,7 +338,9 @@ def _compared(
         ci_length_se=round(found.ci_length_mean_se, 6),
         vi_length=round(vi_length, 6),
         vi_length_se=round(found.vi_length_mean_se, 6),
-        ratio=round(found.ci_length_mean / vi_length, 6) if vi_length else float("nan"),  # a single fit has no length
+        ratio=round(found.ci_length_mean / vi_length, 6)
+        if vi_length
+        else float("nan"),  # a single fit has no length
         forecast_length=round(expected.ci_length_mean, 6),
         forecast_coverage=round(expected.coverage_mean, 6),
         **provenance(found, result, seed),
@@ -320,7 +348,9 @@ def _compared(
 
 
 def read_comparisons(path: Path = COMPARISON_FILE) -> dict[Comparison, Compared]:
-    """Results on file, by cell, the latest of a cell; an unfinished last line, left by a kill, is passed over."""
+    """Results on file, by cell, the latest of a cell; an unfinished last line, left by a kill, is
+    passed over.
+    """
     return {row.cell: row for row in read_rows(Compared, path)}
 
 

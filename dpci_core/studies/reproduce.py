@@ -1,8 +1,8 @@
 """The published experiments again: Tables 2-6 and Figures 1-4 of Wang, Kifer, Lee, cell by cell.
 
-A cell is one design on one table. Cells of the same table of data (set, n, d) run as one experiment, because they share
-its bootstrap replicates. Results go to a CSV file, a cell a row, appended as they come, so that a run can be stopped
-and taken up again.
+A cell is one design on one table. Cells of the same table of data (set, n, d) run as one
+experiment, because they share its bootstrap replicates. Results go to a CSV file, a cell a row,
+appended as they come, so that a run can be stopped and taken up again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ _COMBINATIONS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One design on one table; epsilons are pure, a zCDP cell spends rho_k = epsilon_k^2/2. coverage: as published."""
+    """One design on one table; epsilons are pure, a zCDP cell spends rho_k = epsilon_k^2/2.
+    coverage: as published.
+    """
 
     table: str
     dataset: str
@@ -72,7 +74,9 @@ class Cell:
         return Design(
             loss=make_loss(self.loss, self.h),
             mechanism=self.mechanism,
-            budget=pure if self.privacy == "pure" else pair_budget(pure, rule="paper", delta="1e-6"),
+            budget=pure
+            if self.privacy == "pure"
+            else pair_budget(pure, rule="paper", delta="1e-6"),
             regularization=self.c,
             confidence_level=1.0 - self.alpha,
         )
@@ -80,7 +84,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Reproduced:
-    """A cell as recomputed: coverage, mean lengths of the shown coefficients, and Monte Carlo standard errors."""
+    """A cell as recomputed: coverage, mean lengths of the shown coefficients, and Monte Carlo
+    standard errors.
+    """
 
     cell: str
     coverage: float
@@ -128,8 +134,8 @@ def published_cells() -> tuple[Cell, ...]:
 class Panel:
     """One panel of a figure: what is swept on which set, for which losses and combinations.
 
-    The plotted numbers were never published; the loss of single panels of Figures 2-4 is not stated, so both are run,
-    and so is the set of the panels over d, taken from Figure 1.
+    The plotted numbers were never published; the loss of single panels of Figures 2-4 is not
+    stated, so both are run, and so is the set of the panels over d, taken from Figure 1.
     """
 
     name: str
@@ -197,7 +203,13 @@ PANELS = tuple(
     for figure, letters in _LETTERS.items()
     for letter, dataset, losses, swept in letters
 )
-_ROWS = {"adult": 30_162, "banking": 45_211, "kddcup99": 450_000, "ipums_us": 39_928, "ipums_br": 38_000}
+_ROWS = {
+    "adult": 30_162,
+    "banking": 45_211,
+    "kddcup99": 450_000,
+    "ipums_us": 39_928,
+    "ipums_br": 38_000,
+}
 
 
 def panel_cells(panel: Panel) -> tuple[Cell, ...]:
@@ -239,14 +251,17 @@ def cells_of(name: str) -> tuple[Cell, ...]:
 
 
 def records_of(cell: Cell, ipums: Path | None = None) -> Records:
-    """The table of a cell: the first n rows of a fixed random order and the first d columns, `paper` encoding.
+    """The table of a cell: the first n rows of a fixed random order and the first d columns,
+    `paper` encoding.
 
-    Raises:  FileNotFoundError saying how to get the set; IPUMS terms of use do not allow a copy here.
+    Raises:  FileNotFoundError saying how to get the set; IPUMS terms of use do not allow a copy
+             here.
     """
     if cell.dataset in IPUMS:
         if ipums is None:
             raise FileNotFoundError(
-                f"{cell.dataset} needs your own extract from ipums.org: its terms do not allow a copy here."
+                f"{cell.dataset} needs your own extract from ipums.org: its terms do not allow a "
+                "copy here."
             )
         return load_ipums(ipums, n_features=cell.d, n_rows=cell.n)
     return load(SETS[cell.dataset], encoding="paper", features=cell.d, n_rows=cell.n)
@@ -267,7 +282,9 @@ def run_cells(
 
     Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.
     """
-    from dpci_core.simulation.run import run_experiment  # compiles, which reading results does without
+    from dpci_core.simulation.run import (
+        run_experiment,
+    )  # compiles, which reading results does without
 
     groups: dict[tuple[str, int, int], list[Cell]] = {}
     for cell in cells:
@@ -292,7 +309,9 @@ def run_cells(
 
 
 def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: int) -> Reproduced:
-    """One row of results; where d is swept, lengths are the first coefficient's, as in the paper's figures."""
+    """One row of results; where d is swept, lengths are the first coefficient's, as in the paper's
+    figures.
+    """
     root = np.sqrt(result.n_covered)
     first_only = any(p.name == cell.table and p.swept == "d" for p in PANELS)
     share = float(found.vi_length_mean_se / found.vi_length_mean)
@@ -322,11 +341,15 @@ def append_run(results: Iterable[Reproduced], path: Path = RUN_FILE) -> None:
 
 
 PUBLISHED_K = 1_000
-"""Bootstrap replicates behind a published coverage, whose own Monte Carlo error enters every comparison."""
+"""Bootstrap replicates behind a published coverage, whose own Monte Carlo error enters every
+comparison.
+"""
 
 
 def difference_in_errors(published: float, found: Reproduced) -> float:
-    """(found - published) in standard errors of the difference; the published value has ours, at its own k."""
+    """(found - published) in standard errors of the difference; the published value has ours, at
+    its own k.
+    """
     own = max(found.coverage_se, 1e-4)
     theirs = own * np.sqrt(found.k / PUBLISHED_K)
     return float((found.coverage - published) / np.hypot(own, theirs))

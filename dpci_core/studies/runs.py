@@ -1,4 +1,6 @@
-"""Files of results that long runs append to: CSV, one frozen dataclass a row, safe against being stopped anywhere."""
+"""Files of results that long runs append to: CSV, one frozen dataclass a row, safe against being
+stopped anywhere.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,17 @@ else:
     Row = TypeVar("Row")
 
 _READERS: dict[Any, type] = {"int": int, "float": float}
-"""By the annotation of a field, which is text in a module with postponed annotations; any other is read as text."""
+"""By the annotation of a field, which is text in a module with postponed annotations; any other is
+read as text.
+"""
 
 
 def read_rows(kind: type[Row], path: Path) -> list[Row]:
-    """Return the rows on file in their order; no file is no rows, an unfinished last line is passed over.
+    """Return the rows on file in their order; no file is no rows, an unfinished last line is passed
+    over.
 
-    Args:    kind: a frozen dataclass of one-line text, int and float, in a module with postponed annotations.
+    Args:    kind: a frozen dataclass of one-line text, int and float, in a module with postponed
+             annotations.
     Raises:  ValueError naming the file if it has other columns, or the line that is not a row.
     """
     whole = _whole_lines(path)
@@ -37,14 +43,19 @@ def read_rows(kind: type[Row], path: Path) -> list[Row]:
         try:
             if None in line:
                 raise ValueError("Expected no further values.")
-            rows.append(kind(**{f.name: _READERS.get(f.type, str)(_cell(line, f.name)) for f in fields(kind)}))
+            rows.append(
+                kind(
+                    **{f.name: _READERS.get(f.type, str)(_cell(line, f.name)) for f in fields(kind)}
+                )
+            )
         except ValueError as problem:
             raise ValueError(f"{path.name}, line {lines.line_num}: {problem}") from None
     return rows
 
 
 def append_rows(rows: Iterable[Row], path: Path, kind: type[Row]) -> None:
-    """Add rows to a file, which is made if need be, after cutting off an unfinished last line; on disk on return.
+    """Add rows to a file, which is made if need be, after cutting off an unfinished last line; on
+    disk on return.
 
     Raises:  ValueError naming the file if it has other columns, or no line that is a header.
     """

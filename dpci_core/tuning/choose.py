@@ -1,4 +1,6 @@
-"""Private tuning [CMS Algorithm 4]: candidates trained on disjoint parts, one chosen by the exponential mechanism."""
+"""Private tuning [CMS Algorithm 4]: candidates trained on disjoint parts, one chosen by the
+exponential mechanism.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Trainer = Callable[[Array, Learner], Array]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """What is tuned: loss and h, method and c in the learner, the kernel and its width in the features."""
+    """What is tuned: loss and h, method and c in the learner, the kernel and its width in the
+    features.
+    """
 
     learner: Learner
     features: CosineFeatures | None = None
@@ -37,11 +41,13 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TuningResult:
-    """The chosen candidate with its coefficients; counts of mistakes stay inside, they are no part of the release.
+    """The chosen candidate with its coefficients; counts of mistakes stay inside, they are no part
+    of the release.
 
-    epsilon: what all of it cost, exact.  n_train: records behind each candidate.  n_holdout: behind the choice.
-    n_features: of the records.  is_simulation: whether the noise came from a generator, from which it can be taken off
-    again.
+    epsilon: what all of it cost, exact.  n_train: records behind each candidate.  n_holdout: behind
+    the choice.
+    n_features: of the records.  is_simulation: whether the noise came from a generator, from which
+    it can be taken off again.
     """
 
     candidates: tuple[Candidate, ...]
@@ -60,13 +66,19 @@ class TuningResult:
 
     def sentence(self, delta: float = 0.05) -> str:
         """The utility bound and the price in words; printed beside every choice."""
-        excess = utility_bound(n_candidates=len(self.candidates), epsilon=to_float_down(self.epsilon), delta=delta)
-        mark = " SIMULATION: its noise comes from a generator and protects nobody." if self.is_simulation else ""
+        excess = utility_bound(
+            n_candidates=len(self.candidates), epsilon=to_float_down(self.epsilon), delta=delta
+        )
+        mark = (
+            " SIMULATION: its noise comes from a generator and protects nobody."
+            if self.is_simulation
+            else ""
+        )
         return (
-            f"With probability {1.0 - delta:g} the choice makes at most {excess:.4g} more mistakes on "
-            f"{self.n_holdout:,} held-out records ({excess / self.n_holdout:.2%}) than the best of "
-            f"{len(self.candidates)} candidates, each trained on {self.n_train:,}. Training and choice together cost "
-            f"epsilon = {self.epsilon}.{mark}"
+            f"With probability {1.0 - delta:g} the choice makes at most {excess:.4g} more mistakes "
+            f"on {self.n_holdout:,} held-out records ({excess / self.n_holdout:.2%}) than the best "
+            f"of {len(self.candidates)} candidates, each trained on {self.n_train:,}. Training and "
+            f"choice together cost epsilon = {self.epsilon}.{mark}"
         )
 
     def predict(self, X: npt.ArrayLike) -> Array:
@@ -79,9 +91,11 @@ class TuningResult:
 
 
 def utility_bound(*, n_candidates: int, epsilon: float, delta: float) -> float:
-    """Return 2 log(m/delta)/epsilon: with probability 1 - delta the choice makes no more mistakes above the best.
+    """Return 2 log(m/delta)/epsilon: with probability 1 - delta the choice makes no more mistakes
+    above the best.
 
-    Source:  CMS section 6 (McSherry and Talwar): a candidate that makes s more has weight at most e^(-epsilon s/2).
+    Source:  CMS section 6 (McSherry and Talwar): a candidate that makes s more has weight at most
+             e^(-epsilon s/2).
 
     >>> round(utility_bound(n_candidates=5, epsilon=0.1, delta=0.05), 1)
     92.1
@@ -96,14 +110,17 @@ def selection_probabilities(mistakes: Integers, *, epsilon: float) -> Array:
     """Return the exponential mechanism's probabilities, proportional to exp(-epsilon mistakes / 2).
 
     Args:    mistakes: (m,) of the candidates, or (B, m), a choice in each row.
-    Privacy: replacing one held-out record changes each count by at most 1, so one draw is epsilon-DP.
+    Privacy: replacing one held-out record changes each count by at most 1, so one draw is
+             epsilon-DP.
     """
     check_positive(epsilon=epsilon)
     return np.asarray(softmax(-0.5 * epsilon * np.asarray(mistakes, dtype=np.float64), axis=-1))
 
 
 def chosen(mistakes: Integers, *, epsilon: float, uniform: Array) -> Integers:
-    """Return what the exponential mechanism chooses for uniform numbers (B,), a choice (B,) in each row of (B, m)."""
+    """Return what the exponential mechanism chooses for uniform numbers (B,), a choice (B,) in each
+    row of (B, m).
+    """
     below = np.cumsum(selection_probabilities(mistakes, epsilon=epsilon), axis=1)[:, :-1]
     return np.asarray((below <= uniform[:, None]).sum(axis=1))
 
@@ -116,17 +133,21 @@ def tune_privately(
     epsilon: Amount,
     rng: np.random.Generator,
 ) -> TuningResult:
-    """Train candidate i on part i of m + 1 equal parts, count its mistakes on the last, choose one of the m.
+    """Train candidate i on part i of m + 1 equal parts, count its mistakes on the last, choose one
+    of the m.
 
     Args:    X, y: as for `private_intervals`; norms are at most 1 after each candidate's map too.
              candidates: a list made without looking at the data.  epsilon: for everything.
-             rng: a seeded generator: a simulation (`estimators.tune_for_release` draws from the operating system).
-             It draws the partition, which depends on n alone, too.
-    Privacy: epsilon-DP in all. Replacing one record touches one part: if it trained candidate i, only that model
-             changes, which is epsilon-DP, and the choice is made from it and from records it does not share; if it
-             was held out, no model changes, and the choice is epsilon-DP.  The n of every bound is the part's.
-    Raises:  ValueError for fewer than m + 1 records or a candidate without privacy; DataRejectedError.
-    Source:  CMS Algorithm 4.  Differs: the remainder of n / (m + 1), at most m records, is held out too.
+             rng: a seeded generator: a simulation (`estimators.tune_for_release` draws from the
+             operating system). It draws the partition, which depends on n alone, too.
+    Privacy: epsilon-DP in all. Replacing one record touches one part: if it trained candidate i,
+             only that model changes, which is epsilon-DP, and the choice is made from it and from
+             records it does not share; if it was held out, no model changes, and the choice is
+             epsilon-DP.  The n of every bound is the part's.
+    Raises:  ValueError for fewer than m + 1 records or a candidate without privacy;
+             DataRejectedError.
+    Source:  CMS Algorithm 4.  Differs: the remainder of n / (m + 1), at most m records, is held out
+             too.
     """
     check_generator(rng)
     amount = to_decimal(epsilon, name="epsilon")
@@ -150,7 +171,9 @@ def rows_each(n_records: int, n_candidates: int) -> int:
     """
     size = n_records // (n_candidates + 1)
     if size < 1:
-        raise ValueError(f"Expected at least {n_candidates + 1} records for {n_candidates} candidates.")
+        raise ValueError(
+            f"Expected at least {n_candidates + 1} records for {n_candidates} candidates."
+        )
     return size
 
 
@@ -163,7 +186,9 @@ def tune_by(
     source: NoiseSource,
     trainer: Trainer,
 ) -> TuningResult:
-    """`tune_privately` with a trainer that is epsilon-DP and noise from a source; arguments are checked already."""
+    """`tune_privately` with a trainer that is epsilon-DP and noise from a source; arguments are
+    checked already.
+    """
     size = rows_each(len(labels), len(candidates))
     is_simulation = not isinstance(source, SystemSource)
     order = source.permutation(len(labels))
@@ -179,7 +204,9 @@ def tune_by(
         index = source.choose([-count for count in mistakes], epsilon=epsilon)
     else:
         uniform = source.uniform(size=1)
-        index = int(chosen(np.array([mistakes]), epsilon=to_float_down(epsilon), uniform=uniform)[0])
+        index = int(
+            chosen(np.array([mistakes]), epsilon=to_float_down(epsilon), uniform=uniform)[0]
+        )
     return TuningResult(
         candidates=candidates,
         index=index,
@@ -198,5 +225,7 @@ def checked_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]
     if not listed or not all(isinstance(candidate, Candidate) for candidate in listed):
         raise ValueError("Expected candidates to hold at least one Candidate.")
     if any(candidate.learner.method == "non_private" for candidate in listed):
-        raise ValueError("Expected every candidate to be private; one of them has method='non_private'.")
+        raise ValueError(
+            "Expected every candidate to be private; one of them has method='non_private'."
+        )
     return listed

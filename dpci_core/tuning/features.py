@@ -1,4 +1,6 @@
-"""Kernels by random features [CMS Algorithm 3]: a public random map after which a linear learner fits a kernel one."""
+"""Kernels by random features [CMS Algorithm 3]: a public random map after which a linear learner
+fits a kernel one.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ class CosineFeatures:
     gamma: of the kernel exp(-gamma |x - x'|^2).  n_components: D.  seed: public.
 
     Rows of the result have norm at most 1 whatever x is, and 2 v(x).v(x') estimates the kernel.
-    Source:  CMS Algorithm 3 after Rahimi and Recht.  Differs: its factor sqrt(2/D) lets the norm reach sqrt 2, where
-             its proof needs 1; the factor here is 1/sqrt(D).
+    Source:  CMS Algorithm 3 after Rahimi and Recht.  Differs: its factor sqrt(2/D) lets the norm
+             reach sqrt 2, where its proof needs 1; the factor here is 1/sqrt(D).
 
     >>> v = CosineFeatures(gamma=0.5, n_components=4).transform(np.zeros((1, 3)))
     >>> v.shape, bool((v**2).sum() <= 1)

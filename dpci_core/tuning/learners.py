@@ -1,7 +1,7 @@
 """Algorithms 1 and 2 of [CMS] to the letter, beside the tighter constant of [WKL].
 
-Their penalty is (Lambda/2)|theta|^2, ours c |theta|^2, so Lambda = 2c. Records have norm at most 1; neighbours differ
-in the value of one record, n is public; every guarantee here is pure epsilon-DP.
+Their penalty is (Lambda/2)|theta|^2, ours c |theta|^2, so Lambda = 2c. Records have norm at most 1;
+neighbours differ in the value of one record, n is public; every guarantee here is pure epsilon-DP.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ from dpci_core.solvers.minimise import minimise
 
 Method = Literal["non_private", "output", "objective", "objective_tight"]
 METHODS: tuple[Method, ...] = ("non_private", "output", "objective", "objective_tight")
-"""No noise; [CMS] Algorithm 1; [CMS] Algorithm 2; Algorithm 2 with the constant of [WKL] Theorem 1."""
+"""No noise; [CMS] Algorithm 1; [CMS] Algorithm 2; Algorithm 2 with the constant of [WKL] Theorem
+1.
+"""
 
 _ROUNDING = 1e-14
-"""Relative margin for the rounding of a rate, far above it; taken off epsilon, the largest term of the difference."""
+"""Relative margin for the rounding of a rate, far above it; taken off epsilon, the largest term of
+the difference.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +51,9 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveRun:
-    """What Algorithm 2 runs at: the rate of its tilt, the penalty c it uses, and whether it had to raise c."""
+    """What Algorithm 2 runs at: the rate of its tilt, the penalty c it uses, and whether it had to
+    raise c.
+    """
 
     rate: float
     regularization: float
@@ -60,13 +66,14 @@ def objective_run(
     """Return the tilt rate and the penalty of objective perturbation at any epsilon and c.
 
     With k = 1 for `tight`, 2 as published, and t the largest f'':
-    epsilon' = epsilon - k log(1 + t/(2nc)); published, log(1 + 2t/(n Lambda) + t^2/(n Lambda)^2) is the same with
-    k = 2.  Where that is not positive, c is raised to t/(2n (e^(epsilon/(2k)) - 1)), which makes it epsilon/2.
-    The tilt is spherical Laplace of rate epsilon'/2.
+    epsilon' = epsilon - k log(1 + t/(2nc)); published, log(1 + 2t/(n Lambda) + t^2/(n Lambda)^2) is
+    the same with k = 2.  Where that is not positive, c is raised to t/(2n (e^(epsilon/(2k)) - 1)),
+    which makes it epsilon/2. The tilt is spherical Laplace of rate epsilon'/2.
 
-    Privacy: the minimiser of the tilted objective at the returned c is epsilon-DP.  A raised c is a function of public
-             numbers; it changes what is estimated.
-    Source:  CMS Algorithm 2, Theorem 9; tight: WKL Algorithm 1, Theorem 1, the raised c by the same rule (own).
+    Privacy: the minimiser of the tilted objective at the returned c is epsilon-DP.  A raised c is a
+             function of public numbers; it changes what is estimated.
+    Source:  CMS Algorithm 2, Theorem 9; tight: WKL Algorithm 1, Theorem 1, the raised c by the same
+             rule (own).
 
     >>> from dpci_core.losses import Logistic
     >>> run = objective_run(epsilon=1.0, n_records=1000, regularization=0.01, loss=Logistic())
@@ -87,9 +94,11 @@ def objective_run(
 
 
 def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.Generator) -> Array:
-    """Return the coefficients (p,) of a learner on the rows y_i x_i of checked records; a simulation.
+    """Return the coefficients (p,) of a learner on the rows y_i x_i of checked records; a
+    simulation.
 
-    Privacy: epsilon-DP for noise that cannot be predicted; none for "non_private", where epsilon plays no part.
+    Privacy: epsilon-DP for noise that cannot be predicted; none for "non_private", where epsilon
+             plays no part.
     Raises:  ValueError, ConvergenceError.
     """
     noise = learner_noise(learner, epsilon=epsilon, n_records=len(A))
@@ -97,13 +106,17 @@ def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.G
     if noise.rate is not None:
         drawn = sample_spherical_laplace(A.shape[1], rate=noise.rate, rng=rng)
         tilt, offset = (drawn, None) if noise.is_tilt else (None, drawn)
-    theta = minimise(A, loss=learner.loss, regularization=noise.regularization, tilt=tilt, method="newton").theta
+    theta = minimise(
+        A, loss=learner.loss, regularization=noise.regularization, tilt=tilt, method="newton"
+    ).theta
     return theta if offset is None else theta + offset
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerNoise:
-    """The penalty a learner trains at, and the rate of its noise, which tilts the objective or is added at the end."""
+    """The penalty a learner trains at, and the rate of its noise, which tilts the objective or is
+    added at the end.
+    """
 
     regularization: float
     rate: float | None
@@ -114,7 +127,8 @@ class LearnerNoise:
 def learner_noise(learner: Learner, *, epsilon: float | None, n_records: int) -> LearnerNoise:
     """Return how a learner trains on n records at an epsilon.
 
-    Source:  CMS Algorithm 1 (output; rate n Lambda epsilon / 2 = n c epsilon) and Algorithm 2 (`objective_run`).
+    Source:  CMS Algorithm 1 (output; rate n Lambda epsilon / 2 = n c epsilon) and Algorithm 2
+             (`objective_run`).
     """
     c = learner.regularization
     if learner.method == "non_private":
@@ -122,7 +136,11 @@ def learner_noise(learner: Learner, *, epsilon: float | None, n_records: int) ->
     check_positive(epsilon=epsilon)
     assert epsilon is not None
     if learner.method == "output":
-        return LearnerNoise(c, output_noise_rate(epsilon=epsilon, n_records=n_records, regularization=c), False)
+        return LearnerNoise(
+            c, output_noise_rate(epsilon=epsilon, n_records=n_records, regularization=c), False
+        )
     tight = learner.method == "objective_tight"
-    run = objective_run(epsilon=epsilon, n_records=n_records, regularization=c, loss=learner.loss, tight=tight)
+    run = objective_run(
+        epsilon=epsilon, n_records=n_records, regularization=c, loss=learner.loss, tight=tight
+    )
     return LearnerNoise(run.regularization, run.rate, True, run.is_raised)

@@ -1,4 +1,6 @@
-"""What an accuracy experiment is made of: how a model is trained, for how many records, on which rows; its errors."""
+"""What an accuracy experiment is made of: how a model is trained, for how many records, on which
+rows; its errors.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from dpci_core.tuning.learners import Learner, learner_noise
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How one model is trained: loss, penalty c, and noise that tilts the objective or is added to its minimiser."""
+    """How one model is trained: loss, penalty c, and noise that tilts the objective or is added to
+    its minimiser.
+    """
 
     loss: Loss
     regularization: float
@@ -35,7 +39,9 @@ class Training:
 
     @classmethod
     def of_design(cls, design: Design, *, n_records: int) -> Training:
-        """The coefficients of a design, so that their accuracy can stand beside the length of its intervals."""
+        """The coefficients of a design, so that their accuracy can stand beside the length of its
+        intervals.
+        """
         check_design(design)
         noise = model_noise(design, n_records)
         return cls(design.loss, design.regularization, noise, mechanism_of(design).is_tilt)
@@ -56,14 +62,18 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """Rows y_i x_i to train on, (n, p), and records never trained on to test with, (m, p) and (m,)."""
+    """Rows y_i x_i to train on, (n, p), and records never trained on to test with, (m, p) and
+    (m,).
+    """
 
     A: Array
     X_test: Array
     y_test: Array
 
     @classmethod
-    def of(cls, X: npt.ArrayLike, y: npt.ArrayLike, *, test_share: float, rng: np.random.Generator) -> HeldOut:
+    def of(
+        cls, X: npt.ArrayLike, y: npt.ArrayLike, *, test_share: float, rng: np.random.Generator
+    ) -> HeldOut:
         """Divide a table at random.
 
         Raises:  ValueError naming the argument; DataRejectedError.
@@ -81,8 +91,10 @@ class HeldOut:
 def constant_error(y_test: Array) -> float:
     """Return the test error of always naming the class that is commoner in these labels.
 
-    >>> constant_error(np.array([1.0, 1.0, 1.0, -1.0])), constant_error(np.array([-1.0, 1.0, -1.0, -1.0]))
-    (0.25, 0.25)
+    >>> constant_error(np.array([1.0, 1.0, 1.0, -1.0]))
+    0.25
+    >>> constant_error(np.array([-1.0, 1.0, -1.0, -1.0]))
+    0.25
     """
     share = float(np.mean(y_test > 0.0))
     return min(share, 1.0 - share)

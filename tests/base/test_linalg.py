@@ -20,4 +20,6 @@ def test_a_floored_matrix_is_positive_definite_under_any_noise(p: int, noise: fl
     draws = np.random.default_rng(0).normal(size=(20, p, p)) * noise
     made = floor_eigenvalues(draws + np.swapaxes(draws, -1, -2), 2e-10)
     assert (np.linalg.eigvalsh(made.matrix) > 0).all()
-    assert np.isfinite(np.linalg.solve(made.matrix, np.broadcast_to(np.eye(p), made.matrix.shape))).all()
+    assert np.isfinite(
+        np.linalg.solve(made.matrix, np.broadcast_to(np.eye(p), made.matrix.shape))
+    ).all()

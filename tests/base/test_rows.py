@@ -38,7 +38,9 @@ def test_products_and_slices(signs: np.ndarray | None, dtype: type) -> None:
 
 def test_several_scores_at_once() -> None:
     thetas = RNG.normal(size=(4, 3))
-    np.testing.assert_allclose(EncodedRows(Z, scale=0.3, constant=0.6) @ thetas, written(None) @ thetas, rtol=1e-12)
+    np.testing.assert_allclose(
+        EncodedRows(Z, scale=0.3, constant=0.6) @ thetas, written(None) @ thetas, rtol=1e-12
+    )
 
 
 def test_rows_are_rounded_once() -> None:

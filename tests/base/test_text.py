@@ -69,4 +69,6 @@ def test_no_unseen_character_tells_two_names_apart() -> None:
         elif unicodedata.category(character)[0] != "Z":
             assert line_problem(character) == "", hex(code)
     for text in (FAMILY, LINES["Persian"]):
-        assert name_key(f"census {text}") == name_key(f"census {text}".replace("\u200d", "").replace("\u200c", ""))
+        assert name_key(f"census {text}") == name_key(
+            f"census {text}".replace("\u200d", "").replace("\u200c", "")
+        )

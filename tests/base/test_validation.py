@@ -1,4 +1,6 @@
-"""Wrong input is refused before any work, by name, rule and value, and never with a value of a record."""
+"""Wrong input is refused before any work, by name, rule and value, and never with a value of a
+record.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,13 @@ N = 60
 
 
 def design(**changes: object) -> Design:
-    values = {"loss": Logistic(), "mechanism": "objective", "budget": BUDGET, "regularization": 0.05, **changes}
+    values = {
+        "loss": Logistic(),
+        "mechanism": "objective",
+        "budget": BUDGET,
+        "regularization": 0.05,
+        **changes,
+    }
     return Design(**values)  # type: ignore[arg-type]
 
 
@@ -161,15 +169,25 @@ def test_a_bad_design_cannot_be_made(change: dict[str, object], message: str) ->
 def test_a_part_out_of_range_is_named_with_the_amount_given(part: str, amount: str) -> None:
     for kind in (PureDP, ZCDP):
         budget = kind(**{"model": 1, "hessian": 1, "covariance": 1, part: amount})  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=re.escape(f"1e-12 <= budget.{part}={Decimal(amount)} <= 1e+20")):
+        with pytest.raises(
+            ValueError, match=re.escape(f"1e-12 <= budget.{part}={Decimal(amount)} <= 1e+20")
+        ):
             design(budget=budget)
 
 
 def test_numbers_of_other_kinds_are_kept_as_plain_floats() -> None:
-    made = design(regularization=Fraction(1, 20), confidence_level=np.float32(0.5), loss=HuberSVM(h=Fraction(1, 2)))
-    assert [type(x) for x in (made.regularization, made.confidence_level, made.loss.h)] == [float] * 3  # type: ignore[attr-defined]
+    made = design(
+        regularization=Fraction(1, 20),
+        confidence_level=np.float32(0.5),
+        loss=HuberSVM(h=Fraction(1, 2)),
+    )
+    assert [type(x) for x in (made.regularization, made.confidence_level, made.loss.h)] == [
+        float
+    ] * 3  # type: ignore[attr-defined]
     assert made == design(regularization=0.05, confidence_level=0.5, loss=HuberSVM(h=0.5))
-    assert PureDP(model=np.int64(1), hessian=np.float32(0.5), covariance=np.float64(0.1)).total == Decimal("1.6")
+    assert PureDP(
+        model=np.int64(1), hessian=np.float32(0.5), covariance=np.float64(0.1)
+    ).total == Decimal("1.6")
     with pytest.raises(ValueError, match="hessian to be a number, got Fraction"):
         PureDP(model=1, hessian=Fraction(1, 2), covariance=1)  # type: ignore[arg-type]
 
@@ -185,7 +203,12 @@ def test_results_are_finite_at_every_corner_of_the_ranges(
     corners = [(c, part) for c in REGULARIZATION for part in BUDGET_PART]
     for (c, part), level in zip(corners, CONFIDENCE_LEVEL * 2, strict=True):
         budget = kind(model=part, hessian=part, covariance=part)
-        values = {"loss": loss, "mechanism": mechanism, "calibration": calibration, "budget": budget}
+        values = {
+            "loss": loss,
+            "mechanism": mechanism,
+            "calibration": calibration,
+            "budget": budget,
+        }
         made = design(regularization=c, confidence_level=level, **values)
         moments = fit_moments(X, y, loss=loss, regularization=c)
         try:
@@ -198,7 +221,12 @@ def test_results_are_finite_at_every_corner_of_the_ranges(
                 made_of_it = forecast(moments, design=made, n_records=n, n_draws=4)
             except InfeasibleDesignError:
                 continue
-            lengths = [made_of_it.ci_length, made_of_it.vi_length, made_of_it.nonprivate_length, made_of_it.coverage]
+            lengths = [
+                made_of_it.ci_length,
+                made_of_it.vi_length,
+                made_of_it.nonprivate_length,
+                made_of_it.coverage,
+            ]
             assert np.isfinite(lengths).all()
 
 
@@ -244,7 +272,9 @@ def test_a_part_of_the_budget_cannot_be_zero_or_less(bad: object) -> None:
         ({"shares": None}, "shares to be a tuple of 3 amounts, got NoneType"),
     ],
 )
-def test_an_approximate_budget_out_of_range_is_refused(change: dict[str, object], message: str) -> None:
+def test_an_approximate_budget_out_of_range_is_refused(
+    change: dict[str, object], message: str
+) -> None:
     values = {"epsilon": "1", "delta": "1e-6", "shares": ("0.5", "0.25", "0.25"), **change}
     with pytest.raises(ValueError, match=re.escape(message)):
         ApproxDP(**values)  # type: ignore[arg-type]
@@ -253,22 +283,37 @@ def test_an_approximate_budget_out_of_range_is_refused(change: dict[str, object]
 BAD_RUNS = [
     ({"designs": iter([])}, "designs to be a list or tuple of Design, got"),
     ({"designs": design()}, "designs to be a list or tuple of Design, got Design"),
-    ({"designs": np.array([design(), design()], dtype=object)}, "designs to be a list or tuple of Design, got ndarray"),
+    (
+        {"designs": np.array([design(), design()], dtype=object)},
+        "designs to be a list or tuple of Design, got ndarray",
+    ),
     ({"designs": []}, "at least one design"),
     ({"designs": [None]}, "Expected a Design"),
     ({"n_variability": 1}, "n_variability=1 >= 2"),
     ({"n_records": 2**24}, "n_records=16777216"),
-    *(({"n_jobs": bad}, f"n_jobs={bad!r} to be a whole number other than 0") for bad in (0, "2", 2.5, True)),
+    *(
+        ({"n_jobs": bad}, f"n_jobs={bad!r} to be a whole number other than 0")
+        for bad in (0, "2", 2.5, True)
+    ),
     ({"progress": 5}, "progress=5 to be a function or None"),
     ({"should_stop": True}, "should_stop=True to be a function or None"),
-    *(({"tolerance": bad}, f"1e-12 <= tolerance={bad!r} <= 0.01") for bad in (1e-300, 0.0, math.nan, 1.0, "1e-8")),
+    *(
+        ({"tolerance": bad}, f"1e-12 <= tolerance={bad!r} <= 0.01")
+        for bad in (1e-300, 0.0, math.nan, 1.0, "1e-8")
+    ),
 ]
 
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize(("change", "message"), BAD_RUNS)
 def test_a_bad_run_is_refused_before_work(change: dict[str, object], message: str) -> None:
-    values = {"designs": [design()], "rng": np.random.default_rng(0), "n_variability": 4, "n_coverage": 4, **change}
+    values = {
+        "designs": [design()],
+        "rng": np.random.default_rng(0),
+        "n_variability": 4,
+        "n_coverage": 4,
+        **change,
+    }
     with pytest.raises(ValueError, match=re.escape(message)):
         run_experiment(*table(), **values)  # type: ignore[arg-type]
 
@@ -298,16 +343,26 @@ def test_a_width_out_of_range_is_refused(bad: float) -> None:
 def test_too_small_a_penalty_is_refused_with_one_that_works(loss: object, budget: object) -> None:
     X, y = table()
     tiny = design(loss=loss, budget=budget, regularization=1e-5)
-    with pytest.raises(InfeasibleDesignError, match=r"regularization=1e-05 > .*n_records=60") as caught:
+    with pytest.raises(
+        InfeasibleDesignError, match=r"regularization=1e-05 > .*n_records=60"
+    ) as caught:
         private_intervals(X, y, design=tiny, rng=np.random.default_rng(0))
-    works = float(caught.value.suggestion.removeprefix("The smallest c that works is ").removesuffix("."))
+    works = float(
+        caught.value.suggestion.removeprefix("The smallest c that works is ").removesuffix(".")
+    )
     with pytest.raises(AssertionError, match="work began"):
         private_intervals(
-            X, y, design=design(loss=loss, budget=budget, regularization=works), rng=np.random.default_rng(0)
+            X,
+            y,
+            design=design(loss=loss, budget=budget, regularization=works),
+            rng=np.random.default_rng(0),
         )
     with pytest.raises(InfeasibleDesignError):
         private_intervals(
-            X, y, design=design(loss=loss, budget=budget, regularization=0.98 * works), rng=np.random.default_rng(0)
+            X,
+            y,
+            design=design(loss=loss, budget=budget, regularization=0.98 * works),
+            rng=np.random.default_rng(0),
         )
 
 
@@ -318,8 +373,12 @@ def test_one_class_only_is_valid(label: float) -> None:
     assert np.isfinite(result.length).all()
 
 
-@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, np.asfortranarray, lambda v: v.astype(np.float32)])
-def test_whole_numbers_lists_and_other_layouts_are_taken(convert: Callable[[np.ndarray], object]) -> None:
+@pytest.mark.parametrize(
+    "convert", [np.asarray, np.ndarray.tolist, np.asfortranarray, lambda v: v.astype(np.float32)]
+)
+def test_whole_numbers_lists_and_other_layouts_are_taken(
+    convert: Callable[[np.ndarray], object],
+) -> None:
     X, y = np.array([[0, 1], [1, 0], [0, -1]]), np.array([1, -1, 1])
     plain, other = (
         private_intervals(a, b, design=design(regularization=1.0), rng=np.random.default_rng(0))  # type: ignore[arg-type]
@@ -351,7 +410,9 @@ def test_rows_scaled_just_below_one_are_allowed_whatever_their_rounding() -> Non
 
 def test_a_seed_makes_a_result() -> None:
     X, y = table()
-    one, two = (private_intervals(X, y, design=design(), rng=np.random.default_rng(3)) for _ in range(2))
+    one, two = (
+        private_intervals(X, y, design=design(), rng=np.random.default_rng(3)) for _ in range(2)
+    )
     other = private_intervals(X, y, design=design(), rng=np.random.default_rng(4))
     np.testing.assert_array_equal(one.low, two.low)
     assert (one.estimate != other.estimate).all()
@@ -414,7 +475,14 @@ def test_wrong_kinds_of_argument_are_named() -> None:
         private_intervals(X, y, design=None, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="Expected loss"):
         fit_moments(X, y, loss="logistic", regularization=0.1)
-    for start in ([0.0], np.array([np.nan, 0.0]), ["a", "b"], [1j, 0], [1e308, 1e308], [[0.0], [0.0, 1.0]]):
+    for start in (
+        [0.0],
+        np.array([np.nan, 0.0]),
+        ["a", "b"],
+        [1j, 0],
+        [1e308, 1e308],
+        [[0.0], [0.0, 1.0]],
+    ):
         with pytest.raises(ValueError, match="Expected start to hold 2"):
             fit_moments(X, y, loss=Logistic(), regularization=0.1, start=start)
 
@@ -424,13 +492,24 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
     X, y = rng.uniform(-0.5, 0.5, (300, 2)), np.where(rng.random(300) < 0.5, 1, -1)
     moments = fit_moments(X, y, loss=Logistic(), regularization=0.1)
     good = Design(
-        loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1), regularization=0.1
+        loss=Logistic(),
+        mechanism="output",
+        budget=PureDP(model=1, hessian=1, covariance=1),
+        regularization=0.1,
     )
     for n_draws in (0, -4, 3, 2.5):
         with pytest.raises(ValueError, match="n_draws"):
             forecast(moments, design=good, n_draws=n_draws)
     extreme = [[[1, 0], [x, 0]] for x in (0.0, math.nan, math.inf, 1e200, 1e-200)]
-    for contrasts in (np.ones(2), np.ones((1, 3)), np.ones((0, 2)), [["a", "b"]], [[1j, 0]], [[1], [1, 0]], *extreme):
+    for contrasts in (
+        np.ones(2),
+        np.ones((1, 3)),
+        np.ones((0, 2)),
+        [["a", "b"]],
+        [[1j, 0]],
+        [[1], [1, 0]],
+        *extreme,
+    ):
         with pytest.raises(ValueError, match=r"Expected .*contrasts"):
             forecast(moments, design=good, contrasts=contrasts)
     assert forecast(moments, design=good, contrasts=[[1, 0]]).ci_length.shape == (1,)

@@ -1,4 +1,6 @@
-"""Watching and stopping the planner: the same numbers, soon ended, and no answer from a search that was stopped."""
+"""Watching and stopping the planner: the same numbers, soon ended, and no answer from a search that
+was stopped.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ def test_a_search_ends_at_the_step_after_it_was_stopped_and_has_no_answer(name: 
 
 
 def test_a_stop_is_no_refusal() -> None:
-    """Searches take an InfeasibleDesignError for a length out of reach; a stop must get past all of them."""
+    """Searches take an InfeasibleDesignError for a length out of reach; a stop must get past all of
+    them.
+    """
     assert not issubclass(StoppedError, ValueError)
     assert not issubclass(StoppedError, InfeasibleDesignError)
 

@@ -1,4 +1,6 @@
-"""One server and one browser for all browser tests of a process; a fresh page, watched for noise, for each."""
+"""One server and one browser for all browser tests of a process; a fresh page, watched for noise,
+for each.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ def browser() -> Iterator[Browser]:
     if path is None:
         if os.environ.get("CI") == "true":
             pytest.fail("CI must run the browser tests, and no browser was found.")
-        pytest.skip("no Chromium found: set DPCI_BROWSER, put chromium on PATH, or run 'playwright install chromium'")
+        pytest.skip(
+            "no Chromium found: set DPCI_BROWSER, put chromium on PATH, or run 'playwright install "
+            "chromium'"
+        )
     with sync_playwright() as play:
         launched = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
         yield launched
@@ -37,7 +42,9 @@ SIZE = {"width": 1280, "height": 900}
 
 @pytest.fixture(scope="session")
 def regular(browser: Browser) -> Iterator[BrowserContext]:
-    """A visitor who comes again and again: reading Streamlit's scripts anew takes a third of the time of a visit."""
+    """A visitor who comes again and again: reading Streamlit's scripts anew takes a third of the
+    time of a visit.
+    """
     context = browser.new_context(viewport=SIZE)
     yield context
     context.close()
@@ -50,11 +57,19 @@ OpenPage = Callable[..., Page]
 def open_page(browser: Browser, regular: BrowserContext, server: str) -> Iterator[OpenPage]:
     """Open a path, `open_page("/explore", width=390, theme="dark")`, for the regular visitor.
 
-    Every further page of a test is for a visitor of its own: of one visitor's pages only the one in front is drawn.
+    Every further page of a test is for a visitor of its own: of one visitor's pages only the one in
+    front is drawn.
     """
     opened: list[tuple[Page, Noise]] = []
 
-    def open_(path: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light", at: str = server) -> Page:
+    def open_(
+        path: str = "/",
+        *,
+        width: int = 1280,
+        height: int = 900,
+        theme: str = "light",
+        at: str = server,
+    ) -> Page:
         context = browser.new_context(viewport=SIZE) if opened else regular
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})

@@ -69,7 +69,9 @@ def from_checkout(port: int) -> list[str]:
 def server_process(
     command: Callable[[int], list[str]] = from_checkout, folder: Path = ROOT, **env: str
 ) -> Iterator[Server]:
-    """Like `running_server`, with the process; another command for the port, and from another folder, on request."""
+    """Like `running_server`, with the process; another command for the port, and from another
+    folder, on request.
+    """
     port = free_port()
     environment = {**os.environ, **env}
     with subprocess.Popen(
@@ -91,7 +93,9 @@ def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
         if server.poll() is not None:
             raise RuntimeError("The server stopped before it was up.")
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2) as answer:
+            with urllib.request.urlopen(
+                f"http://127.0.0.1:{port}/_stcore/health", timeout=2
+            ) as answer:
                 if answer.read() == b"ok":
                     return
         except OSError:
@@ -149,7 +153,9 @@ def wait_meta(page: Page, key: str, name: str, value: float) -> None:
 
 
 class Noise:
-    """What a page complains about or asks strangers for; harmless probes of Streamlit are left out."""
+    """What a page complains about or asks strangers for; harmless probes of Streamlit are left
+    out.
+    """
 
     def __init__(self, page: Page, address: str) -> None:
         self.messages: list[str] = []
@@ -163,7 +169,9 @@ class Noise:
             self.strangers.append(url)
 
     def check(self) -> None:
-        """Raise if anything was heard: on a deep link Streamlit probes two addresses that answer 404."""
+        """Raise if anything was heard: on a deep link Streamlit probes two addresses that
+        answer 404.
+        """
         assert not self.strangers, self.strangers
         serious = [m for m in self.messages if "404" not in m]
         assert not serious, serious

@@ -1,4 +1,5 @@
-"""Take a picture of every page, light and dark, wide and narrow: `python -m tests.browser.screenshots`.
+"""Take a picture of every page, light and dark, wide and narrow: `python -m
+tests.browser.screenshots`.
 
 Release and Ledger show a made-up table, in a ledger that is thrown away.
 """
@@ -15,7 +16,14 @@ from playwright.sync_api import Page, sync_playwright
 
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.release import schema_hash
-from tests.browser.driver import BROWSER_ARGS, ROOT, find_browser, running_server, wait_chart, wait_idle
+from tests.browser.driver import (
+    BROWSER_ARGS,
+    ROOT,
+    find_browser,
+    running_server,
+    wait_chart,
+    wait_idle,
+)
 from tests.ui.release.test_page import LINK, SCHEMA
 
 PAGES: dict[str, tuple[str, str | None]] = {
@@ -40,7 +48,9 @@ def desk_server(desk: Path) -> AbstractContextManager[str]:
     what = {"schema_hash": schema_hash(SCHEMA), "person": "Ada"}
     ledger.create_dataset("Clinic", cap=Cap.pure(3), unit="one patient", **what)
     cost = Cost(definition="pure", amount="0.5")
-    made = ledger.book("Clinic", cost=cost, purpose="Pilot", plan_hash="0" * 64, request_id="pilot", **what)
+    made = ledger.book(
+        "Clinic", cost=cost, purpose="Pilot", plan_hash="0" * 64, request_id="pilot", **what
+    )
     ledger.finish(made.charge_id, result_hash="1" * 64)
     return running_server(DPCI_LEDGER=str(ledger.path), DPCI_RELEASES=str(desk / "releases"))
 
@@ -62,19 +72,27 @@ def arrive(page: Page, address: str, name: str, place: tuple[str, str | None]) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.browser.screenshots", description=__doc__
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "screenshots")
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     path = find_browser()
     if path is None:
         raise SystemExit("No Chromium found: set DPCI_BROWSER or put chromium on PATH.")
-    with TemporaryDirectory() as desk, desk_server(Path(desk)) as address, sync_playwright() as play:
+    with (
+        TemporaryDirectory() as desk,
+        desk_server(Path(desk)) as address,
+        sync_playwright() as play,
+    ):
         browser = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
         for name, place in PAGES.items():
             for theme in ("light", "dark"):
                 for width, height in ((1280, 1000), (390, 844)):
-                    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+                    page = browser.new_page(
+                        viewport={"width": width, "height": height}, color_scheme=theme
+                    )
                     arrive(page, address, name, place)
                     page.wait_for_timeout(800)
                     file = out / f"{name}-{theme}-{width}.png"

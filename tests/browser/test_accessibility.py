@@ -1,4 +1,6 @@
-"""Every page for every reader: axe-core in both themes, narrow, enlarged, by keys alone, and nothing moves unasked."""
+"""Every page for every reader: axe-core in both themes, narrow, enlarged, by keys alone, and
+nothing moves unasked.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ STATES = PAGES | {
     "validate": ("/validate?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
     "accuracy-tuning": ("/accuracy?published=figure4", "chart_accuracy_figure4"),
 }
-PLACES = STATES | {path: (path, None) for path in FILES - {urlsplit(where).path for where, _ in STATES.values()}}
+PLACES = STATES | {
+    path: (path, None) for path in FILES - {urlsplit(where).path for where, _ in STATES.values()}
+}
 """Every page of the navigation, some in several states."""
 HEIGHT = 900
 WIDE, ENLARGED, NARROW = 1280, 640, 390
@@ -49,7 +53,8 @@ KNOWN = (
             *("plan", "plan-split", "release", "ledger", "validate"),
             *("explore upload", "plan mechanisms", "plan c", "plan split", "release file"),
         ),
-        "minor: the drop zone is presentation and has a label; the button in it has a name and works by keyboard",
+        "minor: the drop zone is presentation and has a label; the button in it has a name and "
+        "works by keyboard",
     ),
 )
 
@@ -76,7 +81,8 @@ def open_everything(page: Page) -> None:
         wait_idle(page)
 
 
-# Formulas are KaTeX's own markup, in the colour of the text around them, and most of the elements of a page.
+# Formulas are KaTeX's own markup, in the colour of the text around them, and most of the elements
+# of a page.
 OURS = {"exclude": [[".katex"]]}
 
 
@@ -86,14 +92,20 @@ def faults(page: Page, *rules: str) -> list[tuple[str, str, str]]:
     if rules:
         options["runOnly"] = {"type": "rule", "values": rules}
     found = Axe().run(page, context=OURS, options=options).response["violations"]
-    return [(rule["id"], node["html"], node["failureSummary"]) for rule in found for node in rule["nodes"]]
+    return [
+        (rule["id"], node["html"], node["failureSummary"])
+        for rule in found
+        for node in rule["nodes"]
+    ]
 
 
 def check_faults(name: str, page: Page) -> None:
     """Axe finds what is known of this place, and nothing else."""
     found, known = faults(page), [k for k in KNOWN if name in k.places]
     for k in known:
-        assert any(rule == k.rule and k.part in html for rule, html, _ in found), f"No longer needed: {k}"
+        assert any(rule == k.rule and k.part in html for rule, html, _ in found), (
+            f"No longer needed: {k}"
+        )
     assert [f for f in found if not any(f[0] == k.rule and k.part in f[1] for k in known)] == []
 
 
@@ -120,7 +132,9 @@ def check_width(page: Page, width: int) -> None:
 def set_theme(page: Page, theme: str) -> None:
     """Light or dark, and the words of every chart in the ink of the page."""
     page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-    page.wait_for_function("t => getComputedStyle(document.querySelector('.stApp')).colorScheme === t", arg=theme)
+    page.wait_for_function(
+        "t => getComputedStyle(document.querySelector('.stApp')).colorScheme === t", arg=theme
+    )
     strange = """() => { const ink = getComputedStyle(document.querySelector('.stApp')).color
         return [...document.querySelectorAll('.js-plotly-plot .main-svg text')]
                .filter(t => !t.closest('.hoverlayer') && getComputedStyle(t).fill !== ink).length }"""
@@ -147,7 +161,10 @@ def check_charts(page: Page) -> None:
 
 def check_navigation(page: Page) -> None:
     """Every page that the navigation leads to is among ours."""
-    paths = {urlsplit(link.get_attribute("href")).path for link in page.get_by_test_id("stTopNavLink").all()}
+    paths = {
+        urlsplit(link.get_attribute("href")).path
+        for link in page.get_by_test_id("stTopNavLink").all()
+    }
     assert paths == FILES
 
 
@@ -160,7 +177,9 @@ def check_contrast_in_the_dark(page: Page) -> None:
 
 @pytest.mark.parametrize("name", PLACES)
 def test_a_place_is_for_every_reader(regular, server, subtests, name):
-    """A place of the dashboard with everything open on it that can be opened: one visit, several looks."""
+    """A place of the dashboard with everything open on it that can be opened: one visit, several
+    looks.
+    """
     with visit(regular, server) as page:
         arrive(page, server, name, PLACES[name])
         page.locator("h1").first.wait_for()
@@ -175,7 +194,8 @@ def test_a_place_is_for_every_reader(regular, server, subtests, name):
                 check_width(page, width)
         page.set_viewport_size({"width": WIDE, "height": HEIGHT})
         wait_idle(page)
-        # Left out by axe all the same, but a page of many formulas takes it ten times as long to leave them out.
+        # Left out by axe all the same, but a page of many formulas takes it ten times as long to
+        # leave them out.
         page.evaluate("() => document.querySelectorAll('.katex').forEach(e => e.remove())")
         with subtests.test("axe finds nothing that is ours"):
             check_faults(name, page)
@@ -200,7 +220,7 @@ def test_what_no_link_opens(regular, server, subtests, tour):
             page.set_viewport_size({"width": WIDE, "height": HEIGHT})
 
 
-# --- by keys alone -----------------------------------------------------------------------------------------------
+# --- by keys alone --------------------------------------------------------------------------------
 
 STOP = """([selector, name]) => { const e = document.activeElement
   const rings = n => { const s = getComputedStyle(n), box = n.getBoundingClientRect()
@@ -215,11 +235,15 @@ STOP = """([selector, name]) => { const e = document.activeElement
 
 
 def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
-    """Press Tab until the selector (and the words) match; wherever the keyboard is on the way, it can be seen."""
+    """Press Tab until the selector (and the words) match; wherever the keyboard is on the way, it
+    can be seen.
+    """
     for _ in range(limit):
         page.keyboard.press("Tab")
         at = page.evaluate(STOP, [selector, name])
-        assert at["seen"] or at["pane"], at["html"]  # the scrolling pane has a border of Streamlit's own
+        assert at["seen"] or at["pane"], at[
+            "html"
+        ]  # the scrolling pane has a border of Streamlit's own
         if at["there"]:
             return
     raise AssertionError(f"Not reached within {limit} presses: {selector} {name}")
@@ -262,7 +286,8 @@ def test_the_main_tasks_by_keys_alone(open_page):
     tab_to(page, ".st-key-learn_promise_slider input[type=range]")
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(
-        "() => document.querySelector('.st-key-chart_learn_promise .js-plotly-plot').layout.meta.value === 0.94"
+        "() => document.querySelector('.st-key-chart_learn_promise "
+        ".js-plotly-plot').layout.meta.value === 0.94"
     )
     tab_to(page, "button", "Next →")
     page.keyboard.press("Enter")
@@ -270,7 +295,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     assert page.locator("[data-testid=stException]").count() == 0
 
 
-# --- nothing moves unasked ---------------------------------------------------------------------------------------
+# --- nothing moves unasked ------------------------------------------------------------------------
 
 STILL = """() => new Promise(done => { let moved = 0
   const watch = new MutationObserver(found => moved += found.length)
@@ -297,7 +322,9 @@ def test_no_picture_moves_by_itself(open_page):
     for motion in ("no-preference", "reduce"):
         page.emulate_media(reduced_motion=motion)
         assert page.evaluate(STILL) == 0
-    assert page.evaluate("() => document.querySelector('.js-plotly-plot').layout.transition") is None
+    assert (
+        page.evaluate("() => document.querySelector('.js-plotly-plot').layout.transition") is None
+    )
 
 
 def test_with_reduced_motion_nothing_glides(open_page):

@@ -1,4 +1,6 @@
-"""Back, forward and reload: the page before, with the settings as they are, and an address that says the same."""
+"""Back, forward and reload: the page before, with the settings as they are, and an address that
+says the same.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ def expect(page, title, total):
     """Wait for a page with this heading whose control, address and chart all show this total."""
     page.locator("h1, h2").get_by_text(title, exact=True).wait_for(timeout=30_000)
     page.wait_for_function(
-        "t => Number(document.querySelector('.st-key-total_number input[type=number]')?.value) === t",
+        "t => Number(document.querySelector('.st-key-total_number input[type=number]')?.value) === "
+        "t",
         arg=total,
         timeout=30_000,
     )
@@ -79,7 +82,9 @@ def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_pag
     go(page, "Plan")
     expect(page, "Plan", 1.0)
     type_number(page, "total_number", "2.5")
-    page.wait_for_timeout(200)  # what a hand needs; a Back before the server answers is lost in Streamlit itself
+    page.wait_for_timeout(
+        200
+    )  # what a hand needs; a Back before the server answers is lost in Streamlit itself
     page.go_back()
     expect(page, "Explore", 2.5)
     wait_meta(page, "chart_intervals", "total", 2.5)

@@ -1,4 +1,6 @@
-"""Explore and Start in a real browser: every control by keyboard or typing, and the chart's data read back."""
+"""Explore and Start in a real browser: every control by keyboard or typing, and the chart's data
+read back.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import urllib.request
 import pytest
 
 from app import HEADERS
-from tests.browser.driver import chart, press, running_server, type_number, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import (
+    chart,
+    press,
+    running_server,
+    type_number,
+    wait_chart,
+    wait_idle,
+    wait_meta,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -36,7 +46,9 @@ def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(open_page):
         page.close()
 
 
-def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(open_page, subtests, tmp_path):
+def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
+    open_page, subtests, tmp_path
+):
     page = open_page("/explore")
     wait_chart(page)
     with subtests.test("the numbers download as CSV"):
@@ -76,13 +88,19 @@ def check_slider(page, slider, name, moved):
     before = chart(page, "chart_intervals")
     press(page, slider)
     page.wait_for_function(
-        """([n, v]) => document.querySelector('.st-key-chart_intervals .js-plotly-plot').layout.meta[n] !== v""",
+        "([n, v]) => document.querySelector('.st-key-chart_intervals .js-plotly-plot')"
+        ".layout.meta[n] !== v",
         arg=[name, before["meta"][name]],
     )
     after = chart(page, "chart_intervals")
     assert moved(before["meta"][name], after["meta"][name])
-    lengths = [[t["x"][1] - t["x"][0] for t in c["data"] if "private" in t["name"]] for c in (before, after)]
-    assert lengths[1][0] < lengths[0][0]  # more budget, more records and a larger penalty all shorten the interval
+    lengths = [
+        [t["x"][1] - t["x"][0] for t in c["data"] if "private" in t["name"]]
+        for c in (before, after)
+    ]
+    assert (
+        lengths[1][0] < lengths[0][0]
+    )  # more budget, more records and a larger penalty all shorten the interval
     wait_idle(page)
 
 
@@ -104,7 +122,9 @@ def test_all_eight_combinations_by_clicking(open_page):
     page = open_page("/explore")
     wait_chart(page)
     for name in ("SVM", "zCDP"):
-        page.locator("[data-testid=stButtonGroup]").get_by_role("button", name=name, exact=True).last.click()
+        page.locator("[data-testid=stButtonGroup]").get_by_role(
+            "button", name=name, exact=True
+        ).last.click()
         wait_idle(page)
     page.wait_for_function(
         """() => {const g = document.querySelector('.st-key-chart_sweep .js-plotly-plot');
@@ -116,14 +136,17 @@ def test_all_eight_combinations_by_clicking(open_page):
 def choose(page, key, text):
     field = page.locator(f".st-key-{key} [data-testid=stSelectbox] input")
     field.scroll_into_view_if_needed()
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
     field.click()  # scrolling that has not ended would close the list
     page.get_by_role("option", name=text).first.click()
     wait_idle(page)
 
 
 CSV = "wingspan_cm,weight,city,ill\n" + "\n".join(
-    f"{150 + i % 47},{50 + i % 61},{'pqr'[i % 3]},{'yes' if (i * 7) % 5 < 2 else 'no'}" for i in range(900)
+    f"{150 + i % 47},{50 + i % 61},{'pqr'[i % 3]},{'yes' if (i * 7) % 5 < 2 else 'no'}"
+    for i in range(900)
 )
 
 

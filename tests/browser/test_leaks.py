@@ -1,4 +1,6 @@
-"""A large table through the real server: its bytes never reach a file, a log, or another browser."""
+"""A large table through the real server: its bytes never reach a file, a log, or another
+browser.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,16 @@ pytestmark = pytest.mark.browser
 MARKS = ("lovelace_shoe", "ZanzibarLevel", "MsLovelacePlanted", "LovelaceFile")
 REMARK = "MsLovelacePlanted" * 20
 CSV = "lovelace_shoe,city,remark,ill\n" + "\n".join(
-    f"{7351946 + i % 47},{('q', 'ZanzibarLevel', 'q', 'r')[i % 4]},{REMARK},{'yn'[i * 7 % 5 < 2]}" for i in range(9_000)
+    f"{7351946 + i % 47},{('q', 'ZanzibarLevel', 'q', 'r')[i % 4]},{REMARK},{'yn'[i * 7 % 5 < 2]}"
+    for i in range(9_000)
 )
 
 
 @contextmanager
 def watched(pid: int, folder: Path) -> Iterator[list[str]]:
-    """Files that the process has open in a folder or that stand in it, nameless ones too, looked up all the time."""
+    """Files that the process has open in a folder or that stand in it, nameless ones too, looked up
+    all the time.
+    """
     seen: set[str] = set()
     found: list[str] = []
     is_over = threading.Event()

@@ -1,4 +1,6 @@
-"""The picture that follows the pointer: how often it is drawn, that it leaves, and that one value is on the screen."""
+"""The picture that follows the pointer: how often it is drawn, that it leaves, and that one value
+is on the screen.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,13 @@ SMOOTH = 20
 
 
 def best_rate(frames):
-    """Updates a second in the best stretch of twenty: what the page can do when the machine lets it."""
+    """Updates a second in the best stretch of twenty: what the page can do when the machine lets
+    it.
+    """
     times = [at for at, _, _ in frames]
-    return max((SMOOTH - 1) * 1000 / (b - a) for a, b in zip(times, times[SMOOTH - 1 :], strict=False))
+    return max(
+        (SMOOTH - 1) * 1000 / (b - a) for a, b in zip(times, times[SMOOTH - 1 :], strict=False)
+    )
 
 
 def thumb(page, key):
@@ -40,7 +46,9 @@ def thumb(page, key):
 
 
 def drag(page, key, steps=150):
-    """Press the thumb and move it to both ends and back to three quarters, one move per frame; it stays pressed."""
+    """Press the thumb and move it to both ends and back to three quarters, one move per frame; it
+    stays pressed.
+    """
     x, y, left, right = thumb(page, key)
     page.mouse.move(x, y)
     page.mouse.down()
@@ -56,11 +64,15 @@ def drawn(page):
 
 
 def is_hidden(page, selector):
-    return page.evaluate("s => getComputedStyle(document.querySelector(s)).visibility === 'hidden'", selector)
+    return page.evaluate(
+        "s => getComputedStyle(document.querySelector(s)).visibility === 'hidden'", selector
+    )
 
 
 def opacity(page, selector):
-    return page.evaluate("s => Number(getComputedStyle(document.querySelector(s)).opacity)", selector)
+    return page.evaluate(
+        "s => Number(getComputedStyle(document.querySelector(s)).opacity)", selector
+    )
 
 
 def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
@@ -73,13 +85,17 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     frames = drawn(page)
     assert best_rate(frames) >= SMOOTH, frames
     assert len({position for _, position, _ in frames}) > 15
-    # While it is dragged nothing else shows a total: the chart is covered, the typed number hidden, the rest faded.
+    # While it is dragged nothing else shows a total: the chart is covered, the typed number hidden,
+    # the rest faded.
     assert chart(page, "chart_intervals")["meta"] == before["meta"]
     assert not is_hidden(page, ".st-key-live_over_intervals")
     assert is_hidden(page, ".st-key-total_number")
     for name in ("headline", "others", "split", "total_note"):
         assert (
-            page.evaluate(f"() => Number(getComputedStyle(document.querySelector('.st-key-waits_{name}')).opacity)")
+            page.evaluate(
+                "() => "
+                f"Number(getComputedStyle(document.querySelector('.st-key-waits_{name}')).opacity)"
+            )
             < 0.1
         )
     page.mouse.up()
@@ -111,7 +127,9 @@ def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
     drag(page, "total_slider", steps=60)
     page.wait_for_timeout(300)
     frames = drawn(page)
-    assert {strokes for _, _, strokes in frames} == {37 * 4}  # three intervals and a dot for each coefficient
+    assert {strokes for _, _, strokes in frames} == {
+        37 * 4
+    }  # three intervals and a dot for each coefficient
     assert len({position for _, position, _ in frames}) > 10
     page.mouse.up()
     wait_idle(page)

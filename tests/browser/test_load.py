@@ -1,4 +1,6 @@
-"""Sessions at once: each sees its own numbers, in every answer. How fast is measured by `python -m benchmarks.load`."""
+"""Sessions at once: each sees its own numbers, in every answer. How fast is measured by `python -m
+benchmarks.load`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def test_sessions_that_move_at_once_see_their_own_numbers(server):
     begin = Barrier(SESSIONS)
     with ThreadPoolExecutor(SESSIONS) as pool:
         waiting = [
-            pool.submit(visit, port_of(server), i, begin, seconds=0.0, pause=0.1, at_least=3) for i in range(SESSIONS)
+            pool.submit(visit, port_of(server), i, begin, seconds=0.0, pause=0.1, at_least=3)
+            for i in range(SESSIONS)
         ]
         visits = [each.result() for each in waiting]
     assert [len(v.moves) for v in visits] == [3] * SESSIONS
@@ -30,7 +33,9 @@ def test_sessions_that_move_at_once_see_their_own_numbers(server):
 
 
 def test_curves_that_sessions_share_are_the_curves_of_their_own_settings(server):
-    """Two sessions with the same records but other penalties, and a third that has the settings of the first."""
+    """Two sessions with the same records but other penalties, and a third that has the settings of
+    the first.
+    """
     curves = []
     for query in ("n=4000", "n=4000&c=0.01", "n=4000"):
         with visiting(port_of(server), "explore", query) as visitor:
@@ -43,7 +48,9 @@ def test_curves_that_sessions_share_are_the_curves_of_their_own_settings(server)
 
 
 def test_another_sessions_answer_would_be_noticed():
-    wrong = Answer(seconds=0.1, n_bytes=1, charts={CHART: {"layout": {"meta": {"n": 5000, "total": 1.0}}}})
+    wrong = Answer(
+        seconds=0.1, n_bytes=1, charts={CHART: {"layout": {"meta": {"n": 5000, "total": 1.0}}}}
+    )
     assert problems(wrong, n=5000, total=1.0) == []
     assert len(problems(wrong, n=6000, total=1.0)) == 1
     assert len(problems(wrong, n=5000, total=1.1)) == 1

@@ -1,4 +1,6 @@
-"""First contact: three questions from the start page, few clicks, and the screen says what the core says."""
+"""First contact: three questions from the start page, few clicks, and the screen says what the core
+says.
+"""
 
 from __future__ import annotations
 

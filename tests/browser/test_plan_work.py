@@ -1,4 +1,6 @@
-"""Slow answers of Plan in a real browser: stopped, computed after all, and those of the last of many quick moves."""
+"""Slow answers of Plan in a real browser: stopped, computed after all, and those of the last of
+many quick moves.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ CONTROLS = """() => [document.querySelector('.st-key-n_slider input[type=range]'
 
 
 def settled_n(page) -> int:
-    """The number of records, once moves are no longer on their way: the page rests between two of them."""
+    """The number of records, once moves are no longer on their way: the page rests between two of
+    them.
+    """
     seen: list[str] = []
     for _ in range(60):
         wait_idle(page)

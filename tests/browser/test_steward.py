@@ -1,4 +1,6 @@
-"""Plan, Release and Ledger in a real browser: answers, one release under a double click, and what other tabs know."""
+"""Plan, Release and Ledger in a real browser: answers, one release under a double click, and what
+other tabs know.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ PLAN = "/plan?d=4&calibrations=published"
 def desk(tmp_path) -> Iterator[tuple[str, Path]]:
     """A server with a ledger, a folder of releases and a temporary directory of its own."""
     (tmp_path / "tmp").mkdir()
-    where = {"DPCI_LEDGER": str(tmp_path / "ledger.sqlite"), "DPCI_RELEASES": str(tmp_path / "releases")}
+    where = {
+        "DPCI_LEDGER": str(tmp_path / "ledger.sqlite"),
+        "DPCI_RELEASES": str(tmp_path / "releases"),
+    }
     with running_server(**where, TMPDIR=str(tmp_path / "tmp")) as address:
         yield address, tmp_path
 
@@ -38,7 +43,8 @@ def main_text(page) -> str:
 
 def scrolls_sideways(page) -> bool:
     return page.evaluate(
-        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth > m.clientWidth + 1 }"
+        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth > "
+        "m.clientWidth + 1 }"
     )
 
 
@@ -61,12 +67,16 @@ def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
     assert float(shown) != 1.0
     page.reload()
     page.wait_for_function(
-        "v => document.querySelector('.st-key-total_number input')?.value === v", arg=shown, timeout=30_000
+        "v => document.querySelector('.st-key-total_number input')?.value === v",
+        arg=shown,
+        timeout=30_000,
     )
     page.get_by_text("This fulfils your wish").wait_for()
 
 
-def test_one_release_whatever_is_clicked_its_ledger_and_its_report(desk, open_page, browser, subtests):
+def test_one_release_whatever_is_clicked_its_ledger_and_its_report(
+    desk, open_page, browser, subtests
+):
     address, place = desk
     with subtests.test("one release, whatever is clicked"):
         check_one_release(address, place, open_page)

@@ -1,4 +1,6 @@
-"""Validate in a real browser: start, watch, cancel, start again, change page, reload; two people at once."""
+"""Validate in a real browser: start, watch, cancel, start again, change page, reload; two people at
+once.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,10 @@ def test_it_runs_on_while_the_page_is_left_and_a_reload_finds_it(open_page):
     page.reload()
     wait_chart(page, "chart_simulation")
     assert chart(page, "chart_simulation")["meta"] == meta
-    assert len([t for t in chart(page, "chart_simulated_sweep")["data"] if "simulated" in t["name"]]) == 4
+    assert (
+        len([t for t in chart(page, "chart_simulated_sweep")["data"] if "simulated" in t["name"]])
+        == 4
+    )
 
 
 def test_two_people_wait_for_each_other(open_page):

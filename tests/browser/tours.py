@@ -1,4 +1,6 @@
-"""Walks through what no link opens: each pauses, with the name of what is on the screen, where something new is."""
+"""Walks through what no link opens: each pauses, with the name of what is on the screen, where
+something new is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A visitor without a browser: speaks the page's websocket protocol, moves a control and reads what the chart holds."""
+"""A visitor without a browser: speaks the page's websocket protocol, moves a control and reads what
+the chart holds.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ PATIENCE = 120.0
 class Answer:
     """What one run of the page sent.
 
-    seconds: from the request to the end of the run.  n_bytes: all messages.  charts: each figure, by its key.
+    seconds: from the request to the end of the run.  n_bytes: all messages.  charts: each figure,
+    by its key.
     errors: texts of exceptions on the page.
     """
 
@@ -96,7 +99,10 @@ class Visitor:
                 self.query = message.page_info_changed.query_string
             elif kind == "delta":
                 self._read(message.delta.new_element, charts, errors)
-            elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+            elif (
+                kind == "script_finished"
+                and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            ):
                 took = time.perf_counter() - started
                 return Answer(seconds=took, n_bytes=n_bytes, charts=charts, errors=tuple(errors))
 
@@ -114,7 +120,9 @@ class Visitor:
 def visiting(port: int, page: str, query: str = "") -> Iterator[Visitor]:
     """A visitor on a page of the dashboard at this port of this machine, who leaves afterwards."""
     address = f"ws://127.0.0.1:{port}/_stcore/stream"
-    with connect(address, subprotocols=[Subprotocol("streamlit")], max_size=None, proxy=None) as socket:
+    with connect(
+        address, subprotocols=[Subprotocol("streamlit")], max_size=None, proxy=None
+    ) as socket:
         yield Visitor(socket, page, query)
 
 

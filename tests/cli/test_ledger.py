@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from dpci_core import DeclaredTable, Design, Logistic, NumericColumn, Plan, PureDP, Schema, write_plan
+from dpci_core import (
+    DeclaredTable,
+    Design,
+    Logistic,
+    NumericColumn,
+    Plan,
+    PureDP,
+    Schema,
+    write_plan,
+)
 from dpci_core.__main__ import main
 from dpci_core.ledger import Cost, Ledger, as_csv, safe_cell
 from dpci_core.release import schema_hash
@@ -37,7 +46,9 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def book(request: str, purpose: str = "model") -> str:
-    cost = Cost(definition="zcdp", amount="0.1", lines=[("coefficients", "0.06"), ("Hessian", "0.04")])
+    cost = Cost(
+        definition="zcdp", amount="0.1", lines=[("coefficients", "0.06"), ("Hessian", "0.04")]
+    )
     what = {"purpose": purpose, "plan_hash": "plan", "person": "Ada", "request_id": request}
     ledger = Ledger()
     charge = ledger.book("Census", schema_hash="s", cost=cost, **what)
@@ -45,7 +56,9 @@ def book(request: str, purpose: str = "model") -> str:
 
 
 def write_released(record: Path, dataset: str, schema: str) -> None:
-    """A record that was written after its booking, as a release does, and is the result of its charge."""
+    """A record that was written after its booking, as a release does, and is the result of its
+    charge.
+    """
     cost = Cost(definition="zcdp", amount="0.001")
     what = {"purpose": "model", "plan_hash": "p", "person": "Ada", "request_id": "released"}
     charge = Ledger().book(dataset, schema_hash=schema, cost=cost, **what)
@@ -53,7 +66,9 @@ def write_released(record: Path, dataset: str, schema: str) -> None:
     Ledger().finish(charge.charge_id, result_hash=hashlib.sha256(record.read_bytes()).hexdigest())
 
 
-def test_an_absent_ledger_shows_verifies_and_exports_nothing(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+def test_an_absent_ledger_shows_verifies_and_exports_nothing(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
     assert run(capsys, "show") == (0, f"The ledger {place / 'ledger.sqlite'} is empty.\n", "")
     assert run(capsys, "verify") == (0, "The ledger has no entries.\n", "")
     assert run(capsys, "export") == (0, "", "")
@@ -75,7 +90,9 @@ def test_from_the_cap_to_the_proof(capsys: pytest.CaptureFixture[str], place: Pa
     assert (code, "Entries cut off its end would not show" in out) == (0, True)
 
 
-def test_a_broken_ledger_verifies_with_exit_code_1(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+def test_a_broken_ledger_verifies_with_exit_code_1(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
     run(capsys, *CREATE, "--rho", "0.3")
     record = place / "release.json"
     record.write_text(json.dumps({"ledger": {"head": book("first")}}))
@@ -84,10 +101,20 @@ def test_a_broken_ledger_verifies_with_exit_code_1(capsys: pytest.CaptureFixture
     connection.execute("DELETE FROM entries WHERE sequence = 3")
     connection.close()
     code, out, _ = run(capsys, "verify", "--against", str(record))
-    assert (code, "NOT as it was written" in out, f"{record} was written when" in out) == (1, True, True)
+    assert (code, "NOT as it was written" in out, f"{record} was written when" in out) == (
+        1,
+        True,
+        True,
+    )
     code, out, _ = run(capsys, "verify", "--against", str(record), "--json")
     found = json.loads(out)
-    assert (code, found["is_good"], found["n_entries"], found["records"], len(found["problems"])) == (1, False, 2, 1, 2)
+    assert (
+        code,
+        found["is_good"],
+        found["n_entries"],
+        found["records"],
+        len(found["problems"]),
+    ) == (1, False, 2, 1, 2)
     Ledger().key_path.unlink()
     code, out, _ = run(capsys, "verify")
     assert (code, "is missing" in out) == (1, True)
@@ -102,11 +129,18 @@ def test_a_broken_ledger_verifies_with_exit_code_1(capsys: pytest.CaptureFixture
         (["--rho", "0.5"], {"currency": "rho", "cap": "0.5", "declared_delta": None}),
         (
             ["--epsilon", "1", "--delta", "1e-6"],
-            {"currency": "rho", "cap": "0.0243559703594", "declared_epsilon": "1", "declared_delta": "0.000001"},
+            {
+                "currency": "rho",
+                "cap": "0.0243559703594",
+                "declared_epsilon": "1",
+                "declared_delta": "0.000001",
+            },
         ),
     ],
 )
-def test_a_cap_in_each_currency(capsys: pytest.CaptureFixture[str], words: list[str], cap: dict[str, Any]) -> None:
+def test_a_cap_in_each_currency(
+    capsys: pytest.CaptureFixture[str], words: list[str], cap: dict[str, Any]
+) -> None:
     code, out, _ = run(capsys, *CREATE, *words, "--json")
     made = json.loads(out)
     assert code == 0
@@ -140,15 +174,22 @@ def test_the_same_people_are_asked_for(capsys: pytest.CaptureFixture[str]) -> No
     assert (code, "the same as in 'Census'" in err, "--same-people-as" in err) == (1, True, True)
     code, out, _ = run(capsys, *second, "--same-people-as", "census")
     assert (code, "shared with Census" in out) == (0, True)
-    code, out, _ = run(capsys, "create", "Others", *second[2:], "--epsilon", "1", "--other-people", "--json")
+    code, out, _ = run(
+        capsys, "create", "Others", *second[2:], "--epsilon", "1", "--other-people", "--json"
+    )
     assert (code, json.loads(out)["people"]) == (0, "other")
     code, out, _ = run(capsys, "show", "follow-up", "--json")
-    assert [account["dataset"] for account in json.loads(out)["accounts"]] == ["Census", "Follow-up"]
+    assert [account["dataset"] for account in json.loads(out)["accounts"]] == [
+        "Census",
+        "Follow-up",
+    ]
     code, _, err = run(capsys, "show", "nobody")
     assert (code, "no data set 'nobody'" in err) == (1, True)
 
 
-def test_the_export_is_text_to_every_spreadsheet(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+def test_the_export_is_text_to_every_spreadsheet(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
     run(capsys, *CREATE, "--rho", "0.3")
     book("@sum", purpose='=HYPERLINK("http://x";"y")')
     code, out, _ = run(capsys, "export")
@@ -174,10 +215,17 @@ def test_the_export_is_text_to_every_spreadsheet(capsys: pytest.CaptureFixture[s
     assert err
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "＝", "＋", "－", "＠"])
+@pytest.mark.parametrize(
+    "start", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "＝", "＋", "－", "＠"]
+)
 def test_what_could_be_a_formula_gets_an_apostrophe(start: str) -> None:
     assert safe_cell(f"{start}1") == f"'{start}1"
-    assert next(csv.reader(io.StringIO(as_csv([{"a": f"{start}1"}]).partition("\n")[2], newline="")))[0][0] == "'"
+    assert (
+        next(csv.reader(io.StringIO(as_csv([{"a": f"{start}1"}]).partition("\n")[2], newline="")))[
+            0
+        ][0]
+        == "'"
+    )
 
 
 def test_another_place_can_be_named(capsys: pytest.CaptureFixture[str], place: Path) -> None:
@@ -212,13 +260,20 @@ def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: 
     assert run(capsys, *words[3][:-1], str(place / "charges.csv"))[0] == 0
 
 
-def test_a_plan_file_declares_schema_and_unit(capsys: pytest.CaptureFixture[str], place: Path) -> None:
-    table = DeclaredTable(schema=Schema((NumericColumn("age", 0, 100),), "ill", "yes"), unit="one visit")
+def test_a_plan_file_declares_schema_and_unit(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    table = DeclaredTable(
+        schema=Schema((NumericColumn("age", 0, 100),), "ill", "yes"), unit="one visit"
+    )
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
     design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
     file = place / "plan.yaml"
     write_plan(Plan(title="A", source=table, design=design, n_records=1_000, delta="1e-6"), file)
-    assert run(capsys, "create", "Clinic", "--plan", str(file), "--epsilon", "3", "--person", "Ada")[0] == 0
+    assert (
+        run(capsys, "create", "Clinic", "--plan", str(file), "--epsilon", "3", "--person", "Ada")[0]
+        == 0
+    )
     account = Ledger().account("Clinic")
     assert (account.schema_hash, account.unit) == (schema_hash(table.schema), "one visit")
     code, _, problem = run(capsys, "create", "Other", "--schema-hash", "s", "--epsilon", "3")

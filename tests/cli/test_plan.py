@@ -10,7 +10,16 @@ from typing import Any
 import nbformat
 import pytest
 
-from dpci_core import Plan, Target, best_split, needed_budget, needed_records, rank_mechanisms, read_plan, write_plan
+from dpci_core import (
+    Plan,
+    Target,
+    best_split,
+    needed_budget,
+    needed_records,
+    rank_mechanisms,
+    read_plan,
+    write_plan,
+)
 from dpci_core.__main__ import main
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from tests.plan.test_script import PLANS
@@ -39,11 +48,21 @@ def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) 
     assert found == {"title": "Ages", "digest": PLAN.digest, **PLAN.numbers().to_record()}
     assert main(["plan", "show", file]) == 0
     words = capsys.readouterr().out
-    for piece in ("Ages\n", PLAN.digest, "at delta = 1e-07", "false alarm", "n = 50,000", "age  ", "not peer-reviewed"):
+    for piece in (
+        "Ages\n",
+        PLAN.digest,
+        "at delta = 1e-07",
+        "false alarm",
+        "n = 50,000",
+        "age  ",
+        "not peer-reviewed",
+    ):
         assert piece in words
 
 
-def test_export_gives_every_form(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_gives_every_form(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     expected = {
         "script": to_script(PLAN),
         "html": to_html(PLAN, PLAN.numbers()),
@@ -62,7 +81,9 @@ def test_export_gives_every_form(file: str, tmp_path: Path, capsys: pytest.Captu
     assert Plan.from_query({"plan": link.removeprefix("?plan=")}) == PLAN
 
 
-def test_questions_start_from_a_plan(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_questions_start_from_a_plan(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     moments, design = PLAN.moments(), PLAN.design
     split = best_split(moments, design=design, n_records=50_000)
     better = tmp_path / "better.json"
@@ -73,18 +94,28 @@ def test_questions_start_from_a_plan(file: str, tmp_path: Path, capsys: pytest.C
     assert found["epsilon_delta"][0] == read_plan(better).numbers().epsilon
     assert PLAN.goal is not None
     records = needed_records(moments, design=design, target=PLAN.goal)
-    assert said(capsys, "records", "--plan", file, "--write", str(better))["n_records"] == records.n_records
+    assert (
+        said(capsys, "records", "--plan", file, "--write", str(better))["n_records"]
+        == records.n_records
+    )
     assert read_plan(better) == replace(PLAN, n_records=records.n_records)
     other = Target(0.15)
     budget = needed_budget(moments, design=design, target=other, n_records=10_000, delta="1e-7")
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
     epsilon = PLAN.numbers().epsilon
-    ranked = rank_mechanisms(moments, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000)
+    ranked = rank_mechanisms(
+        moments, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000
+    )
     found = said(capsys, "c", "--plan", file, "--write", str(better))
-    assert read_plan(better).design.regularization == (found["faithful"] or found["shortest"])["regularization"]
+    assert (
+        read_plan(better).design.regularization
+        == (found["faithful"] or found["shortest"])["regularization"]
+    )
     assert set(found["curve"][0]["shift"]) == set(PLAN.names)
-    assert [row["reason"] for row in said(capsys, "rank", "--plan", file)["designs"]] == [row.reason for row in ranked]
+    assert [row["reason"] for row in said(capsys, "rank", "--plan", file)["designs"]] == [
+        row.reason for row in ranked
+    ]
     only_pure = said(capsys, "rank", "--plan", file, "--epsilon", "0.5", "--delta", "0")["designs"]
     assert {row["definition"] for row in only_pure if row["design"]} == {"pure"}
 
@@ -94,9 +125,18 @@ def test_questions_start_from_a_plan(file: str, tmp_path: Path, capsys: pytest.C
     [
         (["split", "--plan", "{file}", "--data", "census"], "says it already: --data"),
         (["split", "--plan", "{file}", "--epsilon", "1"], "says it already: --epsilon"),
-        (["rank", "--plan", "{file}", "--confidence-level", "0.9"], "says it already: --confidence-level"),
-        (["split", "--data", "census"], "required: --loss, --regularization, --mechanism, --calibration"),
-        (["rank", "--data", "census", "--loss", "logistic", "--regularization", "1"], "required: --epsilon, --delta"),
+        (
+            ["rank", "--plan", "{file}", "--confidence-level", "0.9"],
+            "says it already: --confidence-level",
+        ),
+        (
+            ["split", "--data", "census"],
+            "required: --loss, --regularization, --mechanism, --calibration",
+        ),
+        (
+            ["rank", "--data", "census", "--loss", "logistic", "--regularization", "1"],
+            "required: --epsilon, --delta",
+        ),
         (
             ["split", *SET, *WAY, "--write", "x.yaml"],
             "--write needs --plan",
@@ -112,8 +152,12 @@ def test_flags_that_do_not_go_together(
     assert words in " ".join(capsys.readouterr().err.split())
 
 
-def test_what_goes_wrong_is_a_sentence(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "bad.yaml").write_text(Path(file).read_text().replace("model: '0.06'", "model: '-1'"))
+def test_what_goes_wrong_is_a_sentence(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.yaml").write_text(
+        Path(file).read_text().replace("model: '0.06'", "model: '-1'")
+    )
     write_plan(replace(PLAN, goal=None), tmp_path / "aimless.yaml")
     bad, aimless = str(tmp_path / "bad.yaml"), str(tmp_path / "aimless.yaml")
     for arguments, words in (

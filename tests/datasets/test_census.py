@@ -1,4 +1,6 @@
-"""The simulated census: reproducible, like Adult where it must be, with the coefficients it claims."""
+"""The simulated census: reproducible, like Adult where it must be, with the coefficients it
+claims.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,14 @@ def test_seed_decides_and_blocks_differ(census: pd.DataFrame) -> None:
 
 
 def test_the_census_everybody_sees() -> None:
-    """Golden sums: another seed, block size or order of draws is another census, and the committed numbers go stale."""
+    """Golden sums: another seed, block size or order of draws is another census, and the committed
+    numbers go stale.
+    """
     census = simulate_census(25_000)
     sums = [int(census[name].sum()) for name in ("age", "hours_per_week", "education_num")]
-    assert sums == pytest.approx([964616, 1022790, 252782], abs=20)  # libraries may round a draw differently
+    assert sums == pytest.approx(
+        [964616, 1022790, 252782], abs=20
+    )  # libraries may round a draw differently
     assert int((census["income"] == ">50K").sum()) == pytest.approx(6208, abs=5)
 
 
@@ -66,7 +72,10 @@ def test_level_shares_within_one_point_of_the_public_figures(census: pd.DataFram
 def test_number_shares_within_one_point_of_the_public_figures(census: pd.DataFrame) -> None:
     for column, shares in FIGURES["share_at_or_below"].items():
         for cut, share in shares.items():
-            assert (census[column] <= int(cut)).mean() == pytest.approx(share, abs=0.01), (column, cut)
+            assert (census[column] <= int(cut)).mean() == pytest.approx(share, abs=0.01), (
+                column,
+                cut,
+            )
 
 
 def test_some_levels_are_rare_and_columns_are_correlated(census: pd.DataFrame) -> None:
@@ -77,7 +86,9 @@ def test_some_levels_are_rare_and_columns_are_correlated(census: pd.DataFrame) -
         if 0 < share < 0.01
     ]
     assert len(rare) >= 5
-    numbers = census.select_dtypes("number").assign(married=census["marital_status"] == "Married-civ-spouse")
+    numbers = census.select_dtypes("number").assign(
+        married=census["marital_status"] == "Married-civ-spouse"
+    )
     rank = numbers.astype(float).rank().corr()
     assert rank.loc["education_num", "hours_per_week"] == pytest.approx(0.15, abs=0.03)
     assert rank.loc["age", "married"] > 0.15
@@ -96,11 +107,12 @@ def test_a_fit_recovers_the_stated_coefficients() -> None:
     beta = records.to_original @ moments.theta_hat
     inverse = np.linalg.inv(moments.hessian)
     spread = records.to_original @ inverse @ moments.covariance @ inverse @ records.to_original.T
-    z = (beta - np.array([*(COEFFICIENTS[name] for name in feature_names("census")), INTERCEPT])) / np.sqrt(
-        np.diag(spread) / moments.n_records
-    )
-    # 37 normal scores: the largest exceeds 4.5 with probability 2.5e-4; the fixed seed makes it a constant anyway.
-    # Very rare levels whose cell has almost no positives are not normal: left out by name.
+    z = (
+        beta - np.array([*(COEFFICIENTS[name] for name in feature_names("census")), INTERCEPT])
+    ) / np.sqrt(np.diag(spread) / moments.n_records)
+    # 37 normal scores: the largest exceeds 4.5 with probability 2.5e-4; the fixed seed makes it a
+    # constant anyway. Very rare levels whose cell has almost no positives are not normal: left out
+    # by name.
     rare = {"workclass=Without-pay", "occupation=Priv-house-serv"}
     keep = [i for i, name in enumerate(records.feature_names) if name not in rare]
     assert np.abs(z[keep]).max() < 4.5
@@ -130,7 +142,9 @@ def test_census_is_within_the_allowed_ratio_of_adult() -> None:
     assert set(result["census"]) == {"schema d=10", "schema d=36", "paper d=10", "paper d=36"}
 
 
-@pytest.mark.skipif("DPCI_SHARED_DATA" not in os.environ, reason="DPCI_SHARED_DATA is not set: no original Adult")
+@pytest.mark.skipif(
+    "DPCI_SHARED_DATA" not in os.environ, reason="DPCI_SHARED_DATA is not set: no original Adult"
+)
 def test_adult_side_of_the_committed_comparison() -> None:
     measured = census_check.measure("adult")
     for case, numbers in COMMITTED["adult"].items():

@@ -1,4 +1,6 @@
-"""`python -m dpci_core data ...`: downloads in the shape of the fetchers, failures as one sentence, no trace."""
+"""`python -m dpci_core data ...`: downloads in the shape of the fetchers, failures as one sentence,
+no trace.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def openml_adult(train: pd.DataFrame, test: pd.DataFrame) -> pd.DataFrame:
     for name in frame.columns:
         if frame[name].dtype.kind not in "iu":
             frame[name] = frame[name].astype("category")
-    return frame.rename(columns=lambda name: name.replace("_", "-")).rename(columns={"income": "class"})
+    return frame.rename(columns=lambda name: name.replace("_", "-")).rename(
+        columns={"income": "class"}
+    )
 
 
 def small_adult(n: int, *, positives: int, age: int) -> pd.DataFrame:
@@ -65,7 +69,9 @@ def use(monkeypatch: pytest.MonkeyPatch, key: str, fetch: Fetch) -> None:
 
 @pytest.mark.usefixtures("no_originals")
 @pytest.mark.parametrize("key", ["adult", "bank", "kdd99"])
-@pytest.mark.parametrize("error", [URLError("no route"), ValueError("checksum"), TimeoutError(), KeyError("x")])
+@pytest.mark.parametrize(
+    "error", [URLError("no route"), ValueError("checksum"), TimeoutError(), KeyError("x")]
+)
 def test_no_internet_is_one_sentence(
     key: str, error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,7 +144,11 @@ def test_bank_gets_its_names_and_classes(monkeypatch: pytest.MonkeyPatch) -> Non
     expect(monkeypatch, "bank", frame, 5)
     raw = frame.assign(y=["2"] * 5 + ["1"] * (n - 5))
     raw = raw.set_axis([*(f"V{i}" for i in range(1, 17)), "Class"], axis=1)
-    use(monkeypatch, "bank", lambda _home: raw.astype({"V11": "category", "V1": float, "Class": "category"}))
+    use(
+        monkeypatch,
+        "bank",
+        lambda _home: raw.astype({"V11": "category", "V1": float, "Class": "category"}),
+    )
     assert command.main(["data", "get", "bank"]) == 0
     stored = public.read_public(public.PUBLIC_SETS["bank"], ("month", "contacted", "y"))
     assert stored["month"].tolist() == list(range(1, 13)) * 2
@@ -150,7 +160,9 @@ def test_bank_gets_its_names_and_classes(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_kdd99_bytes_become_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     n = 12
     frame = pd.DataFrame({name: [1] * n for name in KDD_COLUMNS}, dtype=object)
-    frame = frame.assign(protocol_type=b"tcp", service=b"http", flag=b"SF", labels=[b"normal.", b"smurf."] * 6)
+    frame = frame.assign(
+        protocol_type=b"tcp", service=b"http", flag=b"SF", labels=[b"normal.", b"smurf."] * 6
+    )
     frame["serror_rate"] = pd.Series([0.25] * n, dtype=object)
     expect(monkeypatch, "kdd99", frame, 6)
     use(monkeypatch, "kdd99", lambda _home: frame.astype(object))
@@ -243,17 +255,26 @@ def _as_fetched(key: str) -> pd.DataFrame:
     if key == "bank":
         raw = original.assign(y=original["y"].map({"no": "1", "yes": "2"}))
         raw = raw.set_axis([*(f"V{i}" for i in range(1, 17)), "Class"], axis=1)
-        return raw.astype({name: "category" for name in raw.columns if raw[name].dtype.kind not in "iu"})
+        return raw.astype(
+            {name: "category" for name in raw.columns if raw[name].dtype.kind not in "iu"}
+        )
     raw = original.rename(columns={"label": "labels"}).astype(object)
     for name in ("protocol_type", "service", "flag", "labels"):
-        raw[name] = [f"{text}.".encode() if name == "labels" else text.encode() for text in raw[name]]
+        raw[name] = [
+            f"{text}.".encode() if name == "labels" else text.encode() for text in raw[name]
+        ]
     return raw
 
 
 @needs_originals
 @pytest.mark.parametrize("key", ["adult", "bank", "kdd99"])
-def test_download_and_original_give_the_same_records(key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    expected = {encoding: load(key, encoding=encoding, features=12).digest for encoding in ("schema", "paper")}  # type: ignore[arg-type]
+def test_download_and_original_give_the_same_records(
+    key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    expected = {
+        encoding: load(key, encoding=encoding, features=12).digest
+        for encoding in ("schema", "paper")
+    }  # type: ignore[arg-type]
     raw = _as_fetched(key)
     monkeypatch.delenv("DPCI_SHARED_DATA")
     monkeypatch.setenv("DPCI_DATA_DIR", str(tmp_path / "fresh"))
@@ -261,7 +282,10 @@ def test_download_and_original_give_the_same_records(key: str, monkeypatch: pyte
     lines: list[str] = []
     download.download(key, say=lines.append)
     assert len(lines) == 3
-    got = {encoding: load(key, encoding=encoding, features=12).digest for encoding in ("schema", "paper")}  # type: ignore[arg-type]
+    got = {
+        encoding: load(key, encoding=encoding, features=12).digest
+        for encoding in ("schema", "paper")
+    }  # type: ignore[arg-type]
     assert got == expected
 
 
@@ -278,7 +302,11 @@ def test_fetchers_ask_for_the_right_sets(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sklearn.datasets, "fetch_kddcup99", note)
     for key in ("adult", "bank", "kdd99"):
         download.FETCHERS[key]("home")
-    assert [a.get("version") or a.get("data_id") or a.get("percent10") for a in asked] == [2, 1461, True]
+    assert [a.get("version") or a.get("data_id") or a.get("percent10") for a in asked] == [
+        2,
+        1461,
+        True,
+    ]
     assert asked[0]["args"] == ("adult",)
     assert all(a["as_frame"] and a["data_home"] == "home" for a in asked)
 

@@ -1,4 +1,6 @@
-"""Any bytes end in a table or in a sentence without cell values: never in a trace, a hang or more than 2 GB."""
+"""Any bytes end in a table or in a sentence without cell values: never in a trace, a hang or more
+than 2 GB.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,19 @@ TOKENS = [
     b"PAR1",
     b"PK\x03\x04",
 ]
-TOKENS += [b"?", b"1e999", b"nan", b"-inf", b"=1+1", b"\xe2\x80\xae", b"2147483648", b"9" * 400, b" ", b"\x1a", b"\x85"]
+TOKENS += [
+    b"?",
+    b"1e999",
+    b"nan",
+    b"-inf",
+    b"=1+1",
+    b"\xe2\x80\xae",
+    b"2147483648",
+    b"9" * 400,
+    b" ",
+    b"\x1a",
+    b"\x85",
+]
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +145,17 @@ def test_mutated_parquet_for_minutes(reader: Reader, seed: int) -> None:
     assert check_mutants(reader, PARQUETS, 300, seed=200 + seed) == {"table", "sentence"}
 
 
-CELLS = st.text(alphabet=st.characters(codec="utf-8", categories=("L", "N", "P", "Z", "S", "Cc", "Cf")), max_size=8)
+CELLS = st.text(
+    alphabet=st.characters(codec="utf-8", categories=("L", "N", "P", "Z", "S", "Cc", "Cf")),
+    max_size=8,
+)
 
 
 @settings(derandomize=True, max_examples=200, deadline=None)
-@given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=5), st.sampled_from(",;\t"))
+@given(
+    st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=5),
+    st.sampled_from(",;\t"),
+)
 def test_any_cells_stay_out_of_the_sentence(rows: list[list[str]], delimiter: str) -> None:
     text = "\n".join(delimiter.join([*row, SECRET]) for row in rows)
     found = ending(f"a{delimiter}b\n{text}\n".encode(), "t.csv")
@@ -153,7 +173,10 @@ def page_bomb() -> bytes:
     """One page of 200 MB in a small file, with a footer that promises little."""
     length = 50_000_000
     data = parquet(
-        pa.table({"a": ["z" * length] * 4}), use_dictionary=False, compression="zstd", data_page_size=2**31 - 1
+        pa.table({"a": ["z" * length] * 4}),
+        use_dictionary=False,
+        compression="zstd",
+        data_page_size=2**31 - 1,
     )
     metadata = pa.parquet.read_metadata(io.BytesIO(data))
     size = metadata.row_group(0).total_byte_size
@@ -165,7 +188,9 @@ def test_a_page_that_explodes_is_stopped_by_the_limit_of_its_process(
     page_bomb: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(DataRejectedError, match="holds a text longer"):
-        read_upload(page_bomb, "t.parquet")  # fits below the limit, so it is read, and then refused for its cells
+        read_upload(
+            page_bomb, "t.parquet"
+        )  # fits below the limit, so it is read, and then refused for its cells
     monkeypatch.setattr(unpack, "MOST_MEMORY", 100 * 2**20)
     with pytest.raises(DataRejectedError, match="needs more memory to unpack"):
         read_upload(page_bomb, "t.parquet")
@@ -199,8 +224,12 @@ def test_the_largest_files_stay_below_two_gigabytes(
 
 
 @pytest.mark.soak
-def test_a_csv_of_as_many_cells_as_may_be(reader: Reader, record_property: Callable[[str, object], None]) -> None:
-    rows = "".join(",".join(f"{(7 * i + j) % 97}" for j in range(10)) + "\n" for i in range(970)).encode()
+def test_a_csv_of_as_many_cells_as_may_be(
+    reader: Reader, record_property: Callable[[str, object], None]
+) -> None:
+    rows = "".join(
+        ",".join(f"{(7 * i + j) % 97}" for j in range(10)) + "\n" for i in range(970)
+    ).encode()
     found = reader.read(b"a,b,c,d,e,f,g,h,i,j\n" + rows * 4_000, "t.csv", is_fitted=True)
     record_property("gigabytes", {k: round(v, 2) for k, v in found.items() if isinstance(v, float)})
     check(found)
@@ -213,7 +242,10 @@ def test_a_csv_of_as_many_cells_as_may_be(reader: Reader, record_property: Calla
     [
         {f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000) for i in range(2)},
         {f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000) for i in range(8)},
-        {f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000) for i in range(10)},
+        {
+            f"c{i}": lambda i=i: np.random.default_rng(i).integers(0, 9, 4_990_000)
+            for i in range(10)
+        },
         {"a": lambda: [f"{i:090d}" for i in range(4_990_000)]},
         {name: lambda: [f"{i:0400d}" for i in range(610_000)] for name in "ab"},
         {name: lambda: [f"{i % 7}" for i in range(4_990_000)] for name in "abcdefghij"},
@@ -221,7 +253,9 @@ def test_a_csv_of_as_many_cells_as_may_be(reader: Reader, record_property: Calla
     ids=["two numbers", "eight numbers", "ten numbers", "texts", "long texts", "levels"],
 )
 def test_the_largest_parquet_stays_below_two_gigabytes(
-    reader: Reader, columns: dict[str, Callable[[], object]], record_property: Callable[[str, object], None]
+    reader: Reader,
+    columns: dict[str, Callable[[], object]],
+    record_property: Callable[[str, object], None],
 ) -> None:
     data = parquet(pa.table({name: make() for name, make in columns.items()}), compression="zstd")
     found = reader.read(data, "t.parquet", is_fitted=True)

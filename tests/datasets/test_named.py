@@ -1,4 +1,6 @@
-"""Named sets as records: encodings, shapes, ranks, subsets; the real files where DPCI_SHARED_DATA has them."""
+"""Named sets as records: encodings, shapes, ranks, subsets; the real files where DPCI_SHARED_DATA
+has them.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,21 @@ def numerical_rank(X: np.ndarray) -> int:
 
 
 def test_paper_rows_by_hand() -> None:
-    schema = Schema((NumericColumn("a", 0, 1), CategoricalColumn("k", ("x", "y")), NumericColumn("z", 0, 1)), "t", "1")
-    frame = pd.DataFrame({"a": [3.0, -4.0, 2.0], "k": ["x", "y", "y"], "z": [0, 0, 0], "t": [1, 0, 1]})
+    schema = Schema(
+        (NumericColumn("a", 0, 1), CategoricalColumn("k", ("x", "y")), NumericColumn("z", 0, 1)),
+        "t",
+        "1",
+    )
+    frame = pd.DataFrame(
+        {"a": [3.0, -4.0, 2.0], "k": ["x", "y", "y"], "z": [0, 0, 0], "t": [1, 0, 1]}
+    )
     records = encode_paper(frame, schema, source="public", title="made up")
     h = math.sqrt(0.5)
-    expected = [[0.75 / 1.25, 0, 0, 1 / 1.25], [-0.5, 0.5, 0, h], [0.5 / math.sqrt(2.5), 1 / math.sqrt(2.5), 0, h]]
+    expected = [
+        [0.75 / 1.25, 0, 0, 1 / 1.25],
+        [-0.5, 0.5, 0, h],
+        [0.5 / math.sqrt(2.5), 1 / math.sqrt(2.5), 0, h],
+    ]
     np.testing.assert_allclose(records.X, expected, rtol=2e-12, atol=0)
     assert records.y.tolist() == [1, -1, 1]
     assert records.to_original is None
@@ -51,7 +63,13 @@ def test_information_about_every_set() -> None:
     features = {key: info.max_features for key, info in infos.items()}
     assert features == {"census": 36, "breast_cancer": 30, "adult": 36, "bank": 33, "kdd99": 118}
     rows = {key: info.n_rows for key, info in infos.items()}
-    assert rows == {"census": 30_000, "breast_cancer": 569, "adult": 30_162, "bank": 45_211, "kdd99": 494_021}
+    assert rows == {
+        "census": 30_000,
+        "breast_cancer": 569,
+        "adult": 30_162,
+        "bank": 45_211,
+        "kdd99": 494_021,
+    }
     assert infos["census"].max_rows == 1_000_000
     assert infos["census"].source == "simulated"
     for key, info in infos.items():
@@ -62,11 +80,18 @@ def test_information_about_every_set() -> None:
 def test_first_ten_features() -> None:
     assert feature_names("adult")[:10] == (
         *("age", "education_num", "hours_per_week", "capital_gain", "capital_loss", "fnlwgt"),
-        *("sex=Male", "marital_status=Married-civ-spouse", "marital_status=Divorced", "marital_status=Separated"),
+        *(
+            "sex=Male",
+            "marital_status=Married-civ-spouse",
+            "marital_status=Divorced",
+            "marital_status=Separated",
+        ),
     )
     assert feature_names("census") == feature_names("adult")
     for key in ("bank", "kdd99", "breast_cancer"):
-        numeric = {column.name for column in schema_of(key).features if isinstance(column, NumericColumn)}
+        numeric = {
+            column.name for column in schema_of(key).features if isinstance(column, NumericColumn)
+        }
         assert set(feature_names(key)[:9]) <= numeric
 
 
@@ -104,7 +129,10 @@ def test_bad_arguments() -> None:
 def test_absent_set_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DPCI_SHARED_DATA", raising=False)
     assert not next(info for info in list_datasets() if info.key == "bank").available
-    with pytest.raises(FileNotFoundError, match="not on this machine; get it with `python -m dpci_core data get bank"):
+    with pytest.raises(
+        FileNotFoundError,
+        match="not on this machine; get it with `python -m dpci_core data get bank",
+    ):
         load("bank")
 
 
@@ -123,9 +151,13 @@ def test_a_changed_original_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @needs_originals
-@pytest.mark.parametrize(("key", "n", "p", "positives"), [("adult", 30_162, 37, 7_508), ("bank", 45_211, 34, 5_289)])
+@pytest.mark.parametrize(
+    ("key", "n", "p", "positives"), [("adult", 30_162, 37, 7_508), ("bank", 45_211, 34, 5_289)]
+)
 @pytest.mark.parametrize("encoding", get_args(Encoding))
-def test_originals_have_full_rank(key: str, n: int, p: int, positives: int, encoding: Encoding) -> None:
+def test_originals_have_full_rank(
+    key: str, n: int, p: int, positives: int, encoding: Encoding
+) -> None:
     records = load(key, encoding=encoding)
     assert records.X.shape == (n, p)
     assert int((records.y == 1).sum()) == positives
@@ -150,7 +182,9 @@ def test_kdd99_is_collinear_and_read_column_by_column() -> None:
 
 
 @needs_originals
-def test_kdd99_from_a_read_only_or_damaged_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kdd99_from_a_read_only_or_damaged_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "a file, not a folder"
     blocked.write_text("")
     monkeypatch.setenv("DPCI_DATA_DIR", str(blocked))

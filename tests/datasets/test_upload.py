@@ -1,4 +1,6 @@
-"""Reading a file of the user's own: what is accepted, and sentences without cell values for the rest."""
+"""Reading a file of the user's own: what is accepted, and sentences without cell values for the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,14 @@ def test_csv_dialects(delimiter: str, encoding: str) -> None:
 
 
 def test_latin_1_fallback_quotes_and_blank_lines() -> None:
-    data = '\n"na;me";city\r\n"Zo\u00eb ""Z""\nsecond line";"K\u00f6ln"\r\n\r\nx;y\r\n'.encode("latin-1")
+    data = '\n"na;me";city\r\n"Zo\u00eb ""Z""\nsecond line";"K\u00f6ln"\r\n\r\nx;y\r\n'.encode(
+        "latin-1"
+    )
     frame = read_upload(data, "t.txt")
-    assert frame.to_dict("list") == {"na;me": ['Zo\u00eb "Z"\nsecond line', "x"], "city": ["K\u00f6ln", "y"]}
+    assert frame.to_dict("list") == {
+        "na;me": ['Zo\u00eb "Z"\nsecond line', "x"],
+        "city": ["K\u00f6ln", "y"],
+    }
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
@@ -92,7 +99,10 @@ def test_row_of_a_ragged_line_is_its_line_in_the_file() -> None:
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (upload_rules.MAX_UPLOAD_BYTES, upload_rules.MAX_UPLOAD_COLUMNS) == (200 * 1024 * 1024, 2_000)
+    assert (upload_rules.MAX_UPLOAD_BYTES, upload_rules.MAX_UPLOAD_COLUMNS) == (
+        200 * 1024 * 1024,
+        2_000,
+    )
     wide = ",".join(f"c{i}" for i in range(2_001))
     assert "2,001 columns" in rejected(f"{wide}\n".encode())
     just = ",".join(f"c{i}" for i in range(2_000))
@@ -140,7 +150,10 @@ def test_parquet_round_trip_into_records() -> None:
     [
         (b"PAR1 SECRET", "cannot be read as Parquet"),
         (as_parquet(pa.table({"a": [1, 2]}))[:-20], "cannot be read as Parquet"),
-        (as_parquet(pa.table({"a": [1], "b": [[1, 2]]})), "Column 2 holds values that are not plain"),
+        (
+            as_parquet(pa.table({"a": [1], "b": [[1, 2]]})),
+            "Column 2 holds values that are not plain",
+        ),
         (as_parquet(pa.table({"a": [b"SECRET"]})), "Column 1 holds values that are not plain"),
         (as_parquet(pa.table([[1], [2]], names=["a", "a"])), "Columns 1 and 2 have the same name"),
         (as_parquet(pa.table({"a": pa.array([], pa.int64())})), "no rows"),
@@ -171,9 +184,13 @@ def test_parquet_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_repeated_long_texts_stay_small() -> None:
-    texts = pa.DictionaryArray.from_arrays(np.arange(100_000, dtype=np.int32) % 2, ["x" * 100_000, "y"])
+    texts = pa.DictionaryArray.from_arrays(
+        np.arange(100_000, dtype=np.int32) % 2, ["x" * 100_000, "y"]
+    )
     sink = io.BytesIO()
-    pq.write_table(pa.table({"a": texts}), sink, store_schema=False)  # plain texts for whoever reads it
+    pq.write_table(
+        pa.table({"a": texts}), sink, store_schema=False
+    )  # plain texts for whoever reads it
     data = sink.getvalue()  # 5 GB if every row had its own copy
     frame = read_upload(data, "t.parquet")
     assert isinstance(frame["a"].dtype, pd.CategoricalDtype)

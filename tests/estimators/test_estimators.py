@@ -52,7 +52,9 @@ NO_PRIVACY = PureDP(model="1e6", hessian="1e6", covariance="1e6")
 BUDGET = PureDP(model="1", hessian="0.5", covariance="0.5")
 ESTIMATORS = (DPLogisticRegression, DPLinearSVC)
 EXPECTED_FAILURES: dict[str, str] = {}
-"""Checks of scikit-learn that must fail, with the reason. None has to: weights are no argument of `fit`."""
+"""Checks of scikit-learn that must fail, with the reason. None has to: weights are no argument of
+`fit`.
+"""
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 
 
@@ -77,7 +79,7 @@ def made(kind=DPLogisticRegression, **settings):
     return kind(**{"budget": BUDGET, "feature_bounds": BOUNDS, "random_state": 3, **settings})
 
 
-# --- units and intervals ----------------------------------------------------------------------------------------
+# --- units and intervals --------------------------------------------------------------------------
 
 
 def encoded_by_hand(X: np.ndarray) -> np.ndarray:
@@ -110,7 +112,11 @@ def test_a_table_that_needs_no_change_is_not_copied(value: float) -> None:
     X = np.random.default_rng(0).uniform(-0.1, 0.1, (2_000, 30))
     X[1_999, 29] = value
     before = X.copy()
-    for table, norm_bound in ((X, None), (np.asfortranarray(X), 1.2), (np.repeat(X, 2, axis=1)[:, ::2], None)):
+    for table, norm_bound in (
+        (X, None),
+        (np.asfortranarray(X), 1.2),
+        (np.repeat(X, 2, axis=1)[:, ::2], None),
+    ):
         records = Scaling.of((-1, 1), n_features=30, norm_bound=norm_bound).encode(table)
         is_kept = abs(value) <= 1.0 and table.flags.forc
         assert np.shares_memory(records.features, table) == is_kept
@@ -123,12 +129,16 @@ def test_a_table_that_needs_no_change_is_not_copied(value: float) -> None:
         records = Scaling.of((-1, 1), n_features=30, norm_bound=2.0).encode(X)
         assert np.shares_memory(records.features, X) == is_kept
         assert np.linalg.norm(records[:], axis=1).max() <= 1.0
-        assert np.linalg.norm(records[-1:][0, :-1]) == pytest.approx(min(size, 2.0) / np.sqrt(8), rel=1e-11)
+        assert np.linalg.norm(records[-1:][0, :-1]) == pytest.approx(
+            min(size, 2.0) / np.sqrt(8), rel=1e-11
+        )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("bounds", [(-1, 1), (0, 5)])
-def test_what_is_not_finite_is_refused_also_where_nothing_else_changes(bad: float, bounds: tuple[int, int]) -> None:
+def test_what_is_not_finite_is_refused_also_where_nothing_else_changes(
+    bad: float, bounds: tuple[int, int]
+) -> None:
     X, y = table()
     X = np.clip(X, -0.5, 0.5)
     X[-1, -1] = bad
@@ -160,9 +170,13 @@ def test_coef_is_the_linear_score_inside_the_bounds_and_clipped_outside(kind) ->
     X, y = table()
     model = made(kind).fit(X, y)
     scores = model.decision_function(X)
-    np.testing.assert_allclose(scores, X @ model.coef_[0] + model.intercept_[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        scores, X @ model.coef_[0] + model.intercept_[0], rtol=1e-9, atol=1e-9
+    )
     outside = np.array([[-1e6, 99.0, 200.0]])
-    np.testing.assert_allclose(model.decision_function(outside), model.decision_function([[0.0, 5.0, 200.0]]))
+    np.testing.assert_allclose(
+        model.decision_function(outside), model.decision_function([[0.0, 5.0, 200.0]])
+    )
     assert set(model.predict(X)) <= {"no", "yes"}
     assert list(model.classes_) == ["no", "yes"]
 
@@ -172,10 +186,16 @@ def test_scaled_intervals_are_those_of_the_core() -> None:
     model = made(regularization=0.01).fit(X, y)
     design = Design(loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=0.01)
     records = Scaling.of(BOUNDS, n_features=3).encode(X)[:]
-    core = private_intervals(records, np.where(y == "yes", 1, -1), design=design, rng=np.random.default_rng(3))
+    core = private_intervals(
+        records, np.where(y == "yes", 1, -1), design=design, rng=np.random.default_rng(3)
+    )
     found = model.confidence_intervals(units="scaled")
     # The two solvers agree to their tolerance.
-    for ours, theirs in ((found.low, core.low), (found.high, core.high), (found.sampling_se, core.sampling_se)):
+    for ours, theirs in (
+        (found.low, core.low),
+        (found.high, core.high),
+        (found.sampling_se, core.sampling_se),
+    ):
         np.testing.assert_allclose(ours[0], theirs, rtol=1e-8)
 
 
@@ -193,7 +213,9 @@ def test_original_units_by_the_closed_form_of_output_perturbation() -> None:
     H, S = floored(released.hessian), floored(released.covariance)
     U = np.eye(4) / (2 * 0.5 * (n * c) ** 2) + np.linalg.inv(H) @ S @ np.linalg.inv(H) / n
     low, high = np.array(BOUNDS, dtype=float)
-    L = np.zeros((4, 4))  # score = sum theta_j (2 x_j - low - high) / ((high - low) sqrt 6) + theta_3 / sqrt 2
+    L = np.zeros(
+        (4, 4)
+    )  # score = sum theta_j (2 x_j - low - high) / ((high - low) sqrt 6) + theta_3 / sqrt 2
     L[range(3), range(3)] = 2 / ((high - low) * np.sqrt(6))
     L[3, :3] = -(low + high) / ((high - low) * np.sqrt(6))
     L[3, 3] = 1 / np.sqrt(2)
@@ -202,7 +224,8 @@ def test_original_units_by_the_closed_form_of_output_perturbation() -> None:
     np.testing.assert_allclose(found.high[0] - found.estimate[0], half, rtol=1e-9)
     np.testing.assert_allclose(found.estimate[0], L @ released.theta_priv, rtol=1e-9)
     np.testing.assert_allclose(found.estimate[0], [*model.coef_[0], *model.intercept_])
-    # Interval arithmetic would add the half-widths of the slopes, which is a different and longer interval.
+    # Interval arithmetic would add the half-widths of the slopes, which is a different and longer
+    # interval.
     assert np.abs(L[3]) @ (norm.ppf(0.95) * np.sqrt(np.diag(U))) > 1.2 * half[3]
 
 
@@ -217,7 +240,13 @@ def test_intervals_cover_the_penalised_coefficients() -> None:
     for seed in range(300):
         X, y = table(2_000, d=2, seed=seed)
         budget = PureDP(model="1", hessian="2", covariance="2")
-        model = made(budget=budget, feature_bounds=bounds, regularization=0.01, calibration="sharp", random_state=seed)
+        model = made(
+            budget=budget,
+            feature_bounds=bounds,
+            regularization=0.01,
+            calibration="sharp",
+            random_state=seed,
+        )
         found = model.fit(X, y).confidence_intervals()
         inside.append((found.low[0] <= target) & (target <= found.high[0]))
     # 900 correlated indicators; 4 standard errors of 300 independent ones are 0.05.
@@ -237,7 +266,7 @@ def test_more_confidence_is_longer_and_joint_is_bonferroni() -> None:
         model.confidence_intervals(units="metres")
 
 
-# --- more than two classes --------------------------------------------------------------------------------------
+# --- more than two classes ------------------------------------------------------------------------
 
 
 def three_classes(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
@@ -260,7 +289,10 @@ def test_each_class_has_noise_of_its_own_at_its_share() -> None:
     bounds, c, epsilon = ([0, -5], [10, 5]), 0.1, 3.0
     records = Scaling.of(bounds, n_features=2).encode(X)[:]
     exact = [
-        solve(np.where(y == k, 1.0, -1.0)[:, None] * records, loss=Logistic(), regularization=c).theta for k in range(3)
+        solve(
+            np.where(y == k, 1.0, -1.0)[:, None] * records, loss=Logistic(), regularization=c
+        ).theta
+        for k in range(3)
     ]
     model = DPLogisticRegression(
         budget=PureDP(model=epsilon, hessian="1", covariance="1"),
@@ -274,11 +306,17 @@ def test_each_class_has_noise_of_its_own_at_its_share() -> None:
         model.fit(X, y)
         noise.append([model._models[k].theta_priv - exact[k] for k in range(3)])
     drawn = np.array(noise)  # (400, 3, 3)
-    # One vector for all classes would correlate fully; 5 standard errors of independent ones are 0.25.
+    # One vector for all classes would correlate fully; 5 standard errors of independent ones are
+    # 0.25.
     for i, j in ((0, 1), (0, 2), (1, 2)):
         assert np.abs(np.corrcoef(drawn[:, i, 0], drawn[:, j, 0])[0, 1]) < 0.25
         assert (
-            np.abs(np.corrcoef(np.linalg.norm(drawn[:, i], axis=1), np.linalg.norm(drawn[:, j], axis=1))[0, 1]) < 0.25
+            np.abs(
+                np.corrcoef(
+                    np.linalg.norm(drawn[:, i], axis=1), np.linalg.norm(drawn[:, j], axis=1)
+                )[0, 1]
+            )
+            < 0.25
         )
     sizes = np.linalg.norm(drawn, axis=2).ravel()
     rate = len(X) * c * epsilon / 3
@@ -288,13 +326,16 @@ def test_each_class_has_noise_of_its_own_at_its_share() -> None:
 
 def test_shapes_and_statement_of_three_classes() -> None:
     X, y = three_classes()
-    model = made(feature_bounds=([0, -5], [10, 5]), budget=ApproxDP("2", "1e-6", ("0.5", "0.25", "0.25"))).fit(X, y)
+    model = made(
+        feature_bounds=([0, -5], [10, 5]), budget=ApproxDP("2", "1e-6", ("0.5", "0.25", "0.25"))
+    ).fit(X, y)
     assert (model.coef_.shape, model.intercept_.shape) == ((3, 2), (3,))
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), proba)
     np.testing.assert_allclose(
-        proba, expit(model.decision_function(X)) / expit(model.decision_function(X)).sum(1, keepdims=True)
+        proba,
+        expit(model.decision_function(X)) / expit(model.decision_function(X)).sum(1, keepdims=True),
     )
     joint, each = model.confidence_intervals(0.91, joint=True), model.confidence_intervals(0.99)
     assert joint.low.shape == (3, 3)
@@ -305,18 +346,26 @@ def test_shapes_and_statement_of_three_classes() -> None:
     assert model.privacy_.epsilon(1e-6) == pytest.approx(2.0, rel=1e-9)
 
 
-# --- what is promised and refused -------------------------------------------------------------------------------
+# --- what is promised and refused -----------------------------------------------------------------
 
 
 def test_every_fit_is_labelled() -> None:
     X, y = table()
     for state in (0, np.random.default_rng(0), np.random.RandomState(0)):
         model = made(random_state=state).fit(X, y)
-        assert (model.privacy_.noise, model.privacy_.is_simulation, model.privacy_.caution) == ("seeded", True, SEEDED)
+        assert (model.privacy_.noise, model.privacy_.is_simulation, model.privacy_.caution) == (
+            "seeded",
+            True,
+            SEEDED,
+        )
         assert "SIMULATION, not for publication" in str(model.summary())
         assert str(model.privacy_).startswith("SIMULATION")
     model = made(random_state=None).fit(X, y)
-    assert (model.privacy_.noise, model.privacy_.is_simulation, model.privacy_.caution) == ("system", False, UNBOOKED)
+    assert (model.privacy_.noise, model.privacy_.is_simulation, model.privacy_.caution) == (
+        "system",
+        False,
+        UNBOOKED,
+    )
     assert "SIMULATION" not in str(model.summary())
     assert str(model.privacy_).startswith("NOT A RELEASE")
 
@@ -328,7 +377,9 @@ def test_without_a_seed_all_noise_is_the_operating_systems(monkeypatch, mechanis
     monkeypatch.setattr(np.random, "default_rng", lambda *_: pytest.fail("a generator was asked"))
     monkeypatch.setattr(exact.secrets, "token_bytes", lambda n: asked.append(n) or os.urandom(n))
     model.fit(X, y)
-    numbers = 4 + 4 + 2 * (16 + 16)  # direction and length: of the coefficients, and of both matrices
+    numbers = (
+        4 + 4 + 2 * (16 + 16)
+    )  # direction and length: of the coefficients, and of both matrices
     numbers += 4 + 4 if mechanism == "objective" else 0  # and of what hides the minimiser's error
     assert sum(asked) == 16 * numbers  # 128 bits each
 
@@ -348,7 +399,9 @@ def test_a_fit_from_the_system_is_drawn_as_a_release_is(mechanism: str) -> None:
 def test_fits_from_the_system_scatter_as_seeded_ones_do() -> None:
     X, y = table()
     fits = {
-        state: np.array([made(random_state=s, intervals=False).fit(X, y)._models[0].theta_priv for s in seeds])
+        state: np.array(
+            [made(random_state=s, intervals=False).fit(X, y)._models[0].theta_priv for s in seeds]
+        )
         for state, seeds in (("system", [None] * 120), ("seeded", range(120)))
     }
     for a, b in zip(fits["system"].T, fits["seeded"].T, strict=True):
@@ -380,11 +433,16 @@ def test_a_penalty_that_nobody_chose_is_one_that_can_be_certified(labels: int) -
     with pytest.raises(InfeasibleDesignError, match="cannot be certified"):
         made(random_state=None, regularization=0.99 * held, **much).fit(X, y)
     little = much | {"budget": PureDP(model="1", hessian="1", covariance="1")}
-    assert made(random_state=None, **little).fit(X, y).regularization_ == made(**little).fit(X, y).regularization_
+    assert (
+        made(random_state=None, **little).fit(X, y).regularization_
+        == made(**little).fit(X, y).regularization_
+    )
 
 
 def test_the_noise_drawn_never_decides_whether_a_fit_is_refused() -> None:
-    """Else its law would be cut off where the certificate ends: a refusal is decided before, by public numbers."""
+    """Else its law would be cut off where the certificate ends: a refusal is decided before, by
+    public numbers.
+    """
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1.0, 1.0, (10, 20)), np.array([0, 1] * 5)
     little = PureDP(model="0.001", hessian="0.001", covariance="0.001")
@@ -416,7 +474,11 @@ def test_a_norm_bound_that_squares_would_lose_is_refused(bound: float) -> None:
 def test_statement_of_a_pure_fit() -> None:
     X, y = table()
     privacy = made().fit(X, y).privacy_
-    assert (privacy.definition, privacy.amount, privacy.epsilon(1e-6)) == ("pure", Decimal("2.0"), 2.0)
+    assert (privacy.definition, privacy.amount, privacy.epsilon(1e-6)) == (
+        "pure",
+        Decimal("2.0"),
+        2.0,
+    )
     assert LABELS_READ in privacy.sentences
     declared = made(classes=["no", "yes"]).fit(X, y).privacy_
     assert LABELS_READ not in declared.sentences
@@ -427,7 +489,9 @@ def test_statement_of_a_pure_fit() -> None:
 
 def test_fresh_noise_differs_and_a_seed_repeats() -> None:
     X, y = table()
-    assert not np.array_equal(made(random_state=None).fit(X, y).coef_, made(random_state=None).fit(X, y).coef_)
+    assert not np.array_equal(
+        made(random_state=None).fit(X, y).coef_, made(random_state=None).fit(X, y).coef_
+    )
     np.testing.assert_array_equal(made().fit(X, y).coef_, made().fit(X, y).coef_)
     for bad in (True, -1, 1.5, "0"):
         with pytest.raises(ValueError, match="Expected random_state"):
@@ -507,7 +571,9 @@ def test_a_pickle_holds_no_training_row(kind) -> None:
         assert struct.pack("<d", value) not in held
         assert struct.pack(">d", value) not in held
     assert not any(array.shape[:1] == (60,) for array in arrays_of(model))
-    assert struct.pack("<d", model._models[0].theta_priv[0]) in held  # the search finds what is there
+    assert (
+        struct.pack("<d", model._models[0].theta_priv[0]) in held
+    )  # the search finds what is there
 
 
 def arrays_of(thing: object) -> list[np.ndarray]:
@@ -529,7 +595,7 @@ def test_no_diagnostic_of_the_solver_is_kept() -> None:
     assert b"n_iterations" not in held
 
 
-# --- in scikit-learn's machinery --------------------------------------------------------------------------------
+# --- in scikit-learn's machinery ------------------------------------------------------------------
 
 
 def test_pipeline_clone_and_cross_validation() -> None:
@@ -591,10 +657,14 @@ def test_unpenalised_target_keeps_the_released_coefficients() -> None:
 
 @pytest.mark.parametrize("calibration", ["published", "sharp"])
 @pytest.mark.parametrize("loss", [Logistic(), HuberSVM(h=0.1)])
-@pytest.mark.parametrize("budget", [BUDGET, ZCDP(model="1e-6", hessian="1", covariance="1"), NO_PRIVACY])
+@pytest.mark.parametrize(
+    "budget", [BUDGET, ZCDP(model="1e-6", hessian="1", covariance="1"), NO_PRIVACY]
+)
 def test_default_penalty_is_feasible(loss, budget, calibration) -> None:
     for mechanism, n, p in itertools.product(("objective", "output"), (1, 50, 30_000), (2, 37)):
-        design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=1, calibration=calibration)
+        design = Design(
+            loss=loss, mechanism=mechanism, budget=budget, regularization=1, calibration=calibration
+        )
         c = default_regularization(design, n_records=n, n_coefficients=p)
         assert model_noise(replace(design, regularization=c), n).scale > 0
 
@@ -607,7 +677,13 @@ def test_default_penalty_by_hand_and_public() -> None:
         ("objective", "published"): 3 * 2e-3**1.5,
     }
     for (mechanism, calibration), c in rules.items():
-        design = Design(loss=Logistic(), mechanism=mechanism, budget=budget, regularization=1, calibration=calibration)
+        design = Design(
+            loss=Logistic(),
+            mechanism=mechanism,
+            budget=budget,
+            regularization=1,
+            calibration=calibration,
+        )
         found = default_regularization(design, n_records=1000, n_coefficients=3)
         assert found == pytest.approx(max(c, 0.25e-3 * (mechanism == "objective")) + 1e-5, rel=1e-9)
     X, y = table()
@@ -615,5 +691,9 @@ def test_default_penalty_by_hand_and_public() -> None:
 
 
 def test_front_door_gives_the_estimators_without_waking_scikit_learn() -> None:
-    lines = "import sys, dpci_core", "assert 'sklearn' not in sys.modules", "dpci_core.DPLinearSVC(h=2.0)"
+    lines = (
+        "import sys, dpci_core",
+        "assert 'sklearn' not in sys.modules",
+        "dpci_core.DPLinearSVC(h=2.0)",
+    )
     subprocess.run([sys.executable, "-c", "; ".join(lines)], check=True)

@@ -1,4 +1,6 @@
-"""What the estimators refuse: never with a value of a record in the message, and never half done."""
+"""What the estimators refuse: never with a value of a record in the message, and never half
+done.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def table(n: int = 400, d: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def made(**settings: Any) -> DPLogisticRegression:
-    return DPLogisticRegression(**{"budget": BUDGET, "feature_bounds": (-1, 1), "random_state": 3, **settings})
+    return DPLogisticRegression(
+        **{"budget": BUDGET, "feature_bounds": (-1, 1), "random_state": 3, **settings}
+    )
 
 
 SECRET = 271_828.125
@@ -41,13 +45,29 @@ SECRET = 271_828.125
         ([SECRET] * 200, ValueError, "got 1D array instead: X has"),
         (np.array(SECRET), ValueError, "got 0D array"),
         (np.full((200, 1, 1), SECRET), ValueError, "got 3D array"),
-        (np.ma.masked_equal(np.full((200, 2), SECRET), SECRET), ValueError, "without masked values"),
-        (pd.DataFrame({"age": [SECRET] * 200, "city": ["271828.125x"] * 200}), ValueError, "column 'city' holds"),
-        (pd.DataFrame({"age": pd.array([SECRET] * 199 + [None], dtype="Float64")}), TypeError, "column 'age' holds"),
+        (
+            np.ma.masked_equal(np.full((200, 2), SECRET), SECRET),
+            ValueError,
+            "without masked values",
+        ),
+        (
+            pd.DataFrame({"age": [SECRET] * 200, "city": ["271828.125x"] * 200}),
+            ValueError,
+            "column 'city' holds",
+        ),
+        (
+            pd.DataFrame({"age": pd.array([SECRET] * 199 + [None], dtype="Float64")}),
+            TypeError,
+            "column 'age' holds",
+        ),
         (pd.DataFrame({"age": [10**400] * 200}, dtype=object), ValueError, "column 'age' holds"),
         (pd.DataFrame({"age": pd.arrays.SparseArray([SECRET] * 200)}), TypeError, "Sparse input"),
         (np.zeros(200, dtype=[("a", float), ("b", float)]), ValueError, "got 1D array"),
-        (np.zeros((200, 2), dtype=[("a", float)]), ValueError, "argument must be a string of digits or a number"),
+        (
+            np.zeros((200, 2), dtype=[("a", float)]),
+            ValueError,
+            "argument must be a string of digits or a number",
+        ),
     ],
 )
 def test_no_refusal_of_features_shows_a_value(X: Any, error: type[Exception], words: str) -> None:
@@ -81,7 +101,11 @@ def test_a_refused_fit_leaves_the_one_before_as_it_was() -> None:
     X, y = table()
     model = made().fit(X, y)
     before = dict(vars(model))
-    refused = ((X[:, :1], y[:-1], "400 labels"), (X[:, :1], None, "Expected y"), (X * np.nan, y, "NaN"))
+    refused = (
+        (X[:, :1], y[:-1], "400 labels"),
+        (X[:, :1], None, "Expected y"),
+        (X * np.nan, y, "NaN"),
+    )
     for bad_X, bad_y, words in refused:
         with pytest.raises(ValueError, match=words):
             model.fit(bad_X, bad_y)
@@ -108,7 +132,7 @@ def test_a_default_penalty_that_nothing_certifies_is_told_without_naming_it() ->
     assert "larger c" not in str(refused.value)
 
 
-# --- random features ---------------------------------------------------------------------------------------------
+# --- random features ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("gamma", [10.0, 1e308])
@@ -134,12 +158,16 @@ def test_a_wrong_number_of_components_is_named(count: Any) -> None:
         RandomCosines.bounds(count)
 
 
-# --- private tuning in earnest -----------------------------------------------------------------------------------
+# --- private tuning in earnest --------------------------------------------------------------------
 
 
-def candidate(method: str = "output", c: float = 0.1, loss: Any = None, **features: Any) -> Candidate:
+def candidate(
+    method: str = "output", c: float = 0.1, loss: Any = None, **features: Any
+) -> Candidate:
     kernel = CosineFeatures(**features) if features else None
-    return Candidate(learner=Learner(loss=loss or Logistic(), method=method, regularization=c), features=kernel)
+    return Candidate(
+        learner=Learner(loss=loss or Logistic(), method=method, regularization=c), features=kernel
+    )
 
 
 CANDIDATES = [
@@ -164,7 +192,9 @@ def test_tuning_draws_from_the_system_and_says_what_it_cost() -> None:
         assert "cost epsilon = 0.5." in one.sentence()
         assert (one.n_train, one.n_holdout) == (100, 100)
         np.testing.assert_array_equal(one.theta, np.round(one.theta / GRID) * GRID)
-    simulated = tune_privately(X, y, candidates=CANDIDATES, epsilon="0.5", rng=np.random.default_rng(0))
+    simulated = tune_privately(
+        X, y, candidates=CANDIDATES, epsilon="0.5", rng=np.random.default_rng(0)
+    )
     assert simulated.is_simulation
     assert "SIMULATION" in simulated.sentence()
 
@@ -173,7 +203,13 @@ def test_one_booking_pays_for_all_of_the_tuning(tmp_path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite3", key_path=tmp_path / "key")
     cap = Cap(definition="pure", amount="0.8")
     ledger.create_dataset("survey", schema_hash="h", cap=cap, unit="one person", person="Kim")
-    request = {"schema_hash": "h", "purpose": "choose", "plan_hash": "p", "person": "Kim", "request_id": "tuning-1"}
+    request = {
+        "schema_hash": "h",
+        "purpose": "choose",
+        "plan_hash": "p",
+        "person": "Kim",
+        "request_id": "tuning-1",
+    }
     cost = Cost(definition="pure", amount="0.5")
     X, y = records()
     drawn = []
@@ -211,10 +247,14 @@ def test_every_candidate_is_a_release_of_the_whole_epsilon_on_rows_of_its_own(mo
 
 
 def test_the_choice_is_the_exponential_mechanism(monkeypatch) -> None:
-    """Two fixed models of which the second is wrong about every record: mistakes 0 and 5 of 5 held out."""
+    """Two fixed models of which the second is wrong about every record: mistakes 0 and 5 of 5 held
+    out.
+    """
     X, y = np.full((15, 1), 0.5), np.ones(15)
     models = iter([np.array([1.0]), np.array([-1.0])] * 2000)
-    monkeypatch.setattr(draw, "draw_coefficients", lambda A, *, shares, source: (next(models), None))
+    monkeypatch.setattr(
+        draw, "draw_coefficients", lambda A, *, shares, source: (next(models), None)
+    )
     both = [candidate(c=1.0), candidate(c=2.0)]
     picks = [tune_for_release(X, y, candidates=both, epsilon="0.4").index for _ in range(2000)]
     expected = 1.0 / (1.0 + np.exp(0.2 * 5))

@@ -1,4 +1,6 @@
-"""The private computation of a release: shares, scales, hidden solver error, exact agreement with the simulations."""
+"""The private computation of a release: shares, scales, hidden solver error, exact agreement with
+the simulations.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,33 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpci_core import ZCDP, ConvergenceError, Design, HuberSVM, InfeasibleDesignError, Logistic, PureDP, forecast
+from dpci_core import (
+    ZCDP,
+    ConvergenceError,
+    Design,
+    HuberSVM,
+    InfeasibleDesignError,
+    Logistic,
+    PureDP,
+    forecast,
+)
 from dpci_core import fit_moments as fit
 from dpci_core import private_intervals as simulate
 from dpci_core.intervals import draw as drawing
-from dpci_core.intervals.draw import GRID, UnfitRecordsError, check_feasible, draw_coefficients, draw_release
+from dpci_core.intervals.draw import (
+    GRID,
+    UnfitRecordsError,
+    check_feasible,
+    draw_coefficients,
+    draw_release,
+)
 from dpci_core.intervals.inflation import error_variance
-from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, release_moments, rounding_allowance
+from dpci_core.mechanisms.matrices import (
+    covariance_noise,
+    hessian_noise,
+    release_moments,
+    rounding_allowance,
+)
 from dpci_core.mechanisms.mechanism import PerturbedModel, model_noise
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, share_out
 from dpci_core.privacy.laws import NoiseLaw
@@ -34,7 +56,9 @@ RELEASED = 1e-9
 """Probability of a false alarm of one test with fresh entropy."""
 
 
-def make(budget=RHO, mechanism="objective", calibration="sharp", c=0.001, loss=None, **fields) -> Design:
+def make(
+    budget=RHO, mechanism="objective", calibration="sharp", c=0.001, loss=None, **fields
+) -> Design:
     return Design(
         loss=loss or Logistic(),
         mechanism=mechanism,
@@ -47,11 +71,13 @@ def make(budget=RHO, mechanism="objective", calibration="sharp", c=0.001, loss=N
 
 def table(n: int = 20_000, p: int = 4) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
-    X = np.c_[rng.uniform(-1, 1, (n, p - 1)) / math.sqrt(2 * (p - 1)), np.full(n, math.sqrt(0.5))] * (1 - 1e-12)
+    X = np.c_[
+        rng.uniform(-1, 1, (n, p - 1)) / math.sqrt(2 * (p - 1)), np.full(n, math.sqrt(0.5))
+    ] * (1 - 1e-12)
     return X, np.where(rng.random(n) < 1 / (1 + np.exp(-6 * X[:, 0])), 1.0, -1.0)
 
 
-# --- shares ---------------------------------------------------------------------------------------------------------
+# --- shares ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["0.125", "1e-9", "0.1234567890123456789012345678901234567", "3"])
@@ -82,8 +108,12 @@ def test_output_perturbation_pays_in_its_sensitivity() -> None:
 
 def test_what_hides_the_solver_has_the_claimed_scale() -> None:
     # Typed from the claim: sensitivity tau/c = 1e-10/0.001, 0.1 % of the model's 0.5 and 0.125.
-    assert share_out(make(PURE)).minimiser_noise().rate == pytest.approx(0.0005 * 0.001 / 1e-10, rel=1e-12)
-    assert share_out(make(RHO)).minimiser_noise().sd == pytest.approx(1e-7 / math.sqrt(2 * 0.000125), rel=1e-12)
+    assert share_out(make(PURE)).minimiser_noise().rate == pytest.approx(
+        0.0005 * 0.001 / 1e-10, rel=1e-12
+    )
+    assert share_out(make(RHO)).minimiser_noise().sd == pytest.approx(
+        1e-7 / math.sqrt(2 * 0.000125), rel=1e-12
+    )
     assert share_out(make(PURE)).minimiser_noise().rate < 0.0005 * 0.001 / 1e-10
     assert Decimal("0.001") == INEXACT_SHARE
     assert TAU == 1e-10
@@ -102,13 +132,19 @@ def test_the_share_changes_length_by_less_than_a_thousandth(budget) -> None:
         assert (running > planned).all()
 
 
-# --- the solver -----------------------------------------------------------------------------------------------------
+# --- the solver -----------------------------------------------------------------------------------
 
 
 def hostile_tables() -> list[np.ndarray]:
     rng = np.random.default_rng(11)
     unit = np.eye(3)
-    tables = [unit[:1], -unit[:1], np.zeros((1, 3)), np.repeat(unit[:1], 5000, axis=0), np.vstack([unit, -unit])]
+    tables = [
+        unit[:1],
+        -unit[:1],
+        np.zeros((1, 3)),
+        np.repeat(unit[:1], 5000, axis=0),
+        np.vstack([unit, -unit]),
+    ]
     tables += [np.vstack([np.repeat(unit[:1], 999, axis=0), -unit[:1]])]
     for n in (2, 7, 300):
         a = rng.normal(size=(n, 3))
@@ -116,7 +152,9 @@ def hostile_tables() -> list[np.ndarray]:
     return [np.ascontiguousarray(t * (1 - 1e-12)) for t in tables]
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.05), HuberSVM(h=20.0)], ids=str)
+@pytest.mark.parametrize(
+    "loss", [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.05), HuberSVM(h=20.0)], ids=str
+)
 @pytest.mark.parametrize("c", [1e-4, 1e-2, 3.0])
 def test_hostile_tables_do_not_stop_the_solver(loss, c) -> None:
     rng = np.random.default_rng(5)
@@ -129,7 +167,9 @@ def test_hostile_tables_do_not_stop_the_solver(loss, c) -> None:
             if error > TAU / 2:
                 continue
             found = solve_surely(A, loss=loss, regularization=c, tilt=tilt, tolerance=TAU / 2)
-            gradient, _ = gradient_and_hessian(A, found.theta, loss=loss, regularization=c, tilt=tilt)
+            gradient, _ = gradient_and_hessian(
+                A, found.theta, loss=loss, regularization=c, tilt=tilt
+            )
             assert np.linalg.norm(gradient) <= TAU / 2 + error
 
 
@@ -147,25 +187,37 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
         passes.append(found.n_iterations)
         condition = (loss.max_curvature + 0.1) / 0.1
         first = 1.0 + float(np.linalg.norm(tilt)) / len(A)
-        assert 10 < found.n_iterations <= descent_passes(condition=condition, first_norm=first, tolerance=1e-10)
+        assert (
+            10
+            < found.n_iterations
+            <= descent_passes(condition=condition, first_norm=first, tolerance=1e-10)
+        )
         if loss == Logistic():
             np.testing.assert_allclose(found.theta, exact, atol=1e-8)
     assert passes[0] != passes[1]
 
 
-def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     A, tilt = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
     settings = {"loss": Logistic(), "regularization": 0.05, "tilt": tilt}
     exact = solve(A, **settings, tolerance=1e-13).theta
     near = solve_surely(A, **settings, start=exact + 1e-7, tolerance=1e-10)
     np.testing.assert_allclose(near.theta, exact, atol=1e-9)
     for wild in (np.array([np.nan, 0.0, 0.0]), np.full(3, np.inf), np.full(3, 1e100)):
-        np.testing.assert_allclose(solve_surely(A, **settings, start=wild, tolerance=1e-10).theta, exact, atol=1e-9)
-    monkeypatch.setattr("dpci_core.solvers.certain.solve", None)  # would be called for another start
+        np.testing.assert_allclose(
+            solve_surely(A, **settings, start=wild, tolerance=1e-10).theta, exact, atol=1e-9
+        )
+    monkeypatch.setattr(
+        "dpci_core.solvers.certain.solve", None
+    )  # would be called for another start
     kept = solve_surely(A, **settings, start=exact, tolerance=1e-10)
     assert kept.theta is exact
     assert kept.gradient_norm <= 1e-13
-    assert kept.decrement == pytest.approx(kept.gradient_norm / np.sqrt(2.0 * 0.05), rel=1e-12)  # curvature is >= 2c
+    assert kept.decrement == pytest.approx(
+        kept.gradient_norm / np.sqrt(2.0 * 0.05), rel=1e-12
+    )  # curvature is >= 2c
 
 
 def test_the_number_of_passes_by_hand() -> None:
@@ -198,7 +250,7 @@ def test_what_cannot_be_certified_is_refused_from_public_numbers() -> None:
         check_feasible(make(tiny, c=60.0), n_records=1000, dim=400)
 
 
-# --- the draw -------------------------------------------------------------------------------------------------------
+# --- the draw -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
@@ -215,22 +267,33 @@ def test_a_release_has_the_length_of_a_simulation(budget, mechanism, calibration
     assert (drawn.high - drawn.low).mean() == pytest.approx(simulated.length.mean(), rel=0.2)
     np.testing.assert_allclose(drawn.contrast_estimate, units @ drawn.estimate, rtol=1e-12)
     size = np.abs(np.diag(units))
-    np.testing.assert_allclose(drawn.contrast_high - drawn.contrast_low, size * (drawn.high - drawn.low), rtol=1e-9)
+    np.testing.assert_allclose(
+        drawn.contrast_high - drawn.contrast_low, size * (drawn.high - drawn.low), rtol=1e-9
+    )
     assert not np.array_equal(drawn.theta_priv, draw_release(X, y, design=design).theta_priv)
 
 
 def residuals(budget, mechanism, *, draws: int = 400) -> np.ndarray:
-    """What the draws of one table add to what they should be around, per coordinate, in units of the claimed sd."""
+    """What the draws of one table add to what they should be around, per coordinate, in units of
+    the claimed sd.
+    """
     X, y = table(500, 3)
     design = make(budget, mechanism, "published", c=1.0)
     shares, A = share_out(design), y[:, None] * X
-    theta = np.array([draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(draws)])
+    theta = np.array(
+        [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(draws)]
+    )
     if mechanism == "output":
         found = theta - solve(A, loss=design.loss, regularization=1.0).theta
         sensitivity = 1.0 / 500 + 1e-10
         sd = sensitivity / math.sqrt(0.25) if budget is RHO else sensitivity / 0.5 * math.sqrt(4.0)
     else:  # the tilt that explains theta: -(n gradient)
-        found = np.array([-500 * gradient_and_hessian(A, t, loss=design.loss, regularization=1.0)[0] for t in theta])
+        found = np.array(
+            [
+                -500 * gradient_and_hessian(A, t, loss=design.loss, regularization=1.0)[0]
+                for t in theta
+            ]
+        )
         epsilon = 0.4995 if budget is PURE else math.sqrt(2 * 0.124875)
         sd = 2.0 / (epsilon - math.log1p(0.25 / 1000)) * math.sqrt(4.0)
     return (found / sd).ravel()
@@ -241,9 +304,12 @@ def residuals(budget, mechanism, *, draws: int = 400) -> np.ndarray:
 def test_noise_on_the_coefficients_has_the_claimed_size(budget, mechanism) -> None:
     z = residuals(budget, mechanism)
     spread = float(np.mean(z**2))
-    # The kurtosis of a coordinate is at most 6, so the standard error of the mean square is at most sqrt(5 / len(z)).
+    # The kurtosis of a coordinate is at most 6, so the standard error of the mean square is at most
+    # sqrt(5 / len(z)).
     assert abs(spread - 1.0) < 6 * math.sqrt(5.0 / len(z))
-    assert abs(spread * 2.0 - 1.0) > 6 * math.sqrt(5.0 / len(z))  # a rate wrong by sqrt 2 would be seen
+    assert abs(spread * 2.0 - 1.0) > 6 * math.sqrt(
+        5.0 / len(z)
+    )  # a rate wrong by sqrt 2 would be seen
 
 
 def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +319,12 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
         shares = share_out(make(budget, calibration="published", c=1e-3 if budget is RHO else 1e-2))
         still = solve(A, loss=Logistic(), regularization=shares.planned.regularization)
         monkeypatch.setattr(drawing, "train_private", lambda A, fit=still, **_: drawing_model(fit))
-        z = np.array([draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(2000)]) - still.theta
+        z = (
+            np.array(
+                [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(2000)]
+            )
+            - still.theta
+        )
         amount = 0.000125 if law else 0.0005
         unit = TAU / shares.planned.regularization
         if law:
@@ -280,7 +351,9 @@ def test_matrices_of_a_release_have_the_noise_of_the_simulation() -> None:
                 np.array(
                     [
                         [m.hessian.noisy, m.covariance.noisy]
-                        for m in (release_moments(A, theta, design=design, rng=rng) for _ in range(600))
+                        for m in (
+                            release_moments(A, theta, design=design, rng=rng) for _ in range(600)
+                        )
                     ]
                 )
                 for rng in (SystemSource(), np.random.default_rng(2))
@@ -289,7 +362,9 @@ def test_matrices_of_a_release_have_the_noise_of_the_simulation() -> None:
                 for i, j in ((0, 0), (0, 1), (1, 1)):
                     assert stats.ks_2samp(ours[:, k, i, j], theirs[:, k, i, j]).pvalue > RELEASED
             spread = np.log(ours[:, :, 0, 0].std(axis=0) / theirs[:, :, 0, 0].std(axis=0))
-            assert (np.abs(spread) < 0.33).all()  # 6 standard errors; a scale wrong by sqrt 2 is 0.35 away
+            assert (
+                np.abs(spread) < 0.33
+            ).all()  # 6 standard errors; a scale wrong by sqrt 2 is 0.35 away
 
 
 def test_rounding_of_sums_widens_the_sensitivity() -> None:
@@ -319,7 +394,9 @@ def test_gaussian_noise_of_a_release_is_the_exact_one(monkeypatch: pytest.Monkey
     assert calls[0][1:] == (pytest.approx(1e-8), pytest.approx(0.000125))
 
 
-@pytest.mark.parametrize("row", [[0.8, 0.8], [math.nan, 0.0], [math.inf, 0.0]], ids=["long", "nan", "infinite"])
+@pytest.mark.parametrize(
+    "row", [[0.8, 0.8], [math.nan, 0.0], [math.inf, 0.0]], ids=["long", "nan", "infinite"]
+)
 def test_records_of_another_encoding_never_reach_the_fit(row) -> None:
     X = np.vstack([np.full((5, 2), 0.5), [row]])
     with pytest.raises(UnfitRecordsError) as caught:
@@ -398,7 +475,9 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
     L, S = np.array([[2.0, 0.0], [0.0, 1.0]]), np.eye(2)
     for noise in (NoiseLaw(rate=2.0, added_var=0.5), NoiseLaw(sd=2.0, added_var=0.5)):
         with_it, without = (
-            error_variance(np.eye(2), S, mechanism="objective", noise=law, n_records=10, contrasts=L)
+            error_variance(
+                np.eye(2), S, mechanism="objective", noise=law, n_records=10, contrasts=L
+            )
             for law in (noise, dataclasses.replace(noise, added_var=0.0))
         )
         np.testing.assert_allclose(with_it.total(2) - without.total(2), [2.0, 0.5])
@@ -406,7 +485,9 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
 
 def test_the_length_that_no_tilt_exceeds_has_the_stated_probability() -> None:
     log_tail = -200 * math.log(2.0)
-    x = (drawing._longest_tilt(NoiseLaw(rate=0.5), 3) - 2.0) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
+    x = (
+        drawing._longest_tilt(NoiseLaw(rate=0.5), 3) - 2.0
+    ) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
     assert -x + math.log(1 + x + x * x / 2) == pytest.approx(log_tail, rel=1e-6)
     z = (drawing._longest_tilt(NoiseLaw(sd=2.0), 2) - 2.0) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
     assert -z * z / 2 == pytest.approx(log_tail, rel=1e-6)
@@ -424,7 +505,11 @@ def test_what_is_drawn_for_the_matrices_is_on_their_grids(budget, calibration) -
         grid = 2.0 ** grid_under(law.scale)
         assert law.scale / 2**21 < grid <= law.scale / 2**20
         assert np.array_equal(np.diagonal(matrix) / grid, np.round(np.diagonal(matrix) / grid))
-        above = matrix[np.triu_indices(3, 1)] * (math.sqrt(2.0) if calibration == "sharp" else 2.0) / grid
+        above = (
+            matrix[np.triu_indices(3, 1)]
+            * (math.sqrt(2.0) if calibration == "sharp" else 2.0)
+            / grid
+        )
         np.testing.assert_allclose(above, np.round(above), rtol=1e-12, atol=1e-9)
         assert not np.array_equal(above, np.zeros(3))
 
@@ -436,7 +521,9 @@ def test_the_rounding_of_a_gradient_by_hand() -> None:
 
 
 @pytest.mark.parametrize("error", [0.4 * TAU, 0.6 * TAU])
-def test_the_certificate_is_asked_for_half_of_tau(error: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_certificate_is_asked_for_half_of_tau(
+    error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(drawing, "gradient_rounding", lambda **_: error)
     if error < TAU / 2:
         check_feasible(make(c=0.1), n_records=1000, dim=2)
@@ -445,19 +532,30 @@ def test_the_certificate_is_asked_for_half_of_tau(error: float, monkeypatch: pyt
             check_feasible(make(c=0.1), n_records=1000, dim=2)
 
 
-def test_a_noise_vector_beyond_the_checked_length_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_noise_vector_beyond_the_checked_length_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     X, y = table(100, 2)
-    monkeypatch.setattr(SystemSource, "spherical_laplace", lambda self, dim, *, rate: np.full(dim, 1e9))
+    monkeypatch.setattr(
+        SystemSource, "spherical_laplace", lambda self, dim, *, rate: np.full(dim, 1e9)
+    )
     with pytest.raises(InfeasibleDesignError, match="certified"):
-        draw_coefficients(y[:, None] * X, shares=share_out(make(PURE, c=0.1)), source=SystemSource())
+        draw_coefficients(
+            y[:, None] * X, shares=share_out(make(PURE, c=0.1)), source=SystemSource()
+        )
 
 
 def test_without_noise_the_matrices_are_the_true_ones() -> None:
     X, y = table(500, 3)
-    theta, loose = np.array([0.5, 0.0, 0.25]), PureDP(model="1e20", hessian="1e20", covariance="1e20")
+    theta, loose = (
+        np.array([0.5, 0.0, 0.25]),
+        PureDP(model="1e20", hessian="1e20", covariance="1e20"),
+    )
     for calibration in CALIBRATIONS:
         design = make(loose, "output", calibration, c=0.01)
         found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
-        H, S = moments_at(y[:, None] * X, theta, loss=design.loss, regularization=design.regularization)
+        H, S = moments_at(
+            y[:, None] * X, theta, loss=design.loss, regularization=design.regularization
+        )
         np.testing.assert_allclose(found.hessian.noisy, H, atol=1e-15)
         np.testing.assert_allclose(found.covariance.noisy, S, atol=1e-15)

@@ -37,7 +37,11 @@ N_RECORDS = 4000
 REGULARIZATION = 0.005
 N_RUNS = 150
 """Bootstrap replicates behind each brute-force comparison."""
-LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=0.5), "smoothed_hinge": SmoothedHinge(h=0.5)}
+LOSSES = {
+    "logistic": Logistic(),
+    "huber_svm": HuberSVM(h=0.5),
+    "smoothed_hinge": SmoothedHinge(h=0.5),
+}
 AMOUNTS = {"pure": ("0.5", "0.25", "0.25"), "zcdp": ("0.125", "0.03125", "0.03125")}
 COMBINATIONS = [
     pytest.param(*names, id="-".join(names))
@@ -49,7 +53,12 @@ def make_table(n: int = N_RECORDS) -> tuple[np.ndarray, np.ndarray]:
     """n records with three features and the constant, row norms at most 1."""
     rng = np.random.default_rng(21)
     X = np.column_stack(
-        [rng.uniform(-0.5, 0.5, n), rng.beta(2, 5, n) * 0.5, rng.integers(0, 2, n) * 0.4, np.full(n, 0.5)]
+        [
+            rng.uniform(-0.5, 0.5, n),
+            rng.beta(2, 5, n) * 0.5,
+            rng.integers(0, 2, n) * 0.4,
+            np.full(n, 0.5),
+        ]
     )
     chance = 1.0 / (1.0 + np.exp(-(3.0 * X[:, 0] - 2.0 * X[:, 1] + X[:, 2])))
     return X, np.where(rng.random(n) < chance, 1.0, -1.0)
@@ -59,14 +68,21 @@ def make_table(n: int = N_RECORDS) -> tuple[np.ndarray, np.ndarray]:
 def moments() -> dict[str, Moments]:
     """One fit per loss."""
     X, y = make_table()
-    return {name: fit_moments(X, y, loss=loss, regularization=REGULARIZATION) for name, loss in LOSSES.items()}
+    return {
+        name: fit_moments(X, y, loss=loss, regularization=REGULARIZATION)
+        for name, loss in LOSSES.items()
+    }
 
 
-def make_design(definition: str, mechanism: str, loss: str, amounts: Sequence[str | float] | None = None) -> Design:
+def make_design(
+    definition: str, mechanism: str, loss: str, amounts: Sequence[str | float] | None = None
+) -> Design:
     model, hessian, covariance = amounts or AMOUNTS[definition]
     kind = PureDP if definition == "pure" else ZCDP
     budget = kind(model=model, hessian=hessian, covariance=covariance)
-    return Design(loss=LOSSES[loss], mechanism=mechanism, budget=budget, regularization=REGULARIZATION)
+    return Design(
+        loss=LOSSES[loss], mechanism=mechanism, budget=budget, regularization=REGULARIZATION
+    )
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
@@ -106,7 +122,9 @@ def test_forecast_agrees_with_brute_force(
         n_records=N_RECORDS,
     )
     predicted = np.sqrt(law.normal + law.laplace * (len(truth) + 1) / 2.0)
-    np.testing.assert_allclose(expected.vi_length, 2.0 * law.half_width(dim=len(truth), confidence_level=0.95))
+    np.testing.assert_allclose(
+        expected.vi_length, 2.0 * law.half_width(dim=len(truth), confidence_level=0.95)
+    )
     spread = errors.std(axis=0, ddof=1)
     fourth = ((errors - errors.mean(axis=0)) ** 4).mean(axis=0)
     spread_se = np.sqrt((fourth - spread**4) / N_RUNS) / (2.0 * spread)
@@ -114,11 +132,15 @@ def test_forecast_agrees_with_brute_force(
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
-def test_same_question_same_answer(definition: str, mechanism: str, loss: str, moments: dict[str, Moments]) -> None:
+def test_same_question_same_answer(
+    definition: str, mechanism: str, loss: str, moments: dict[str, Moments]
+) -> None:
     design = make_design(definition, mechanism, loss)
     first, second = (forecast(moments[loss], design=design) for _ in range(2))
     for field in dataclasses.fields(first):
-        np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name), err_msg=field.name)
+        np.testing.assert_array_equal(
+            getattr(first, field.name), getattr(second, field.name), err_msg=field.name
+        )
 
 
 def test_n_records_is_a_free_number(moments: dict[str, Moments]) -> None:
@@ -145,7 +167,9 @@ def test_moments_of_another_fit_are_rejected(moments: dict[str, Moments]) -> Non
 
 
 MAX_RISE = 0.005
-"""Relative rise of the mean length with more budget that still counts as none: the error of 64 fixed draws."""
+"""Relative rise of the mean length with more budget that still counts as none: the error of 64
+fixed draws.
+"""
 amount_lists = st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3)
 
 
@@ -164,7 +188,8 @@ def test_more_budget_is_never_longer(
     amounts = [float(a) * 10.0**s for a, s in zip(AMOUNTS[definition], scales, strict=True)]
     raised = [a * (10.0**more if i == part else 1.0) for i, a in enumerate(amounts)]
     short, long = (
-        forecast(moments[loss], design=make_design(definition, mechanism, loss, a)) for a in (raised, amounts)
+        forecast(moments[loss], design=make_design(definition, mechanism, loss, a))
+        for a in (raised, amounts)
     )
     assert short.ci_length_mean <= long.ci_length_mean * (1.0 + MAX_RISE)
     assert short.vi_length_mean <= long.vi_length_mean * (1.0 + 1e-12)
@@ -177,7 +202,9 @@ def test_more_records_are_never_longer(
     definition: str, mechanism: str, loss: str, moments: dict[str, Moments], n: int, factor: float
 ) -> None:
     design = make_design(definition, mechanism, loss)
-    long, short = (forecast(moments[loss], design=design, n_records=m) for m in (n, int(n * factor) + 1))
+    long, short = (
+        forecast(moments[loss], design=design, n_records=m) for m in (n, int(n * factor) + 1)
+    )
     assert short.ci_length_mean <= long.ci_length_mean * (1.0 + MAX_RISE)
     assert short.vi_length_mean <= long.vi_length_mean
 
@@ -192,21 +219,27 @@ def test_contrasts(definition: str, mechanism: str, loss: str, moments: dict[str
     identity = forecast(moments[loss], design=design, contrasts=np.eye(4))
     scale = np.array([2.0, -3.0, 0.5, 10.0])
     scaled = forecast(moments[loss], design=design, contrasts=np.diag(scale))
-    two = forecast(moments[loss], design=design, contrasts=np.array([[0.0, 2.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0]]))
+    two = forecast(
+        moments[loss],
+        design=design,
+        contrasts=np.array([[0.0, 2.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0]]),
+    )
     for name in FIELDS:
         lengths = getattr(plain, name)
         np.testing.assert_array_equal(getattr(identity, name), lengths)
         np.testing.assert_allclose(getattr(scaled, name), np.abs(scale) * lengths, rtol=1e-10)
         np.testing.assert_allclose(getattr(two, name)[0], 2.0 * lengths[1], rtol=1e-10)
     np.testing.assert_allclose(scaled.coverage, plain.coverage, rtol=1e-10)
-    # The variance of a difference is at most twice the sum of the variances: sqrt 2 in lengths, and a little for the
-    # shape of the law.
+    # The variance of a difference is at most twice the sum of the variances: sqrt 2 in lengths, and
+    # a little for the shape of the law.
     assert np.all(two.vi_length[1] <= 1.5 * np.hypot(*plain.vi_length[:2]))
     assert two.validity == plain.validity
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
-def test_sixteen_draws_stay_close(definition: str, mechanism: str, loss: str, moments: dict[str, Moments]) -> None:
+def test_sixteen_draws_stay_close(
+    definition: str, mechanism: str, loss: str, moments: dict[str, Moments]
+) -> None:
     design = make_design(definition, mechanism, loss)
     full = forecast(moments[loss], design=design)
     quick = forecast(moments[loss], design=design, n_draws=16)
@@ -241,7 +274,9 @@ PARTS = {"r1": 1, "r2": 2, "r3 objective": 0, "r3 output": 0}
 
 
 def design_with_ratio(cut: str, target: float, moments: Moments, mechanism: str) -> Design:
-    """A design with generous amounts, but for the one that brings the ratio named by `cut` to `target`."""
+    """A design with generous amounts, but for the one that brings the ratio named by `cut` to
+    `target`.
+    """
 
     def design_at(log_amount: float) -> Design:
         amounts = ["20", "20", "20"]
@@ -249,7 +284,9 @@ def design_with_ratio(cut: str, target: float, moments: Moments, mechanism: str)
         return make_design("pure", mechanism, "logistic", tuple(amounts))
 
     def gap(log_amount: float) -> float:
-        ratio = getattr(forecast(moments, design=design_at(log_amount), n_draws=2).validity, cut.split()[0])
+        ratio = getattr(
+            forecast(moments, design=design_at(log_amount), n_draws=2).validity, cut.split()[0]
+        )
         return float(np.log(max(ratio, 1e-12) / target))
 
     smallest = (
@@ -260,31 +297,41 @@ def design_with_ratio(cut: str, target: float, moments: Moments, mechanism: str)
 
 @pytest.mark.parametrize("side", ["below", "between", "above"])
 @pytest.mark.parametrize("cut", PARTS)
-def test_validity_on_both_sides_of_each_cut(cut: str, side: str, moments: dict[str, Moments]) -> None:
+def test_validity_on_both_sides_of_each_cut(
+    cut: str, side: str, moments: dict[str, Moments]
+) -> None:
     assert set(PARTS) == set(_CUTS), "A cut without a test."
     valid, rough = _CUTS[cut]
     mechanism = "objective" if cut == "r3 objective" else "output"
     target = {"below": 0.97 * valid, "between": 1.03 * valid, "above": 1.03 * rough}[side]
     fit = moments["logistic"]
     # The drift of this table levels off at 0.65; half as much again brings every cut within reach.
-    drift = dataclasses.replace(fit.drift, output=1.5 * fit.drift.output, objective=1.5 * fit.drift.objective)
+    drift = dataclasses.replace(
+        fit.drift, output=1.5 * fit.drift.output, objective=1.5 * fit.drift.objective
+    )
     fit = dataclasses.replace(fit, drift=drift)
     validity = forecast(fit, design=design_with_ratio(cut, target, fit, mechanism)).validity
     assert getattr(validity, cut.split()[0]) == pytest.approx(target, rel=1e-3)
     assert validity.grade == {"below": "valid", "between": "rough", "above": "unusable"}[side]
     assert validity.is_valid == (side == "below")
     assert len(validity.reasons) == (side != "below")
-    words = {"r1": "the noise on the hessian", "r2": "gradient covariance", "r3": "noise on the coefficients"}
+    words = {
+        "r1": "the noise on the hessian",
+        "r2": "gradient covariance",
+        "r3": "noise on the coefficients",
+    }
     for reason in validity.reasons:
         assert words[cut.split()[0]] in reason.lower()
         assert f"{valid:g}" in reason
 
 
-# --- constants, one by one ---------------------------------------------------------------------------------------
+# --- constants, one by one ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("definition", ["pure", "zcdp"])
-def test_matrix_noise_has_the_size_of_the_real_one(definition: str, moments: dict[str, Moments]) -> None:
+def test_matrix_noise_has_the_size_of_the_real_one(
+    definition: str, moments: dict[str, Moments]
+) -> None:
     design = make_design(definition, "output", "logistic", ("0.5", "0.3", "0.2"))
     fit, n = moments["logistic"], 4000
     sd_h = hessian_noise(design, n).diagonal_sd(len(fit.theta_hat))
@@ -292,7 +339,10 @@ def test_matrix_noise_has_the_size_of_the_real_one(definition: str, moments: dic
     bound = hessian_sensitivity(loss=design.loss, n_records=n)
     scale = noise_scale(sensitivity=bound, amount=0.3, kind=definition)
     diagonal = np.array(
-        [scale * np.diag(unit_noise(p, law=definition_named(definition).law, rng=rng)) for _ in range(8000)]
+        [
+            scale * np.diag(unit_noise(p, law=definition_named(definition).law, rng=rng))
+            for _ in range(8000)
+        ]
     )
     assert diagonal.std() == pytest.approx(sd_h, rel=0.02)
 
@@ -313,7 +363,9 @@ def test_r1_is_the_noise_over_the_smallest_eigenvalue(moments: dict[str, Moments
     p = len(fit.theta_hat)
     sd = 0.25 * 2 / n / np.sqrt(2 * 0.02)
     expected = sd * np.sqrt(2 * p) / np.linalg.eigvalsh(fit.hessian)[0]
-    assert forecast(fit, design=design, n_records=n).validity.r1 == pytest.approx(expected, rel=1e-9)
+    assert forecast(fit, design=design, n_records=n).validity.r1 == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("dim", [1, 4, 11])

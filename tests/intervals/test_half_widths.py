@@ -1,4 +1,6 @@
-"""Half-widths from released matrices: against loops, quadratures and brute force that know nothing of the module."""
+"""Half-widths from released matrices: against loops, quadratures and brute force that know nothing
+of the module.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,14 @@ C = 0.001
 LEVEL = 0.95
 SPECTRA = {
     3: ([0.004, 0.0057, 0.097], [0.0033, 0.0048, 0.091]),
-    6: ([0.0004, 0.0006, 0.001, 0.0018, 0.0024, 0.127], [0.0004, 0.0007, 0.0009, 0.0014, 0.0019, 0.114]),
+    6: (
+        [0.0004, 0.0006, 0.001, 0.0018, 0.0024, 0.127],
+        [0.0004, 0.0007, 0.0009, 0.0014, 0.0019, 0.114],
+    ),
 }
-"""Eigenvalues of H without its penalty and of S, about those of the simulated census with 2 and 5 features."""
+"""Eigenvalues of H without its penalty and of S, about those of the simulated census with 2 and 5
+features.
+"""
 SIZES = {(3, "pure"): 5_000, (3, "zcdp"): 5_000, (6, "pure"): 30_000, (6, "zcdp"): 5_000}
 MODEL = {"pure": 0.8, "zcdp": 0.1}
 AMOUNTS = {(3, "pure"): 0.15, (3, "zcdp"): 0.004, (6, "pure"): 0.1, (6, "zcdp"): 0.008}
@@ -44,12 +51,14 @@ CASES = [
 ]
 
 
-# --- the oracle: numpy and the formulas of methods.md -----------------------------------------------------------------
+# --- the oracle: numpy and the formulas of methods.md ---------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
-    """True matrices and the public law of everything that is added to them, all in plain numbers."""
+    """True matrices and the public law of everything that is added to them, all in plain
+    numbers.
+    """
 
     p: int
     definition: str
@@ -97,13 +106,20 @@ class Problem:
     def sds(self) -> tuple[float, float]:
         """Standard deviations of a diagonal entry of the noise on H and on S."""
         if self.definition == "pure":
-            h, s = (s / a * np.sqrt(self.dim + 1.0) for s, a in zip(self.sensitivities, self.amounts, strict=True))
+            h, s = (
+                s / a * np.sqrt(self.dim + 1.0)
+                for s, a in zip(self.sensitivities, self.amounts, strict=True)
+            )
         else:
-            h, s = (s / np.sqrt(2.0 * a) for s, a in zip(self.sensitivities, self.amounts, strict=True))
+            h, s = (
+                s / np.sqrt(2.0 * a) for s, a in zip(self.sensitivities, self.amounts, strict=True)
+            )
         return float(h), float(s)
 
     def noise(self, which: int, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Matrix noise as methods.md sections 4 and 7.3 draw it: norm, direction, then the matrix."""
+        """Matrix noise as methods.md sections 4 and 7.3 draw it: norm, direction, then the
+        matrix.
+        """
         sensitivity, amount, p, m = self.sensitivities[which], self.amounts[which], self.p, self.dim
         flat = rng.standard_normal((size, m))
         if self.definition == "pure":
@@ -126,13 +142,23 @@ class Problem:
         amount = MODEL[self.definition] * self.model
         if self.definition == "pure":
             return (amount / 2.0 if self.mechanism == "objective" else self.n * C * amount), None
-        return None, (2.0 if self.mechanism == "objective" else 1.0 / (self.n * C)) / np.sqrt(2.0 * amount)
+        return None, (2.0 if self.mechanism == "objective" else 1.0 / (self.n * C)) / np.sqrt(
+            2.0 * amount
+        )
 
-    def variances(self, rows: np.ndarray, S: np.ndarray, L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Normal part and the factor of W ~ Gamma((p+1)/2), for rows of L H^-1 [methods.md section 5]."""
+    def variances(
+        self, rows: np.ndarray, S: np.ndarray, L: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Normal part and the factor of W ~ Gamma((p+1)/2), for rows of L H^-1 [methods.md section
+        5].
+        """
         rate, sd = self.model_noise
         sampling = np.maximum((rows @ S * rows).sum(axis=-1), 0.0) / self.n
-        square = (rows**2).sum(axis=-1) / self.n**2 if self.mechanism == "objective" else (L**2).sum(axis=-1)
+        square = (
+            (rows**2).sum(axis=-1) / self.n**2
+            if self.mechanism == "objective"
+            else (L**2).sum(axis=-1)
+        )
         square = square + np.zeros_like(sampling)
         if rate is None:
             return sampling + square * sd**2, np.zeros_like(sampling)
@@ -147,7 +173,9 @@ class Problem:
         sd = np.sqrt(normal[..., None] + laplace[..., None] * nodes)
         return (2.0 * ndtr(q[..., None] / sd) - 1.0) @ weights
 
-    def half_width(self, normal: np.ndarray, laplace: np.ndarray, level: float = LEVEL) -> np.ndarray:
+    def half_width(
+        self, normal: np.ndarray, laplace: np.ndarray, level: float = LEVEL
+    ) -> np.ndarray:
         """The q whose coverage is the level, by bisection in log q."""
         if not laplace.any():
             return stats.norm.ppf(0.5 + level / 2.0) * np.sqrt(normal)
@@ -175,11 +203,15 @@ def projected(S: np.ndarray) -> np.ndarray:
     return (vectors * np.maximum(values, 0.0)) @ vectors.T
 
 
-def covariance_ratios(problem: Problem, rows: np.ndarray, S: np.ndarray, sd: float, L: np.ndarray) -> np.ndarray:
+def covariance_ratios(
+    problem: Problem, rows: np.ndarray, S: np.ndarray, sd: float, L: np.ndarray
+) -> np.ndarray:
     """Noise on v'Sv against the variance of each coefficient, row by row."""
     normal, laplace = problem.variances(rows, projected(S), L)
     variance = normal + laplace * (problem.p + 1) / 2.0
-    return np.array([sd * float(v @ v) / (problem.n * total) for v, total in zip(rows, variance, strict=True)])
+    return np.array(
+        [sd * float(v @ v) / (problem.n * total) for v, total in zip(rows, variance, strict=True)]
+    )
 
 
 def rotated(values: np.ndarray, *, seed: int) -> np.ndarray:
@@ -210,9 +242,17 @@ def shrunken_hessian(matrix: np.ndarray, sd: float, floor: float = 2.0 * C) -> n
 
 
 def nested_factor(
-    problem: Problem, H: np.ndarray, S: np.ndarray, L: np.ndarray, *, level: float = LEVEL, size: int = 4000
+    problem: Problem,
+    H: np.ndarray,
+    S: np.ndarray,
+    L: np.ndarray,
+    *,
+    level: float = LEVEL,
+    size: int = 4000,
 ) -> np.ndarray:
-    """The factor by brute force: H and S count as the truth, both matrices are redrawn, the error has its exact law."""
+    """The factor by brute force: H and S count as the truth, both matrices are redrawn, the error
+    has its exact law.
+    """
     rng = np.random.default_rng(5)
     sd = problem.sds[0]
     values, vectors = np.linalg.eigh(H + problem.noise(0, size, rng))
@@ -230,7 +270,7 @@ def nested_factor(
     return high
 
 
-# --- the code under test ----------------------------------------------------------------------------------------------
+# --- the code under test --------------------------------------------------------------------------
 
 
 def design_of(problem: Problem, **changes: object) -> Design:
@@ -254,11 +294,15 @@ def widths_of(
 ) -> HalfWidths:
     design = design or design_of(problem)
     floor = 2.0 * C if design.switches.covariance_floor == "2c" else 0.0
-    law = MatrixNoise(problem.sensitivities[1], problem.amounts[1], problem.definition, problem.symmetric, floor)
+    law = MatrixNoise(
+        problem.sensitivities[1], problem.amounts[1], problem.definition, problem.symmetric, floor
+    )
     rate, sd = problem.model_noise
     given = {"theta_priv": problem.theta} | more
     noise = NoiseLaw(rate=rate, sd=sd)
-    return private_half_widths(H, S, design=design, noise=noise, n_records=problem.n, covariance_noise=law, **given)
+    return private_half_widths(
+        H, S, design=design, noise=noise, n_records=problem.n, covariance_noise=law, **given
+    )
 
 
 def noisy(problem: Problem, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -269,13 +313,15 @@ def noisy(problem: Problem, size: int, seed: int) -> tuple[np.ndarray, np.ndarra
 def with_allowance(
     problem: Problem, plain: HalfWidths, sd: float, level: float = LEVEL
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sampling variance and half-widths from one plain result and its matrices, v'Sv + 0.5 sd |v|^2 for v'Sv."""
+    """Sampling variance and half-widths from one plain result and its matrices, v'Sv + 0.5 sd |v|^2
+    for v'Sv.
+    """
     rows = plain.contrasts @ np.linalg.inv(plain.hessian)
     sampling = np.array([v @ plain.covariance @ v + 0.5 * sd * (v @ v) for v in rows]) / problem.n
     return sampling, problem.half_width(sampling + plain.law.gaussian, plain.law.laplace, level)
 
 
-# --- step 1: eigenvalues ----------------------------------------------------------------------------------------------
+# --- step 1: eigenvalues --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("p", "sd"), [(2, 0.3), (3, 0.01), (6, 1.0), (11, 0.2)])
@@ -294,9 +340,15 @@ def test_shrinking_by_hand() -> None:
 
 @pytest.mark.parametrize("definition", ["pure", "zcdp"])
 @pytest.mark.parametrize("size", [0.5, 2.0])
-@pytest.mark.parametrize("truth", [SPECTRA[3][0], SPECTRA[6][0], np.geomspace(0.01, 0.1, 11)], ids=["3", "6", "11"])
-def test_shrunken_eigenvalues_are_closer_to_the_truth(truth: list[float], size: float, definition: str) -> None:
-    """The matrix always is; the eigenvalues themselves are where they lie within the noise, and repel each other."""
+@pytest.mark.parametrize(
+    "truth", [SPECTRA[3][0], SPECTRA[6][0], np.geomspace(0.01, 0.1, 11)], ids=["3", "6", "11"]
+)
+def test_shrunken_eigenvalues_are_closer_to_the_truth(
+    truth: list[float], size: float, definition: str
+) -> None:
+    """The matrix always is; the eigenvalues themselves are where they lie within the noise, and
+    repel each other.
+    """
     p, n_draws = len(truth), 4000
     sd = size * truth[p // 2]
     rng = np.random.default_rng(p)
@@ -319,21 +371,37 @@ def test_shrunken_eigenvalues_are_closer_to_the_truth(truth: list[float], size: 
 def test_shrinking_leaves_alone_what_has_no_noise() -> None:
     raw = np.array([0.1, 0.2, 0.2, 0.7])
     np.testing.assert_array_equal(shrink_eigenvalues(raw, 0.0), raw)
-    assert shrink_eigenvalues(np.array([0.3]), 5.0).item() == 0.3, "one eigenvalue has nothing to repel it"
+    assert shrink_eigenvalues(np.array([0.3]), 5.0).item() == 0.3, (
+        "one eigenvalue has nothing to repel it"
+    )
 
 
-# --- privacy ----------------------------------------------------------------------------------------------------------
+# --- privacy --------------------------------------------------------------------------------------
 
 
 def test_no_record_can_come_in() -> None:
     names = set(inspect.signature(private_half_widths).parameters)
     released = {"H_noisy", "S_noisy", "theta_priv"}
-    public = {"design", "noise", "n_records", "covariance_noise", "covariance_sd", "contrasts", "n_factors"}
+    public = {
+        "design",
+        "noise",
+        "n_records",
+        "covariance_noise",
+        "covariance_sd",
+        "contrasts",
+        "n_factors",
+    }
     public |= {"n_redraws", "spectra"}  # spectra: of what is handed in, kept
     assert names == released | public
     for name, function in inspect.getmembers(room, inspect.isfunction):
         if function.__module__ == room.__name__:
-            assert not set(inspect.signature(function).parameters) & {"X", "A", "y", "records", "moments"}, name
+            assert not set(inspect.signature(function).parameters) & {
+                "X",
+                "A",
+                "y",
+                "records",
+                "moments",
+            }, name
 
 
 def test_the_room_imports_nothing_that_reads_records() -> None:
@@ -353,10 +421,12 @@ def test_same_release_same_half_widths(problem: Problem) -> None:
     widths_of(problem, *noisy(problem, 5, 8))
     second = widths_of(problem, H.copy(), S.copy())
     for field in dataclasses.fields(first):
-        np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name), err_msg=field.name)
+        np.testing.assert_array_equal(
+            getattr(first, field.name), getattr(second, field.name), err_msg=field.name
+        )
 
 
-# --- plain half-widths ------------------------------------------------------------------------------------------------
+# --- plain half-widths ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -367,8 +437,12 @@ def test_plain_half_widths_are_floors_then_interval(
 ) -> None:
     problem = Problem(p, definition, mechanism, symmetric)
     H, S = noisy(problem, 4, 1)
-    found = widths_of(problem, H, S, design=design_of(problem, noise_aware=False, covariance_floor=floor))
-    expected = [problem.floored(h, s, 2.0 * C if floor == "2c" else 0.0) for h, s in zip(H, S, strict=True)]
+    found = widths_of(
+        problem, H, S, design=design_of(problem, noise_aware=False, covariance_floor=floor)
+    )
+    expected = [
+        problem.floored(h, s, 2.0 * C if floor == "2c" else 0.0) for h, s in zip(H, S, strict=True)
+    ]
     np.testing.assert_allclose(found.half_width, expected, rtol=1e-5)
     assert not found.is_noise_aware.any()
     assert not found.is_flat.any()
@@ -383,8 +457,12 @@ def test_plain_half_widths_by_hand() -> None:
     problem = Problem(3, "zcdp", "output")
     sd = 1.0 / (5000 * 0.001 * np.sqrt(0.2))
     design = design_of(problem, noise_aware=False, covariance_floor="2c")
-    found = widths_of(problem, np.array([[0.001]]), np.array([[-4.0]]), design=design, theta_priv=np.array([0.3]))
-    assert found.half_width.item() == pytest.approx(1.959964 * np.sqrt(0.002 / 0.002**2 / 5000 + sd**2), rel=1e-6)
+    found = widths_of(
+        problem, np.array([[0.001]]), np.array([[-4.0]]), design=design, theta_priv=np.array([0.3])
+    )
+    assert found.half_width.item() == pytest.approx(
+        1.959964 * np.sqrt(0.002 / 0.002**2 / 5000 + sd**2), rel=1e-6
+    )
 
 
 @pytest.fixture
@@ -394,16 +472,20 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "COVARIANCE_DOMINATES", (0.75, 0.75 * (1.0 + 1e-9)))
 
 
-# --- noise-aware half-widths ------------------------------------------------------------------------------------------
+# --- noise-aware half-widths ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("times", [1.0, 3.0])
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
-def test_coverage_under_the_law_of_the_noise(p: int, definition: str, mechanism: str, times: float) -> None:
-    """Mean coverage near the level, and each coefficient closer to it than with the projection alone.
+def test_coverage_under_the_law_of_the_noise(
+    p: int, definition: str, mechanism: str, times: float
+) -> None:
+    """Mean coverage near the level, and each coefficient closer to it than with the projection
+    alone.
 
-    Where coefficients fall back to the plain half-widths with their allowance, coverage is at least the level.
-    Standard errors are below 0.002 at p = 3 and 0.001 at p = 6; both share their draws, so less in the comparison.
+    Where coefficients fall back to the plain half-widths with their allowance, coverage is at least
+    the level. Standard errors are below 0.002 at p = 3 and 0.001 at p = 6; both share their draws,
+    so less in the comparison.
     """
     problem = Problem(p, definition, mechanism, times=times)
     H, S = noisy(problem, 1500, 1)
@@ -414,7 +496,9 @@ def test_coverage_under_the_law_of_the_noise(p: int, definition: str, mechanism:
         assert found.is_noise_aware.shape == (1500, p)
         assert np.all(found.is_noise_aware.mean(axis=0) > 0.7 if switch else ~found.is_noise_aware)
         shares.append(found.is_noise_aware.mean(axis=0))
-        coverages.append(problem.coverage(found.half_width, normal[None], laplace[None]).mean(axis=0))
+        coverages.append(
+            problem.coverage(found.half_width, normal[None], laplace[None]).mean(axis=0)
+        )
     aware, plain = coverages
     falls_back = shares[0].min() < 0.98
     assert falls_back == (times == 1.0 and (p, definition, mechanism) == (6, "pure", "objective"))
@@ -436,10 +520,12 @@ def coverage_of(problem: Problem, q: np.ndarray) -> np.ndarray:
 
 MUCH_NOISE = [
     pytest.param(*names, id="-".join(map(str, names)))
-    for names in itertools.product(("pure", "zcdp"), ("objective", "output"), (1.0, 0.3), (10.0, 100.0))
+    for names in itertools.product(
+        ("pure", "zcdp"), ("objective", "output"), (1.0, 0.3), (10.0, 100.0)
+    )
 ]
-"""Definition, mechanism, matrix budgets and model budget against the usual ones: little model noise, so that the noise
-on S is most of the variance of a coefficient."""
+"""Definition, mechanism, matrix budgets and model budget against the usual ones: little model
+noise, so that the noise on S is most of the variance of a coefficient."""
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "times", "model"), MUCH_NOISE)
@@ -452,7 +538,9 @@ def test_coverage_where_the_noise_on_s_dominates(
     found = widths_of(problem, H, S)
     share = found.is_noise_aware.mean(axis=0)
     assert np.all((share > 0.1) & (share < 0.99))
-    assert np.any(found.is_noise_aware.any(axis=1) & ~found.is_noise_aware.all(axis=1)), "some releases use both"
+    assert np.any(found.is_noise_aware.any(axis=1) & ~found.is_noise_aware.all(axis=1)), (
+        "some releases use both"
+    )
     coverage = coverage_of(problem, found.half_width)
     assert coverage.min() >= 0.93
     monkeypatch.setattr(room, "COVARIANCE_DOMINATES", (1e9, 1e10))
@@ -468,12 +556,16 @@ def test_coverage_where_the_noise_on_s_dominates(
 def test_coverage_of_three_coefficients_where_the_noise_on_s_dominates(
     definition: str, mechanism: str, times: float, model: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The plain half-widths with floor 0 fall short of the level here, and so would a fallback to them."""
+    """The plain half-widths with floor 0 fall short of the level here, and so would a fallback to
+    them.
+    """
     problem = Problem(3, definition, mechanism, times=times, model=model)
     H, S = noisy(problem, 800, 1)
     found = widths_of(problem, H, S)
     aware = coverage_of(problem, found.half_width)
-    plain = coverage_of(problem, widths_of(problem, H, S, design=design_of(problem, noise_aware=False)).half_width)
+    plain = coverage_of(
+        problem, widths_of(problem, H, S, design=design_of(problem, noise_aware=False)).half_width
+    )
     assert aware.min() >= 0.93
     assert np.all(aware >= np.minimum(plain, 0.945) - 0.002)
     monkeypatch.setattr(room, "_ALLOWANCE", 0.0)
@@ -486,23 +578,34 @@ def test_coverage_of_three_coefficients_where_the_noise_on_s_dominates(
         assert lower.min() < (0.89 if definition == "pure" else 0.935)
 
 
-def compare_with_nested_bootstrap(problem: Problem, S: np.ndarray, *, rtol: float, level: float = LEVEL) -> np.ndarray:
-    """A released H with this S: where the flag is set, the factor by brute force and the half-width it multiplies;
-    elsewhere the plain half-width with its allowance."""
+def compare_with_nested_bootstrap(
+    problem: Problem, S: np.ndarray, *, rtol: float, level: float = LEVEL
+) -> np.ndarray:
+    """A released H with this S: where the flag is set, the factor by brute force and the half-width
+    it multiplies; elsewhere the plain half-width with its allowance."""
     H = noisy(problem, 1, 4)[0][0]
     found = widths_of(problem, H, S, design=design_of(problem, confidence_level=level))
-    used, plain = found.is_noise_aware, design_of(problem, confidence_level=level, noise_aware=False)
+    used, plain = (
+        found.is_noise_aware,
+        design_of(problem, confidence_level=level, noise_aware=False),
+    )
     expected_H = shrunken_hessian(H, problem.sds[0])
     np.testing.assert_allclose(found.hessian, expected_H, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(found.covariance, S)
-    ratios = covariance_ratios(problem, np.linalg.inv(expected_H), S, problem.sds[1], np.eye(problem.p))
+    ratios = covariance_ratios(
+        problem, np.linalg.inv(expected_H), S, problem.sds[1], np.eye(problem.p)
+    )
     np.testing.assert_array_equal(used, ratios <= 0.75)
     brute = nested_factor(problem, expected_H, projected(S), np.eye(problem.p), level=level)
     np.testing.assert_allclose(found.factor[used], brute[used], rtol=rtol)
-    plugged = problem.half_width(*problem.variances(np.linalg.inv(expected_H), S, np.eye(problem.p)), level)
+    plugged = problem.half_width(
+        *problem.variances(np.linalg.inv(expected_H), S, np.eye(problem.p)), level
+    )
     np.testing.assert_allclose(found.half_width[used], (found.factor * plugged)[used], rtol=1e-5)
     np.testing.assert_array_equal(found.factor[~used], 1.0)
-    _, allowed = with_allowance(problem, widths_of(problem, H, S, design=plain), problem.sds[1], level)
+    _, allowed = with_allowance(
+        problem, widths_of(problem, H, S, design=plain), problem.sds[1], level
+    )
     np.testing.assert_allclose(found.half_width[~used], allowed[~used], rtol=1e-5)
     return used
 
@@ -510,15 +613,21 @@ def compare_with_nested_bootstrap(problem: Problem, S: np.ndarray, *, rtol: floa
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
-def test_the_factor_is_that_of_a_nested_bootstrap(p: int, definition: str, mechanism: str, symmetric: bool) -> None:
-    problem = Problem(p, definition, mechanism, symmetric, times=3.0 if definition == "pure" else 5.0)
+def test_the_factor_is_that_of_a_nested_bootstrap(
+    p: int, definition: str, mechanism: str, symmetric: bool
+) -> None:
+    problem = Problem(
+        p, definition, mechanism, symmetric, times=3.0 if definition == "pure" else 5.0
+    )
     assert compare_with_nested_bootstrap(problem, problem.S, rtol=0.015).all()
 
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
 def test_the_factor_where_the_noise_on_s_is_large(p: int, definition: str, mechanism: str) -> None:
-    """The quadratic forms are about as large as their noise, or below 0: three nodes are good to 5 %."""
+    """The quadratic forms are about as large as their noise, or below 0: three nodes are good to 5
+    %.
+    """
     problem = Problem(p, definition, mechanism)
     assert compare_with_nested_bootstrap(problem, noisy(problem, 1, 4)[1][0], rtol=0.05).any()
 
@@ -532,15 +641,21 @@ def test_the_factor_belongs_to_the_level(level: float) -> None:
 
 @pytest.mark.parametrize("dim", [None, 6, 21, 36])
 def test_the_rule_for_the_noise_on_s_has_its_law(dim: int | None) -> None:
-    """v'Nv is normal, times sqrt(W / E W) with W ~ Gamma((dim + 1)/2) for spherical Laplace noise."""
+    """v'Nv is normal, times sqrt(W / E W) with W ~ Gamma((dim + 1)/2) for spherical Laplace
+    noise.
+    """
     nodes, weights = room._covariance_rule(dim, room.N_REDRAWS)
     assert weights.sum() == pytest.approx(1.0)
     scale = nodes[:, -1] / np.sqrt(3.0)
-    np.testing.assert_allclose(nodes, scale[:, None] * np.array([-1.0, 0.0, 1.0]) * np.sqrt(3.0), atol=1e-12)
+    np.testing.assert_allclose(
+        nodes, scale[:, None] * np.array([-1.0, 0.0, 1.0]) * np.sqrt(3.0), atol=1e-12
+    )
     np.testing.assert_allclose(weights, [1 / 6, 2 / 3, 1 / 6])
     levels = (np.arange(len(scale)) + 0.5) / len(scale)
     shape = np.inf if dim is None else (dim + 1) / 2
-    expected = np.ones(len(scale)) if dim is None else np.sqrt(stats.gamma.ppf(levels, shape) / shape)
+    expected = (
+        np.ones(len(scale)) if dim is None else np.sqrt(stats.gamma.ppf(levels, shape) / shape)
+    )
     np.testing.assert_allclose(np.sort(scale), expected, rtol=1e-9)
     assert np.mean(scale**2) == pytest.approx(1.0, rel=0.01)
 
@@ -550,18 +665,22 @@ def test_the_factor_solves_its_equation(spread: float) -> None:
     ratio = np.exp(spread * np.random.default_rng(0).standard_normal((2, 48, 3, 4)))
     weights = np.array([1 / 6, 2 / 3, 1 / 6])
     m = room._solve_factor(ratio, weights, 0.9)
-    reached = np.einsum("kbgj,g->kj", ndtr(stats.norm.ppf(0.95) * m[:, None, None] * ratio), weights) / 48
+    reached = (
+        np.einsum("kbgj,g->kj", ndtr(stats.norm.ppf(0.95) * m[:, None, None] * ratio), weights) / 48
+    )
     np.testing.assert_allclose(reached, 0.95, atol=1e-6)
 
 
 def test_the_factor_has_a_bound() -> None:
     ratio = np.full((1, 48, 3, 2), 0.01)
-    np.testing.assert_array_equal(room._solve_factor(ratio, np.array([1 / 6, 2 / 3, 1 / 6]), 0.95), [[3.0, 3.0]])
+    np.testing.assert_array_equal(
+        room._solve_factor(ratio, np.array([1 / 6, 2 / 3, 1 / 6]), 0.95), [[3.0, 3.0]]
+    )
 
 
 def dominated(problem: Problem, ratio: float) -> tuple[Problem, np.ndarray, np.ndarray]:
-    """A release where the noise on H is `ratio` times the smallest eigenvalue, the floor 2c, and S far above its own
-    noise."""
+    """A release where the noise on H is `ratio` times the smallest eigenvalue, the floor 2c, and S
+    far above its own noise."""
     per_amount = dataclasses.replace(problem, amount=1.0).sds[0]
     wanted = ratio * 2.0 * C / np.sqrt(2.0 * problem.p)
     amount = per_amount / wanted if problem.definition == "pure" else (per_amount / wanted) ** 2
@@ -575,19 +694,25 @@ def dominated(problem: Problem, ratio: float) -> tuple[Problem, np.ndarray, np.n
 def switched(problem: Problem, ratio: float) -> tuple[HalfWidths, HalfWidths]:
     """Noise-aware and plain half-widths there."""
     there, H, S = dominated(problem, ratio)
-    return widths_of(there, H, S), widths_of(there, H, S, design=design_of(there, noise_aware=False))
+    return widths_of(there, H, S), widths_of(
+        there, H, S, design=design_of(there, noise_aware=False)
+    )
 
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
-def test_plain_half_widths_where_the_noise_dominates(p: int, definition: str, mechanism: str, symmetric: bool) -> None:
+def test_plain_half_widths_where_the_noise_dominates(
+    p: int, definition: str, mechanism: str, symmetric: bool
+) -> None:
     problem = Problem(p, definition, mechanism, symmetric)
     above, plain = switched(problem, 12.1)
     assert above.is_noise_aware.shape == (p,)
     assert not above.is_noise_aware.any()
     for field in dataclasses.fields(above):
-        np.testing.assert_array_equal(getattr(above, field.name), getattr(plain, field.name), err_msg=field.name)
+        np.testing.assert_array_equal(
+            getattr(above, field.name), getattr(plain, field.name), err_msg=field.name
+        )
     below, plain = switched(problem, 11.9)
     assert below.is_noise_aware.all()
     assert np.all(below.factor != 1.0)
@@ -600,7 +725,11 @@ def test_plain_half_widths_there_keep_the_floor_of_the_design(floor: str) -> Non
     S = rotated([0.1 * C, 0.5 * C, 8.0 * C], seed=4)
     found, plain = (
         widths_of(
-            problem, H, S, design=design_of(problem, covariance_floor=floor, noise_aware=aware), covariance_sd=0.0
+            problem,
+            H,
+            S,
+            design=design_of(problem, covariance_floor=floor, noise_aware=aware),
+            covariance_sd=0.0,
         )
         for aware in (True, False)
     )
@@ -612,14 +741,23 @@ def test_plain_half_widths_there_keep_the_floor_of_the_design(floor: str) -> Non
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("target", ["penalised", "unpenalised"])
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
-def test_plain_half_widths_where_the_noise_on_s_dominates(p: int, definition: str, mechanism: str, target: str) -> None:
-    """Both sides of the cut of each coefficient, and the others on their own side; S has negative eigenvalues."""
+def test_plain_half_widths_where_the_noise_on_s_dominates(
+    p: int, definition: str, mechanism: str, target: str
+) -> None:
+    """Both sides of the cut of each coefficient, and the others on their own side; S has negative
+    eigenvalues.
+    """
     problem = Problem(p, definition, mechanism)
-    H, S = noisy(problem, 1, 4)[0][0], problem.S - np.linalg.eigvalsh(problem.S)[:2].mean() * np.eye(p)
+    H, S = (
+        noisy(problem, 1, 4)[0][0],
+        problem.S - np.linalg.eigvalsh(problem.S)[:2].mean() * np.eye(p),
+    )
     assert np.linalg.eigvalsh(S)[0] < 0.0
     L = np.vstack([np.eye(p), np.linspace(-2.0, 1.0, p)])
     base = design_of(problem, target=target)
-    plain = widths_of(problem, H, S, design=design_of(problem, target=target, noise_aware=False), contrasts=L)
+    plain = widths_of(
+        problem, H, S, design=design_of(problem, target=target, noise_aware=False), contrasts=L
+    )
     aware = widths_of(problem, H, S, design=base, contrasts=L, covariance_sd=1e-12)
     assert aware.is_noise_aware.all()
     rows = aware.contrasts @ np.linalg.inv(shrunken_hessian(H, problem.sds[0]))
@@ -630,7 +768,12 @@ def test_plain_half_widths_where_the_noise_on_s_dominates(p: int, definition: st
         """The marks, which know the half-width with its allowance."""
         if target == "penalised":
             return np.zeros(p + 1, dtype=bool)
-        given = {"loss": Logistic(), "regularization": C, "hessian_sd": problem.sds[0], "contrasts": L}
+        given = {
+            "loss": Logistic(),
+            "regularization": C,
+            "hessian_sd": problem.sds[0],
+            "contrasts": L,
+        }
         return correction(*np.linalg.eigh(plain.hessian), problem.theta, **given).marked(half_width)
 
     np.testing.assert_array_equal(plain.is_flat, falls_short(plain.half_width))
@@ -643,20 +786,28 @@ def test_plain_half_widths_where_the_noise_on_s_dominates(p: int, definition: st
         assert np.all(allowed > plain.half_width)
         np.testing.assert_allclose(mixed.half_width[~used], allowed[~used], rtol=1e-5)
         for name in ("contrasts", "factor"):
-            np.testing.assert_array_equal(getattr(mixed, name)[~used], getattr(plain, name)[~used], err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(mixed, name)[~used], getattr(plain, name)[~used], err_msg=name
+            )
         np.testing.assert_array_equal(mixed.is_flat[~used], falls_short(allowed)[~used])
         for name in ("contrasts", "is_flat"):
-            np.testing.assert_array_equal(getattr(mixed, name)[used], getattr(aware, name)[used], err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(mixed, name)[used], getattr(aware, name)[used], err_msg=name
+            )
         np.testing.assert_array_equal(mixed.law.sampling[used], aware.law.sampling[used])
         np.testing.assert_allclose(mixed.law.sampling[~used], sampling[~used], rtol=1e-9)
         for name in ("gaussian", "laplace"):
             parts = (getattr(found.law, name) for found in (aware, plain))
-            np.testing.assert_array_equal(getattr(mixed.law, name), np.where(used, *parts), err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(mixed.law, name), np.where(used, *parts), err_msg=name
+            )
         source = aware if used.any() else plain
         np.testing.assert_array_equal(mixed.hessian, source.hessian)
         np.testing.assert_array_equal(mixed.covariance, source.covariance)
         at_one = aware.half_width / aware.factor
-        np.testing.assert_allclose(mixed.half_width[used], (mixed.factor * at_one)[used], rtol=1e-12)
+        np.testing.assert_allclose(
+            mixed.half_width[used], (mixed.factor * at_one)[used], rtol=1e-12
+        )
         assert np.all(mixed.factor[used] != 1.0)
         assert np.all(mixed.half_width[used] != plain.half_width[used])
 
@@ -664,10 +815,14 @@ def test_plain_half_widths_where_the_noise_on_s_dominates(p: int, definition: st
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
 def test_the_allowance_is_for_the_noise_on_s_alone(p: int, definition: str, mechanism: str) -> None:
-    """Where the noise on H dominates every coefficient, those that the noise on S dominates too have the allowance."""
+    """Where the noise on H dominates every coefficient, those that the noise on S dominates too
+    have the allowance.
+    """
     problem, H, S = dominated(Problem(p, definition, mechanism), 12.1)
     plain = widths_of(problem, H, S, design=design_of(problem, noise_aware=False))
-    ratios = covariance_ratios(problem, np.linalg.inv(shrunken_hessian(H, problem.sds[0])), S, 1.0, np.eye(p))
+    ratios = covariance_ratios(
+        problem, np.linalg.inv(shrunken_hessian(H, problem.sds[0])), S, 1.0, np.eye(p)
+    )
     cuts = np.sort(0.75 / ratios)
     for sd in (cuts[:-1] + cuts[1:]) / 2.0:
         found = widths_of(problem, H, S, covariance_sd=sd)
@@ -675,12 +830,18 @@ def test_the_allowance_is_for_the_noise_on_s_alone(p: int, definition: str, mech
         has = sd * ratios > 0.75
         assert 0 < has.sum() < p
         np.testing.assert_array_equal(found.half_width[~has], plain.half_width[~has])
-        np.testing.assert_allclose(found.half_width[has], with_allowance(problem, plain, sd)[1][has], rtol=1e-5)
+        np.testing.assert_allclose(
+            found.half_width[has], with_allowance(problem, plain, sd)[1][has], rtol=1e-5
+        )
 
 
 @pytest.mark.usefixtures("narrow")
-def faded(problem: Problem, H: np.ndarray, S: np.ndarray, monkeypatch: pytest.MonkeyPatch, **given: object) -> list:
-    """Half-widths as they are, and those with all weight on the noise-aware and on the plain ones."""
+def faded(
+    problem: Problem, H: np.ndarray, S: np.ndarray, monkeypatch: pytest.MonkeyPatch, **given: object
+) -> list:
+    """Half-widths as they are, and those with all weight on the noise-aware and on the plain
+    ones.
+    """
     found = [widths_of(problem, H, S, **given)]
     for start in (1e9, 1e-9):
         with monkeypatch.context() as patch:
@@ -692,22 +853,33 @@ def faded(problem: Problem, H: np.ndarray, S: np.ndarray, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("target", ["penalised", "unpenalised"])
 @pytest.mark.parametrize(
-    ("ratio", "weight"), [(5.9, 1.0), (8.485281374, 0.75), (11.99, 0.500601), (18.0, 0.2075), (24.1, 0.0)]
+    ("ratio", "weight"),
+    [(5.9, 1.0), (8.485281374, 0.75), (11.99, 0.500601), (18.0, 0.2075), (24.1, 0.0)],
 )
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)
 def test_half_widths_fade(
-    p: int, definition: str, mechanism: str, ratio: float, weight: float, target: str, monkeypatch: pytest.MonkeyPatch
+    p: int,
+    definition: str,
+    mechanism: str,
+    ratio: float,
+    weight: float,
+    target: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """12 lies halfway between 6 and 24 in logarithms; laws and contrasts are mixed as they are."""
     problem, H, S = dominated(Problem(p, definition, mechanism), ratio)
-    mixed, aware, plain = faded(problem, H, S, monkeypatch, design=design_of(problem, target=target))
+    mixed, aware, plain = faded(
+        problem, H, S, monkeypatch, design=design_of(problem, target=target)
+    )
     np.testing.assert_allclose(
         mixed.half_width, aware.half_width**weight * plain.half_width ** (1.0 - weight), rtol=1e-4
     )
     np.testing.assert_allclose(mixed.factor, aware.factor**weight, rtol=1e-4)
     for a, b, c in zip(mixed.law, aware.law, plain.law, strict=True):
         np.testing.assert_allclose(a, weight * b + (1.0 - weight) * c, rtol=1e-4)
-    np.testing.assert_allclose(mixed.contrasts, weight * aware.contrasts + (1.0 - weight) * plain.contrasts, rtol=1e-4)
+    np.testing.assert_allclose(
+        mixed.contrasts, weight * aware.contrasts + (1.0 - weight) * plain.contrasts, rtol=1e-4
+    )
     source = aware if weight >= 0.5 else plain
     np.testing.assert_array_equal(mixed.hessian, source.hessian)
     np.testing.assert_array_equal(mixed.covariance, source.covariance)
@@ -720,9 +892,13 @@ def test_half_widths_fade(
 def test_half_widths_fade_with_the_noise_on_s_too(
     p: int, definition: str, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each coefficient by its own ratio, times the weight of the Hessian; from 0.5 on there is an allowance."""
+    """Each coefficient by its own ratio, times the weight of the Hessian; from 0.5 on there is an
+    allowance.
+    """
     problem, H, S = dominated(Problem(p, definition, mechanism), 12.0)
-    ratios = covariance_ratios(problem, np.linalg.inv(shrunken_hessian(H, problem.sds[0])), S, 1.0, np.eye(p))
+    ratios = covariance_ratios(
+        problem, np.linalg.inv(shrunken_hessian(H, problem.sds[0])), S, 1.0, np.eye(p)
+    )
     for j, (ratio, weight) in itertools.product(
         range(p), ((0.49, 0.5), (0.70710678, 0.25), (0.99, 0.00725), (1.01, 0.0))
     ):
@@ -759,7 +935,7 @@ def test_a_negative_quadratic_form_counts_as_zero() -> None:
         np.testing.assert_allclose(mixed.half_width, mixed.factor * expected, rtol=1e-5)
 
 
-# --- stacks, contrasts, factors ---------------------------------------------------------------------------------------
+# --- stacks, contrasts, factors -------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("narrow")
@@ -771,7 +947,9 @@ def test_a_stack_is_its_members(p: int, definition: str, mechanism: str, target:
     H, S = noisy(problem, 6, 9)
     factor = 0.98 * 12.0 * 2.0 * C / problem.sds[0] / np.sqrt(2.0 * p)
     assert factor > 1.0
-    weak = dataclasses.replace(problem, amount=problem.amounts[0] / factor ** (1 if definition == "pure" else 2) / 1.1)
+    weak = dataclasses.replace(
+        problem, amount=problem.amounts[0] / factor ** (1 if definition == "pure" else 2) / 1.1
+    )
     H[[1, 4]] = rotated(np.linspace(-0.05, 0.1, p), seed=2)
     H[[0, 2, 3, 5]] += 10.0 * 2.0 * C * np.eye(p)
     rng = np.random.default_rng(0)
@@ -790,9 +968,14 @@ def test_a_stack_is_its_members(p: int, definition: str, mechanism: str, target:
                 continue
             value = getattr(stack, field.name)
             np.testing.assert_allclose(
-                value.reshape(6, *value.shape[2:])[i], getattr(one, field.name), rtol=1e-9, atol=1e-12
+                value.reshape(6, *value.shape[2:])[i],
+                getattr(one, field.name),
+                rtol=1e-9,
+                atol=1e-12,
             )
-        np.testing.assert_allclose(stack.estimate(lead["theta_priv"]).reshape(6, p)[i], one.estimate(theta[i]))
+        np.testing.assert_allclose(
+            stack.estimate(lead["theta_priv"]).reshape(6, p)[i], one.estimate(theta[i])
+        )
 
 
 def test_the_noise_on_s_of_each_member_counts() -> None:
@@ -805,7 +988,9 @@ def test_the_noise_on_s_of_each_member_counts() -> None:
 
 
 def carry_by_hand(each, some: list[int]) -> np.ndarray:
-    """Factors from those of `some`: a line in log half-width, its own level for each coefficient, one slope for all."""
+    """Factors from those of `some`: a line in log half-width, its own level for each coefficient,
+    one slope for all.
+    """
     used, bare = each.is_noise_aware, each.half_width / each.factor
     level, top, bottom = [], 0.0, 0.0
     for j in range(bare.shape[1]):
@@ -820,9 +1005,12 @@ def carry_by_hand(each, some: list[int]) -> np.ndarray:
 
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize(
-    ("size", "n_factors", "used"), [(10, 4, [0, 3, 6, 9]), (10, 5, [0, 2, 4, 6, 8]), (3, 8, [0, 1, 2])]
+    ("size", "n_factors", "used"),
+    [(10, 4, [0, 3, 6, 9]), (10, 5, [0, 2, 4, 6, 8]), (3, 8, [0, 1, 2])],
 )
-def test_fewer_factors_are_carried_from_an_even_choice(size: int, n_factors: int, used: list[int]) -> None:
+def test_fewer_factors_are_carried_from_an_even_choice(
+    size: int, n_factors: int, used: list[int]
+) -> None:
     problem = Problem(3, "pure", "objective")
     H, S = noisy(problem, size, 2)
     each = widths_of(problem, H, S)
@@ -835,7 +1023,9 @@ def test_fewer_factors_are_carried_from_an_even_choice(size: int, n_factors: int
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("n_factors", [3, 12])
 def test_a_factor_counts_where_it_is_used(n_factors: int) -> None:
-    """Releases that no coefficient uses are not chosen; of the chosen, each coefficient counts those that use it."""
+    """Releases that no coefficient uses are not chosen; of the chosen, each coefficient counts
+    those that use it.
+    """
     problem = Problem(6, "pure", "output", times=0.1)
     H, S = noisy(problem, 12, 2)
     each = widths_of(problem, H, S)
@@ -870,19 +1060,26 @@ def test_contrasts(p: int, definition: str, mechanism: str, noise_aware: bool) -
     design = design_of(problem, noise_aware=noise_aware)
     base = np.vstack([np.eye(p)[0], np.linspace(-1.0, 1.0, p)])
     scale = np.array([-7.0, 0.01])
-    plain, identity = widths_of(problem, H, S, design=design), widths_of(problem, H, S, design=design, contrasts=base)
+    plain, identity = (
+        widths_of(problem, H, S, design=design),
+        widths_of(problem, H, S, design=design, contrasts=base),
+    )
     scaled = widths_of(problem, H, S, design=design, contrasts=scale[:, None] * base)
     np.testing.assert_allclose(identity.half_width[:, 0], plain.half_width[:, 0], rtol=1e-9)
     np.testing.assert_allclose(scaled.half_width, np.abs(scale) * identity.half_width, rtol=1e-9)
     np.testing.assert_allclose(scaled.factor, identity.factor, rtol=1e-9)
     np.testing.assert_array_equal(identity.contrasts, np.broadcast_to(base, (3, 2, p)))
-    np.testing.assert_allclose(identity.estimate(problem.theta), np.tile(base @ problem.theta, (3, 1)))
+    np.testing.assert_allclose(
+        identity.estimate(problem.theta), np.tile(base @ problem.theta, (3, 1))
+    )
     np.testing.assert_array_equal(scaled.is_noise_aware, identity.is_noise_aware)
     np.testing.assert_array_equal(identity.is_noise_aware[:, 0], plain.is_noise_aware[:, 0])
     assert identity.is_noise_aware.any() == noise_aware
     without = design_of(problem, noise_aware=False)
     for i in range(3):
-        law = problem.variances(base @ np.linalg.inv(identity.hessian[i]), identity.covariance[i], base)
+        law = problem.variances(
+            base @ np.linalg.inv(identity.hessian[i]), identity.covariance[i], base
+        )
         expected = identity.factor[i] * problem.half_width(*law)
         if noise_aware:
             floors = widths_of(problem, H[i], S[i], design=without, contrasts=base)

@@ -1,4 +1,6 @@
-"""The step to the unpenalised coefficient: by hand, by Monte Carlo, and by experiments with a known truth."""
+"""The step to the unpenalised coefficient: by hand, by Monte Carlo, and by experiments with a known
+truth.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ C = 0.004
 
 
 def step(
-    H: np.ndarray, theta: np.ndarray, sd: float = 1e-6, L: np.ndarray | None = None, loss: Loss | None = None
+    H: np.ndarray,
+    theta: np.ndarray,
+    sd: float = 1e-6,
+    L: np.ndarray | None = None,
+    loss: Loss | None = None,
 ) -> Correction:
     values, vectors = np.linalg.eigh(H)
     contrasts = np.eye(len(theta)) if L is None else L
@@ -50,7 +56,7 @@ H3 = rotated([0.03, 0.05, 0.12])
 THETA3 = np.array([1.0, -2.0, 0.5])
 
 
-# --- the step ---------------------------------------------------------------------------------------------------------
+# --- the step -------------------------------------------------------------------------------------
 
 
 def test_the_step_in_one_dimension_by_hand() -> None:
@@ -65,20 +71,28 @@ def test_the_step_in_one_dimension_by_hand() -> None:
 
 
 def test_a_newton_step_of_the_unpenalised_objective() -> None:
-    """At the penalised minimiser the unpenalised gradient is -2c theta: T theta is one Newton step from there."""
+    """At the penalised minimiser the unpenalised gradient is -2c theta: T theta is one Newton step
+    from there.
+    """
     rng = np.random.default_rng(0)
     X = np.c_[rng.uniform(-0.6, 0.6, (4000, 2)), np.full(4000, 0.5)]
-    y = np.where(rng.random(4000) < 1.0 / (1.0 + np.exp(-X @ np.array([2.0, -1.0, 0.5]))), 1.0, -1.0)
+    y = np.where(
+        rng.random(4000) < 1.0 / (1.0 + np.exp(-X @ np.array([2.0, -1.0, 0.5]))), 1.0, -1.0
+    )
     fit = fit_moments(X, y, loss=Logistic(), regularization=C)
     z = y * (X @ fit.theta_hat)
     falling = 1.0 / (1.0 + np.exp(z))
     gradient = -(X * (y * falling)[:, None]).mean(axis=0)
     K = (X * (falling * (1.0 - falling))[:, None]).T @ X / len(X)
     expected = fit.theta_hat - np.linalg.solve(K, gradient)
-    np.testing.assert_allclose(step(fit.hessian, fit.theta_hat).contrasts @ fit.theta_hat, expected, rtol=1e-7)
+    np.testing.assert_allclose(
+        step(fit.hessian, fit.theta_hat).contrasts @ fit.theta_hat, expected, rtol=1e-7
+    )
     unpenalised = unpenalised_minimiser(y[:, None] * X, loss=Logistic())
     left = np.linalg.norm(expected - unpenalised)
-    assert left < 0.15 * np.linalg.norm(fit.theta_hat - unpenalised), "one step removes most of the bias"
+    assert left < 0.15 * np.linalg.norm(fit.theta_hat - unpenalised), (
+        "one step removes most of the bias"
+    )
 
 
 def test_the_step_in_three_dimensions() -> None:
@@ -99,19 +113,27 @@ def test_a_stack_is_its_members() -> None:
     theta = np.array([THETA3, 2.0 * THETA3, -THETA3])
     values, vectors = np.linalg.eigh(stack)
     L = np.array([[1.0, -1.0, 0.0], [0.0, 0.3, 2.0]])
-    found = correction(values, vectors, theta, loss=Logistic(), regularization=C, hessian_sd=1e-3, contrasts=L)
+    found = correction(
+        values, vectors, theta, loss=Logistic(), regularization=C, hessian_sd=1e-3, contrasts=L
+    )
     for i in range(3):
         one = step(stack[i], theta[i], sd=1e-3, L=L)
         for field in dataclasses.fields(one):
-            np.testing.assert_allclose(getattr(found, field.name)[i], getattr(one, field.name), rtol=1e-12)
+            np.testing.assert_allclose(
+                getattr(found, field.name)[i], getattr(one, field.name), rtol=1e-12
+            )
 
 
 def matrix_noise(p: int, sd: float, size: int, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """Symmetric noise with diagonal deviation sd, Gaussian or spherical Laplace in p(p+1)/2 dimensions."""
+    """Symmetric noise with diagonal deviation sd, Gaussian or spherical Laplace in p(p+1)/2
+    dimensions.
+    """
     m = p * (p + 1) // 2
     flat = rng.standard_normal((size, m))
     if kind == "pure":
-        flat *= rng.gamma(m, 1.0 / np.sqrt(m + 1.0), size=(size, 1)) / np.linalg.norm(flat, axis=1, keepdims=True)
+        flat *= rng.gamma(m, 1.0 / np.sqrt(m + 1.0), size=(size, 1)) / np.linalg.norm(
+            flat, axis=1, keepdims=True
+        )
     out = np.zeros((size, p, p))
     rows, columns = np.triu_indices(p, 1)
     out[:, range(p), range(p)] = sd * flat[:, :p]
@@ -121,16 +143,20 @@ def matrix_noise(p: int, sd: float, size: int, kind: str, rng: np.random.Generat
 
 @pytest.mark.parametrize("kind", ["pure", "zcdp"])
 def test_the_extra_variance_is_that_of_the_noise_on_h(kind: str) -> None:
-    """Monte Carlo: T is computed anew with noise on H; standard errors of the variances are below 0.5 %."""
+    """Monte Carlo: T is computed anew with noise on H; standard errors of the variances are below
+    0.5 %.
+    """
     sd = 2e-4
     L = np.vstack([np.eye(3), [1.0, -1.0, 2.0]])
     noisy = H3 + matrix_noise(3, sd, 200_000, kind, np.random.default_rng(1))
     K = noisy - 2.0 * C * np.eye(3)
     moved = THETA3 + 2.0 * C * np.linalg.solve(K, np.tile(THETA3[:, None], (len(K), 1, 1)))[..., 0]
-    np.testing.assert_allclose(step(H3, THETA3, sd=sd, L=L).extra, (moved @ L.T).var(axis=0), rtol=0.03)
+    np.testing.assert_allclose(
+        step(H3, THETA3, sd=sd, L=L).extra, (moved @ L.T).var(axis=0), rtol=0.03
+    )
 
 
-# --- its limits -------------------------------------------------------------------------------------------------------
+# --- its limits -----------------------------------------------------------------------------------
 
 
 def test_the_floor_of_the_step() -> None:
@@ -139,7 +165,9 @@ def test_the_floor_of_the_step() -> None:
 
 
 def test_a_flat_direction_is_marked_and_the_steep_ones_are_not() -> None:
-    """The first direction is flat next to the penalty or to the noise: the step there goes only part of the way."""
+    """The first direction is flat next to the penalty or to the noise: the step there goes only
+    part of the way.
+    """
     theta = np.array([0.3, 0.3, 0.3])
     half_width = np.full(3, 10.0)
     for H, sd, floor in (
@@ -165,7 +193,9 @@ def test_a_coefficient_partly_in_a_flat_direction() -> None:
 
 
 def test_a_long_step_is_marked() -> None:
-    """More than a quarter of the half-width is left: 0.1 |step| times the step of the coefficient."""
+    """More than a quarter of the half-width is left: 0.1 |step| times the step of the
+    coefficient.
+    """
     H = np.diag([0.04, 0.2])
     theta = np.array([5.0, 5.0])
     own = 2.0 * C / (np.array([0.04, 0.2]) - 2.0 * C) * theta
@@ -180,7 +210,9 @@ def test_a_long_step_is_marked() -> None:
 
 @pytest.mark.parametrize(("h", "share"), [(0.1, 3.0), (0.5, 0.6), (1.0, 0.3), (2.0, 0.3)])
 def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> None:
-    """Its curvature jumps at the ends of a band of width 2h: 0.3/min(h, 1) in place of 0.1, and nothing else."""
+    """Its curvature jumps at the ends of a band of width 2h: 0.3/min(h, 1) in place of 0.1, and
+    nothing else.
+    """
     H = np.diag([0.04, 0.2])
     theta = np.array([1.0, 2.0])
     own = 2.0 * C / (np.array([0.04, 0.2]) - 2.0 * C) * theta
@@ -195,7 +227,7 @@ def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> Non
         np.testing.assert_array_equal(getattr(found, name), getattr(logistic, name), err_msg=name)
 
 
-# --- half-widths ------------------------------------------------------------------------------------------------------
+# --- half-widths ----------------------------------------------------------------------------------
 
 SD_MODEL, N, SD_H = 3.0, 20_000, 2e-3
 
@@ -213,7 +245,12 @@ def widths(
     budget = ZCDP(model=1, hessian=rho, covariance=1)
     design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, target=target)
     law = MatrixNoise(1e-9, 1.0, "zcdp", False, 0.0)
-    given = {"design": design, "noise": NoiseLaw(sd=SD_MODEL), "n_records": N, "covariance_noise": law}
+    given = {
+        "design": design,
+        "noise": NoiseLaw(sd=SD_MODEL),
+        "n_records": N,
+        "covariance_noise": law,
+    }
     return private_half_widths(H3, 0.5 * H3, theta_priv=theta, contrasts=L, **given)
 
 
@@ -255,7 +292,9 @@ def test_a_penalised_target_is_untouched() -> None:
 
 
 def test_half_widths_are_marked_by_the_loss_of_the_design() -> None:
-    """The same release: a step that is short enough for the logistic loss is too long for a Huber loss of small h."""
+    """The same release: a step that is short enough for the logistic loss is too long for a Huber
+    loss of small h.
+    """
     logistic, huber = (widths("unpenalised", loss=loss) for loss in (Logistic(), HuberSVM(h=0.1)))
     np.testing.assert_allclose(huber.half_width, logistic.half_width, rtol=1e-9)
     assert not logistic.is_flat.any()
@@ -265,11 +304,13 @@ def test_half_widths_are_marked_by_the_loss_of_the_design() -> None:
 def test_contrasts_of_the_step_scale() -> None:
     L = np.array([[1.0, 0.0, 0.0], [-5.0, 0.0, 0.0], [1.0, 1.0, -1.0]])
     found, plain = widths("unpenalised", L=L), widths("unpenalised")
-    np.testing.assert_allclose(found.half_width[:2], np.array([1.0, 5.0]) * plain.half_width[0], rtol=1e-10)
+    np.testing.assert_allclose(
+        found.half_width[:2], np.array([1.0, 5.0]) * plain.half_width[0], rtol=1e-10
+    )
     np.testing.assert_allclose(found.contrasts, L @ plain.contrasts, rtol=1e-10, atol=1e-12)
 
 
-# --- a known truth ----------------------------------------------------------------------------------------------------
+# --- a known truth --------------------------------------------------------------------------------
 
 TRUTH = np.array([3.0, -2.0, 0.5])
 """Coefficients of x = (x_1, x_2, 1)/sqrt 3 with x_1, x_2 uniform on [-1, 1]."""
@@ -283,7 +324,12 @@ def draw(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 def design_of(target: str, mechanism: str = "objective") -> Design:
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    given = {"loss": Logistic(), "budget": budget, "regularization": C_TRUTH, "calibration": "sharp"}
+    given = {
+        "loss": Logistic(),
+        "budget": budget,
+        "regularization": C_TRUTH,
+        "calibration": "sharp",
+    }
     return Design(mechanism=mechanism, target=target, **given)
 
 
@@ -299,7 +345,9 @@ class Runs:
 
 @pytest.fixture(scope="module")
 def experiments() -> dict[str, Runs]:
-    large = fit_moments(*draw(400_000, np.random.default_rng(99)), loss=Logistic(), regularization=C_TRUTH)
+    large = fit_moments(
+        *draw(400_000, np.random.default_rng(99)), loss=Logistic(), regularization=C_TRUTH
+    )
     found = {}
     for target in ("penalised", "unpenalised"):
         design, runs = design_of(target), []
@@ -309,13 +357,17 @@ def experiments() -> dict[str, Runs]:
             runs.append(private_intervals(X, y, design=design, rng=rng))
         inside = np.array([np.abs(TRUTH - r.estimate) <= r.length / 2.0 for r in runs])
         length, marked = np.array([r.length for r in runs]), np.array([r.is_flat for r in runs])
-        found[target] = Runs(inside, length, marked, forecast(large, design=design, n_records=N_TRUTH))
+        found[target] = Runs(
+            inside, length, marked, forecast(large, design=design, n_records=N_TRUTH)
+        )
     return found
 
 
 def test_coverage_of_the_true_coefficient(experiments: dict[str, Runs]) -> None:
     """The penalised interval misses it too often, the step repairs that."""
-    penalised, unpenalised = (experiments[t].inside.mean(axis=0) for t in ("penalised", "unpenalised"))
+    penalised, unpenalised = (
+        experiments[t].inside.mean(axis=0) for t in ("penalised", "unpenalised")
+    )
     assert penalised.mean() < 0.91
     assert penalised[0] < 0.86
     assert unpenalised.mean() >= 0.93
@@ -325,7 +377,9 @@ def test_coverage_of_the_true_coefficient(experiments: dict[str, Runs]) -> None:
 
 @pytest.mark.parametrize("target", ["penalised", "unpenalised"])
 def test_the_forecast_agrees_with_the_experiment(target: str, experiments: dict[str, Runs]) -> None:
-    """Lengths to 2 %; coverage of the design's own target, so that only the unpenalised one can be compared."""
+    """Lengths to 2 %; coverage of the design's own target, so that only the unpenalised one can be
+    compared.
+    """
     runs = experiments[target]
     expected = runs.expected
     np.testing.assert_allclose(expected.ci_length, runs.length.mean(axis=0), rtol=0.02)
@@ -339,7 +393,9 @@ def test_the_forecast_agrees_with_the_experiment(target: str, experiments: dict[
 
 
 def test_the_forecast_sees_a_target_out_of_reach() -> None:
-    """With a large c and little budget the step falls short: marks in every release, and coverage is lost."""
+    """With a large c and little budget the step falls short: marks in every release, and coverage
+    is lost.
+    """
     design = dataclasses.replace(design_of("unpenalised"), regularization=0.05)
     fit = fit_moments(*draw(20_000, np.random.default_rng(3)), loss=Logistic(), regularization=0.05)
     found = forecast(fit, design=design, n_records=100_000)
@@ -348,13 +404,21 @@ def test_the_forecast_sees_a_target_out_of_reach() -> None:
 
 
 def test_the_forecast_takes_contrasts_of_the_target() -> None:
-    fit = fit_moments(*draw(20_000, np.random.default_rng(3)), loss=Logistic(), regularization=C_TRUTH)
+    fit = fit_moments(
+        *draw(20_000, np.random.default_rng(3)), loss=Logistic(), regularization=C_TRUTH
+    )
     for mechanism in ("objective", "output"):
         design = design_of("unpenalised", mechanism)
         plain = forecast(fit, design=design)
         scaled = forecast(fit, design=design, contrasts=np.diag([2.0, -3.0, 0.1]))
-        for name, scale in (("ci_length", [2.0, 3.0, 0.1]), ("vi_length", [2.0, 3.0, 0.1]), ("coverage", np.ones(3))):
-            np.testing.assert_allclose(getattr(scaled, name), np.array(scale) * getattr(plain, name), rtol=1e-9)
+        for name, scale in (
+            ("ci_length", [2.0, 3.0, 0.1]),
+            ("vi_length", [2.0, 3.0, 0.1]),
+            ("coverage", np.ones(3)),
+        ):
+            np.testing.assert_allclose(
+                getattr(scaled, name), np.array(scale) * getattr(plain, name), rtol=1e-9
+            )
 
 
 def test_intervals_are_around_the_step() -> None:
@@ -384,11 +448,19 @@ def test_an_experiment_covers_the_unpenalised_coefficient() -> None:
 def test_an_experiment_needs_matrices_for_every_unpenalised_estimate() -> None:
     X, y = draw(300, np.random.default_rng(4))
     design = dataclasses.replace(design_of("unpenalised", "output"), regularization=0.01)
-    with pytest.raises(ValueError, match=r"Expected n_variability=20 <= n_coverage=10 with an unpenalised target"):
-        run_experiment(X, y, designs=[design], n_variability=20, n_coverage=10, rng=np.random.default_rng(1))
+    with pytest.raises(
+        ValueError, match=r"Expected n_variability=20 <= n_coverage=10 with an unpenalised target"
+    ):
+        run_experiment(
+            X, y, designs=[design], n_variability=20, n_coverage=10, rng=np.random.default_rng(1)
+        )
     same = dataclasses.replace(design, target="penalised")
-    run_experiment(X, y, designs=[same], n_variability=20, n_coverage=10, rng=np.random.default_rng(1))
-    run_experiment(X, y, designs=[design, same], n_variability=10, n_coverage=20, rng=np.random.default_rng(1))
+    run_experiment(
+        X, y, designs=[same], n_variability=20, n_coverage=10, rng=np.random.default_rng(1)
+    )
+    run_experiment(
+        X, y, designs=[design, same], n_variability=10, n_coverage=20, rng=np.random.default_rng(1)
+    )
 
 
 def test_separable_classes_have_no_unpenalised_minimiser() -> None:

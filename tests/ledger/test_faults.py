@@ -1,4 +1,6 @@
-"""The ledger when things go wrong: processes that race or die, full or locked disks, wrong files; always a sentence."""
+"""The ledger when things go wrong: processes that race or die, full or locked disks, wrong files;
+always a sentence.
+"""
 
 from __future__ import annotations
 
@@ -43,14 +45,25 @@ def opened(path: Path, **other: Any) -> Ledger:
 
 
 def create(ledger: Ledger, name: str = "Census", **other: Any) -> None:
-    what = {"cap": Cap.zcdp("1"), "unit": "one row is one person", "person": "Ada", "schema_hash": "s"} | other
+    what = {
+        "cap": Cap.zcdp("1"),
+        "unit": "one row is one person",
+        "person": "Ada",
+        "schema_hash": "s",
+    } | other
     ledger.create_dataset(name, **what)
 
 
 def book(ledger: Ledger, request: str, purpose: str = "model") -> Charge:
     cost = Cost(definition="zcdp", amount="0.1")
     return ledger.book(
-        "Census", schema_hash="s", cost=cost, purpose=purpose, plan_hash="p", person="Ada", request_id=request
+        "Census",
+        schema_hash="s",
+        cost=cost,
+        purpose=purpose,
+        plan_hash="p",
+        person="Ada",
+        request_id=request,
     )
 
 
@@ -121,7 +134,9 @@ def test_the_same_click_in_two_threads_is_one_charge(tmp_path: Path) -> None:
     assert (len(found), ledger.remaining("Census")) == (36, 0)
 
 
-def test_a_full_disk_books_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_books_nothing_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     head = ledger.head()
     monkeypatch.setattr(database, "SETTINGS", (*database.SETTINGS, "PRAGMA max_page_count = 1"))
@@ -136,7 +151,9 @@ def test_a_full_disk_books_nothing_and_says_so(tmp_path: Path, monkeypatch: pyte
     assert book(ledger, "again").is_new
 
 
-def test_a_disk_full_at_the_first_write_leaves_an_empty_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_full_at_the_first_write_leaves_an_empty_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(database, "SETTINGS", (*database.SETTINGS, "PRAGMA max_page_count = 3"))
     ledger = Ledger(tmp_path / "ledger.sqlite")
     with pytest.raises(LedgerError, match="full"):
@@ -151,7 +168,11 @@ def test_a_ledger_opened_for_reading_reads_and_never_writes(tmp_path: Path) -> N
     opened(tmp_path / "ledger.sqlite")
     reader = Ledger(tmp_path / "ledger.sqlite", read_only=True)
     assert (len(reader.history()), reader.verify().is_good) == (1, True)
-    for write in (lambda: book(reader, "x"), lambda: create(reader, "y"), lambda: reader.finish(2, result_hash="r")):
+    for write in (
+        lambda: book(reader, "x"),
+        lambda: create(reader, "y"),
+        lambda: reader.finish(2, result_hash="r"),
+    ):
         with pytest.raises(LedgerError, match="reading only"):
             write()
     absent = Ledger(tmp_path / "absent.sqlite", read_only=True)
@@ -159,11 +180,17 @@ def test_a_ledger_opened_for_reading_reads_and_never_writes(tmp_path: Path) -> N
     assert not absent.path.exists()
 
 
-def test_a_file_that_can_only_be_read_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_can_only_be_read_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     real = database.Database._connect
-    monkeypatch.setattr(database.Database, "_connect", lambda self, mode: real(self, "ro"))  # tests may run as root
-    with pytest.raises(LedgerError, match=r"can only be read, and nothing was booked\. Ask its owner"):
+    monkeypatch.setattr(
+        database.Database, "_connect", lambda self, mode: real(self, "ro")
+    )  # tests may run as root
+    with pytest.raises(
+        LedgerError, match=r"can only be read, and nothing was booked\. Ask its owner"
+    ):
         book(ledger, "x")
     assert len(ledger.history()) == 1
 
@@ -195,10 +222,17 @@ def test_where_nothing_can_be_written_the_ledger_is_still_read(nobody: Path) -> 
 
 
 def test_a_write_that_broke_off_half_way_is_undone_by_the_next_reader(tmp_path: Path) -> None:
-    """Of another client, in the older journal mode: its journal is left beside the file, as a crash leaves it."""
+    """Of another client, in the older journal mode: its journal is left beside the file, as a crash
+    leaves it.
+    """
     ledger = opened(tmp_path / "ledger.sqlite")
     other = sqlite3.connect(ledger.path, isolation_level=None)
-    for statement in ("PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN", "CREATE TABLE mine (a)"):
+    for statement in (
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA cache_size = 1",
+        "BEGIN",
+        "CREATE TABLE mine (a)",
+    ):
         other.execute(statement)
     other.execute("DROP TRIGGER entries_are_never_deleted")
     other.execute("DELETE FROM entries WHERE sequence = 2")
@@ -235,7 +269,9 @@ def test_a_ledger_locked_for_too_long_is_a_sentence(tmp_path: Path) -> None:
         b"SQLite format 3\0" + b"\xff" * 5000,
     ],
 )
-def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_refused_and_left_alone(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(content)
     ledger = Ledger(path)
@@ -318,10 +354,16 @@ def test_an_older_ledger_is_read_as_it_is_and_migrates_at_the_next_write(
     assert [entry.nonce is None for entry in ledger.entries()] == [True, True, False]
 
 
-def test_a_migration_that_breaks_off_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_migration_that_breaks_off_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = older(tmp_path / "ledger.sqlite", monkeypatch)
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", (*tables.MIGRATIONS, ("CREATE TABLE new (a)", "CREATE TABLE new (a)")))
+        patch.setattr(
+            database,
+            "MIGRATIONS",
+            (*tables.MIGRATIONS, ("CREATE TABLE new (a)", "CREATE TABLE new (a)")),
+        )
         with pytest.raises(LedgerError, match="nothing was booked"):
             book(ledger, "second")
     assert (version(ledger), has_views(ledger), len(ledger.history())) == (1, False, 1)
@@ -362,8 +404,12 @@ def test_a_key_that_others_can_read_is_refused_until_it_is_closed(tmp_path: Path
     assert book(ledger, "x").is_new
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"dpci-ledger-key abc\n", b"dpci-ledger-key " + b"0" * 64])
-def test_a_file_that_is_no_key_is_never_replaced_while_entries_exist(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"dpci-ledger-key abc\n", b"dpci-ledger-key " + b"0" * 64]
+)
+def test_a_file_that_is_no_key_is_never_replaced_while_entries_exist(
+    tmp_path: Path, content: bytes
+) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     ledger.key_path.write_bytes(content)
     with pytest.raises(LedgerDamagedError, match="not a key"):
@@ -406,7 +452,10 @@ def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     ledger = opened(path)
     assert ledger.verify().is_good
     assert seen.count(str(ledger.key_path)) == 3  # made, read for the charge, read to verify
-    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == ["ledger.sqlite", "ledger.sqlite.key"]
+    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == [
+        "ledger.sqlite",
+        "ledger.sqlite.key",
+    ]
 
 
 def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:
@@ -458,7 +507,10 @@ def test_any_client_reads_what_happened(tmp_path: Path) -> None:
 
 
 _LINE = "INSERT INTO entries (sequence, kind, written_at, key_id, mac"
-_BOOKED = f"{_LINE}, person, account, cost_definition, cost_amount, cost_lines, spent, purpose, plan_hash, request_id)"
+_BOOKED = (
+    f"{_LINE}, person, account, cost_definition, cost_amount, cost_lines, spent, purpose, "
+    "plan_hash, request_id)"
+)
 _MAC = "'t', 'k', printf('%064d', 0)"
 
 
@@ -473,8 +525,10 @@ _MAC = "'t', 'k', printf('%064d', 0)"
         f"{_LINE}, charge, result_hash) VALUES (3, 'done', {_MAC}, 1, 'r')",
         f"{_LINE}, charge, result_hash) VALUES (4, 'done', {_MAC}, 2, 'r')",
         f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '-1', 'p', 'p', 'new')",
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '0.0', 'p', 'p', 'new')",
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'first')",
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '0.0', 'p', 'p', "
+        "'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', "
+        "'first')",
         f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 2, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
     ],
 )
@@ -487,5 +541,10 @@ def test_the_database_itself_refuses_what_no_ledger_does(tmp_path: Path, stateme
 
 def test_the_database_takes_a_line_that_is_in_order(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
-    change(ledger, f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')")
-    assert "another key" in ledger.verify().problems[0]  # so the refusals above are for the right reason
+    change(
+        ledger,
+        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
+    )
+    assert (
+        "another key" in ledger.verify().problems[0]
+    )  # so the refusals above are for the right reason

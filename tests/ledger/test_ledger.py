@@ -39,14 +39,27 @@ def create(ledger: Ledger, name: str = "Census", cap: Cap | None = None, **other
     return ledger.create_dataset(name, cap=cap, **what)
 
 
-def book(ledger: Ledger, amount: str, request: str, definition: str = "zcdp", **other: Any) -> Charge:
-    what = {"dataset": "Census", "schema_hash": "schema-1", "purpose": "model", "plan_hash": "plan", "person": "Ada"}
+def book(
+    ledger: Ledger, amount: str, request: str, definition: str = "zcdp", **other: Any
+) -> Charge:
+    what = {
+        "dataset": "Census",
+        "schema_hash": "schema-1",
+        "purpose": "model",
+        "plan_hash": "plan",
+        "person": "Ada",
+    }
     cost = other.pop("cost", None) or Cost(definition=definition, amount=amount)  # type: ignore[arg-type]
     return ledger.book(cost=cost, request_id=request, **(what | other))
 
 
 def test_a_ledger_that_does_not_exist_is_empty_and_stays_away(ledger: Ledger) -> None:
-    assert (ledger.accounts(), ledger.history(), ledger.head(), ledger.find("r")) == ((), (), NO_HEAD, None)
+    assert (ledger.accounts(), ledger.history(), ledger.head(), ledger.find("r")) == (
+        (),
+        (),
+        NO_HEAD,
+        None,
+    )
     assert ledger.verify([RecordedHead(NO_HEAD)]).is_good
     with pytest.raises(UnknownDatasetError, match="none yet"):
         ledger.remaining("Census")
@@ -80,7 +93,9 @@ def test_totals_are_exact(ledger: Ledger) -> None:
 
 def test_an_exhausted_budget_says_what_to_do(ledger: Ledger) -> None:
     create(ledger, cap=Cap.pure("1"))
-    with pytest.raises(BudgetExceededError, match=r"cost epsilon 1\.1, but epsilon 1 .* at most epsilon 1\.$"):
+    with pytest.raises(
+        BudgetExceededError, match=r"cost epsilon 1\.1, but epsilon 1 .* at most epsilon 1\.$"
+    ):
         book(ledger, "1.1", "a", "pure")
     book(ledger, "1", "b", "pure")
     with pytest.raises(BudgetExceededError, match="Nothing further"):
@@ -109,7 +124,9 @@ def test_half_a_square_loses_no_digit(digits: int) -> None:
     spent = price(Cap.zcdp(1), Cost(definition="pure", amount=epsilon))
     sign, places, exponent = spent.as_tuple()
     assert int(exponent) >= -2 * digits - 1
-    assert int("".join(map(str, places))) * 10 ** (2 * digits + 1 + int(exponent)) == by_integers * 5
+    assert (
+        int("".join(map(str, places))) * 10 ** (2 * digits + 1 + int(exponent)) == by_integers * 5
+    )
     assert sign == 0
 
 
@@ -126,7 +143,11 @@ def test_an_epsilon_delta_cap_becomes_rho_once_and_keeps_what_was_declared(ledge
 @pytest.mark.parametrize(
     ("amount", "lines", "what"),
     [
-        ("0.3", [("a", "0.1"), ("b", "0.2000000000000000000000000000000000000001")], "add up to exactly 0.3"),
+        (
+            "0.3",
+            [("a", "0.1"), ("b", "0.2000000000000000000000000000000000000001")],
+            "add up to exactly 0.3",
+        ),
         ("0.3", [("a", "0.15"), ("a", "0.15")], "differ"),
         ("0.3", [("", "0.3")], "printable"),
         ("0.3", [("a\nb", "0.3")], "printable"),
@@ -147,7 +168,12 @@ def test_a_cost_is_positive_and_the_sum_of_its_lines(amount: Any, lines: Any, wh
 
 def test_the_lines_of_a_cost_come_back_in_order(ledger: Ledger) -> None:
     create(ledger, cap=Cap.zcdp(1))
-    lines = [("coefficients", "0.0999"), ("inexact minimiser", "0.0001"), ("Hessian", "0.05"), ("ξ", "0.05")]
+    lines = [
+        ("coefficients", "0.0999"),
+        ("inexact minimiser", "0.0001"),
+        ("Hessian", "0.05"),
+        ("ξ", "0.05"),
+    ]
     cost = Cost(definition="zcdp", amount="0.2", lines=lines)
     book(ledger, "", "a", cost=cost)
     assert ledger.history()[0].cost == cost
@@ -159,7 +185,11 @@ def test_the_same_request_is_booked_once(ledger: Ledger) -> None:
     first = book(ledger, "0.1", "click")
     again = book(ledger, "0.1", " click ", dataset="CENSUS")
     assert (first.is_new, again.is_new) == (True, False)
-    assert (again.charge_id, again.head, ledger.remaining("Census")) == (first.charge_id, first.head, 0)
+    assert (again.charge_id, again.head, ledger.remaining("Census")) == (
+        first.charge_id,
+        first.head,
+        0,
+    )
     ledger.finish(first.charge_id, result_hash="result")
     assert book(ledger, "0.1", "click").state == "done"
     assert ledger.find("click") == ledger.history()[0]
@@ -167,7 +197,13 @@ def test_the_same_request_is_booked_once(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [{"amount": "0.02"}, {"purpose": "other"}, {"plan_hash": "other"}, {"person": "Bob"}, {"definition": "pure"}],
+    [
+        {"amount": "0.02"},
+        {"purpose": "other"},
+        {"plan_hash": "other"},
+        {"person": "Bob"},
+        {"definition": "pure"},
+    ],
 )
 def test_a_request_with_another_content_is_refused(ledger: Ledger, other: dict[str, str]) -> None:
     create(ledger, cap=Cap.zcdp("1"))
@@ -182,7 +218,10 @@ def test_a_charge_ends_once(ledger: Ledger) -> None:
     charge = book(ledger, "0.01", "click")
     done = ledger.finish(charge.charge_id, result_hash="result")
     assert ledger.finish(charge.charge_id, result_hash="result") == done
-    for end in (lambda: ledger.finish(2, result_hash="other"), lambda: ledger.fail(2, reason="late")):
+    for end in (
+        lambda: ledger.finish(2, result_hash="other"),
+        lambda: ledger.fail(2, reason="late"),
+    ):
         with pytest.raises(LedgerError, match="has ended as done"):
             end()
     for unknown in (1, 3, 99, "2"):
@@ -195,7 +234,8 @@ def test_a_long_reason_is_cut_to_one_line(ledger: Ledger) -> None:
     create(ledger, cap=Cap.zcdp("1"))
     charge = book(ledger, "0.01", "click")
     assert (
-        ledger.fail(charge.charge_id, reason="it broke\n at\tonce" + "!" * 999).reason == "it broke at once" + "!" * 484
+        ledger.fail(charge.charge_id, reason="it broke\n at\tonce" + "!" * 999).reason
+        == "it broke at once" + "!" * 484
     )
     with pytest.raises(LedgerError, match="reason"):
         ledger.fail(charge.charge_id, reason=" ")
@@ -213,7 +253,11 @@ def test_another_schema_asks_whether_the_people_are_the_same(ledger: Ledger) -> 
         create(ledger, schema_hash="schema-2", cap=Cap.zcdp("1"), other_people=True)
     second = create(ledger, schema_hash="schema-2", same_people_as="census")
     book(ledger, "0.6", "a", schema_hash="schema-2")
-    assert (second.people, second.pool_id, ledger.remaining("Census")) == ("same", 1, Decimal("0.4"))
+    assert (second.people, second.pool_id, ledger.remaining("Census")) == (
+        "same",
+        1,
+        Decimal("0.4"),
+    )
     with pytest.raises(BudgetExceededError):
         book(ledger, "0.6", "b")
 
@@ -233,7 +277,9 @@ def test_the_same_people_under_another_name_share_the_cap(ledger: Ledger) -> Non
     ]
     book(ledger, "0.7", "a", dataset="Third")
     book(ledger, "0.5", "b", "pure", dataset="Hospital")
-    assert [account.remaining for account in ledger.accounts()] == [Decimal("0.3")] * 3 + [Decimal("1.5")]
+    assert [account.remaining for account in ledger.accounts()] == [Decimal("0.3")] * 3 + [
+        Decimal("1.5")
+    ]
     assert [account.n_charges for account in ledger.accounts()] == [1, 1, 1, 1]
     assert [charge.dataset for charge in ledger.history("Census")] == ["Third"]
     with pytest.raises(LedgerError, match="never changed"):
@@ -275,10 +321,14 @@ def test_a_name_in_another_unicode_form_is_no_second_pot(ledger: Ledger) -> None
     create(ledger, "Zürich", cap=Cap.zcdp("1"))
     with pytest.raises(LedgerError, match="exists already"):
         create(ledger, "Zu\u0308rich", cap=Cap.zcdp("1"), other_people=True)
-    assert create(ledger, "Zurich", cap=Cap.zcdp("1"), other_people=True).people == "other"  # asked, answered, kept
+    assert (
+        create(ledger, "Zurich", cap=Cap.zcdp("1"), other_people=True).people == "other"
+    )  # asked, answered, kept
 
 
-@pytest.mark.parametrize("name", ["", "  ", "--", "a\u200bb", "a\u202eb", "a\nb", "a\0b", "\ud800", "x" * 501, 3, None])
+@pytest.mark.parametrize(
+    "name", ["", "  ", "--", "a\u200bb", "a\u202eb", "a\nb", "a\0b", "\ud800", "x" * 501, 3, None]
+)
 def test_a_name_nobody_can_read_is_refused(ledger: Ledger, name: Any) -> None:
     with pytest.raises(LedgerError, match="name"):
         create(ledger, name, cap=Cap.zcdp("1"))
@@ -298,7 +348,13 @@ def test_every_text_of_a_charge_is_one_visible_line(ledger: Ledger, field: str) 
 
 
 def test_a_clock_that_goes_back_is_remarked_and_changes_nothing_else(tmp_path: Path) -> None:
-    times = iter([datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC)])
+    times = iter(
+        [
+            datetime(2026, 3, 2, tzinfo=UTC),
+            datetime(2026, 3, 1, tzinfo=UTC),
+            datetime(2026, 3, 3, tzinfo=UTC),
+        ]
+    )
     ledger = Ledger(tmp_path / "ledger.sqlite", clock=lambda: next(times))
     create(ledger, cap=Cap.zcdp("1"))
     book(ledger, "0.1", "a")
@@ -314,7 +370,9 @@ def test_no_time_in_the_ledger_tells_how_long_a_release_took(tmp_path: Path) -> 
     """Bookings keep the hour, and the end of a charge has the time of its booking."""
     seconds = iter(range(0, 36_000, 1801))
     start = datetime(2026, 3, 2, 9, 20, 31, 5, tzinfo=UTC)
-    ledger = Ledger(tmp_path / "ledger.sqlite", clock=lambda: start + timedelta(seconds=next(seconds)))
+    ledger = Ledger(
+        tmp_path / "ledger.sqlite", clock=lambda: start + timedelta(seconds=next(seconds))
+    )
     create(ledger, cap=Cap.zcdp("1"))
     first, second = book(ledger, "0.1", "a"), book(ledger, "0.1", "b")
     ledger.fail(second.charge_id, reason="x")
@@ -338,7 +396,9 @@ def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:
     assert ledger.verify().n_entries == 0
 
 
-def test_the_default_place_is_the_environment_s_or_the_user_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_place_is_the_environment_s_or_the_user_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("DPCI_LEDGER", raising=False)
     monkeypatch.delenv("DPCI_LEDGER_KEY", raising=False)
     assert Ledger().path.name == "ledger.sqlite"

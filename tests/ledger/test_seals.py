@@ -1,4 +1,6 @@
-"""What verification finds: any changed field, any moved, removed or added entry, a cut end, a replaced ledger."""
+"""What verification finds: any changed field, any moved, removed or added entry, a cut end, a
+replaced ledger.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,13 @@ def fill(ledger: Ledger) -> Ledger:
 
 def book(ledger: Ledger, request: str, dataset: str = "Census", cost: Cost | None = None) -> int:
     cost = cost or Cost(definition="zcdp", amount="0.1", lines=LINES)
-    what = {"purpose": "model", "plan_hash": "plan", "person": "Ada", "request_id": request, "schema_hash": "s"}
+    what = {
+        "purpose": "model",
+        "plan_hash": "plan",
+        "person": "Ada",
+        "request_id": request,
+        "schema_hash": "s",
+    }
     return ledger.book(dataset, cost=cost, **what).charge_id
 
 
@@ -78,12 +86,20 @@ def copied(ledger: Ledger, folder: Path) -> Ledger:
 
 
 def tampered(ledger: Ledger, *statements: str) -> Verification:
-    """Verify after somebody removed the guards, ran statements, and put the guards back as they were."""
+    """Verify after somebody removed the guards, ran statements, and put the guards back as they
+    were.
+    """
     connection = sqlite3.connect(ledger.path, isolation_level=None)
     try:
-        for setting in ("PRAGMA ignore_check_constraints = ON", "PRAGMA synchronous = OFF", "BEGIN"):
+        for setting in (
+            "PRAGMA ignore_check_constraints = ON",
+            "PRAGMA synchronous = OFF",
+            "BEGIN",
+        ):
             connection.execute(setting)
-        rows = connection.execute("SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'index')")
+        rows = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE type IN ('trigger', 'index')"
+        )
         guards = [row for row in rows.fetchall() if row[2]]
         for kind, name, _ in guards:
             connection.execute(f"DROP {kind} {name}")
@@ -99,18 +115,32 @@ def tampered(ledger: Ledger, *statements: str) -> Verification:
 
 def test_the_untouched_ledger_is_good_and_has_every_column(ledger: Ledger) -> None:
     assert tampered(ledger) == Verification(problems=(), n_entries=7)
-    assert not [name for name in COLUMNS if all(getattr(entry, name) is None for entry in ledger.entries())]
+    assert not [
+        name for name in COLUMNS if all(getattr(entry, name) is None for entry in ledger.entries())
+    ]
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_change_of_any_field_of_any_entry_is_found(original: Ledger, tmp_path: Path, column: str) -> None:
+def test_a_change_of_any_field_of_any_entry_is_found(
+    original: Ledger, tmp_path: Path, column: str
+) -> None:
     for entry in original.entries():
         ledger, now = copied(original, tmp_path), getattr(entry, column)
-        new = f"{column} + 100" if isinstance(now, int) else "'1'" if now is None else f"{column} || '0'"
-        found = tampered(ledger, f"UPDATE entries SET {column} = {new} WHERE sequence = {entry.sequence}")
+        new = (
+            f"{column} + 100"
+            if isinstance(now, int)
+            else "'1'"
+            if now is None
+            else f"{column} || '0'"
+        )
+        found = tampered(
+            ledger, f"UPDATE entries SET {column} = {new} WHERE sequence = {entry.sequence}"
+        )
         assert not found.is_good, (column, entry.sequence)
         if now is not None and column not in ("sequence", "kind", "written_at", "key_id", "mac"):
-            found = tampered(ledger, f"UPDATE entries SET {column} = NULL WHERE sequence = {entry.sequence}")
+            found = tampered(
+                ledger, f"UPDATE entries SET {column} = NULL WHERE sequence = {entry.sequence}"
+            )
             assert not found.is_good, (column, entry.sequence)
 
 
@@ -121,7 +151,11 @@ def test_a_change_of_any_character_breaks_the_seal(original: Ledger) -> None:
     for place, entry in enumerate(entries):
         for column in COLUMNS:
             for other in others(getattr(entry, column)):
-                changed = [*entries[:place], replace(entry, **{column: other}), *entries[place + 1 :]]
+                changed = [
+                    *entries[:place],
+                    replace(entry, **{column: other}),
+                    *entries[place + 1 :],
+                ]
                 assert broken_seal(changed, key) is not None, (place, column, other)
                 n_tried += 1
     assert n_tried > 1_000
@@ -131,7 +165,12 @@ def others(value: str | int | None) -> list[str | int | None]:
     """Each single character of a text changed, dropped, or a number off by one."""
     if isinstance(value, str):
         flipped = [value[:k] + chr(ord(value[k]) ^ 1) + value[k + 1 :] for k in range(len(value))]
-        return [*flipped, *(value[:k] + value[k + 1 :] for k in range(len(value)) if value), value + "\0", None][:-1]
+        return [
+            *flipped,
+            *(value[:k] + value[k + 1 :] for k in range(len(value)) if value),
+            value + "\0",
+            None,
+        ][:-1]
     return [1, "", "None"] if value is None else [value + 1, value - 1, str(value)]
 
 
@@ -146,12 +185,17 @@ def test_the_seal_is_hmac_sha256_of_plain_json(original: Ledger) -> None:
     assert second.mac == hmac.new(secret, by_hand.encode(), hashlib.sha256).hexdigest()
 
 
-@given(st.lists(st.text(max_size=4), min_size=3, max_size=3), st.lists(st.text(max_size=4), min_size=3, max_size=3))
+@given(
+    st.lists(st.text(max_size=4), min_size=3, max_size=3),
+    st.lists(st.text(max_size=4), min_size=3, max_size=3),
+)
 @settings(derandomize=True, max_examples=200, deadline=None)
 def test_no_two_entries_are_sealed_over_the_same_bytes(first: list[str], second: list[str]) -> None:
     def sealed(texts: list[str]) -> bytes:
         purpose, reason, previous = texts
-        entry = Entry(sequence=1, kind="failed", written_at="", key_id="", purpose=purpose, reason=reason)
+        entry = Entry(
+            sequence=1, kind="failed", written_at="", key_id="", purpose=purpose, reason=reason
+        )
         return sealed_bytes(entry, previous)
 
     assert (sealed(first) == sealed(second)) == (first == second)
@@ -167,20 +211,37 @@ FORGED = f"VALUES (1, 'other', 't', 'k', '{'0' * 64}')"
     [
         (["DELETE FROM entries WHERE sequence = 3"], "Entry 3 is missing"),
         (["DELETE FROM entries WHERE sequence = 1"], "Entry 1 is missing"),
-        (["DELETE FROM entries WHERE sequence = 3", *(MOVE.format(k, k + 1) for k in (3, 4, 5, 6))], "Entry 3 was"),
+        (
+            [
+                "DELETE FROM entries WHERE sequence = 3",
+                *(MOVE.format(k, k + 1) for k in (3, 4, 5, 6)),
+            ],
+            "Entry 3 was",
+        ),
         ([MOVE.format(99, 2), MOVE.format(2, 3), MOVE.format(3, 99)], "Entry 2 was changed"),
-        ([f"INSERT INTO entries SELECT 8, {COPY} FROM entries WHERE sequence = 7"], "Entry 8 was changed"),
+        (
+            [f"INSERT INTO entries SELECT 8, {COPY} FROM entries WHERE sequence = 7"],
+            "Entry 8 was changed",
+        ),
         (["UPDATE entries SET cap_amount = '9'"], "Entry 1 was changed"),
-        (["UPDATE entries SET written_at = x'00' WHERE sequence = 4"], "Entry 4 was changed: its written_at"),
+        (
+            ["UPDATE entries SET written_at = x'00' WHERE sequence = 4"],
+            "Entry 4 was changed: its written_at",
+        ),
         (["UPDATE entries SET person = 1.5 WHERE sequence = 2"], "Entry 2 was changed"),
         (["UPDATE entries SET person = CAST(x'ff' AS TEXT) WHERE sequence = 2"], "damaged"),
         (
-            ["DELETE FROM entries", f"INSERT INTO entries (sequence, kind, written_at, key_id, mac) {FORGED}"],
+            [
+                "DELETE FROM entries",
+                f"INSERT INTO entries (sequence, kind, written_at, key_id, mac) {FORGED}",
+            ],
             "Entry 1 was sealed with another key",
         ),
     ],
 )
-def test_removal_reordering_and_insertion_are_found(ledger: Ledger, statements: list[str], what: str) -> None:
+def test_removal_reordering_and_insertion_are_found(
+    ledger: Ledger, statements: list[str], what: str
+) -> None:
     found = tampered(ledger, *statements)
     assert not found.is_good
     assert what in found.problems[0]
@@ -191,10 +252,15 @@ def test_removal_reordering_and_insertion_are_found(ledger: Ledger, statements: 
 def test_an_entry_of_an_older_copy_does_not_fit_elsewhere(original: Ledger, tmp_path: Path) -> None:
     entries, key = original.entries(), read_key(original.key_path)
     for place in range(1, len(entries)):
-        assert broken_seal([*entries[:place], replace(entries[place - 1], sequence=place + 1)], key) is not None
+        assert (
+            broken_seal([*entries[:place], replace(entries[place - 1], sequence=place + 1)], key)
+            is not None
+        )
     (tmp_path / "other").mkdir()
     shutil.copy(original.key_path, tmp_path / "other")
-    twin = fill(Ledger(tmp_path / "other" / original.path.name))  # the same words under the same key
+    twin = fill(
+        Ledger(tmp_path / "other" / original.path.name)
+    )  # the same words under the same key
     mixed = [*entries[:4], *twin.entries()[4:]]
     assert broken_seal(twin.entries(), key) is None
     assert broken_seal(mixed, key) is not None
@@ -203,7 +269,9 @@ def test_an_entry_of_an_older_copy_does_not_fit_elsewhere(original: Ledger, tmp_
 def test_a_cut_end_is_found_as_far_as_records_reach(ledger: Ledger) -> None:
     heads = [RecordedHead(entry.head, f"release {entry.sequence}") for entry in ledger.entries()]
     assert ledger.verify(heads).is_good
-    assert tampered(ledger, "DELETE FROM entries WHERE sequence > 4").is_good  # which docs/ledger.md says
+    assert tampered(
+        ledger, "DELETE FROM entries WHERE sequence > 4"
+    ).is_good  # which docs/ledger.md says
     found = ledger.verify(heads[:6])
     assert [problem.split(" was")[0] for problem in found.problems] == ["release 5", "release 6"]
     assert ledger.verify(heads[:4]).is_good
@@ -212,7 +280,9 @@ def test_a_cut_end_is_found_as_far_as_records_reach(ledger: Ledger) -> None:
     assert "look for it" in ledger.verify().remarks[0].lower()
 
 
-def test_a_ledger_rewritten_by_who_has_the_key_differs_from_the_records(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_ledger_rewritten_by_who_has_the_key_differs_from_the_records(
+    ledger: Ledger, tmp_path: Path
+) -> None:
     heads = [RecordedHead(entry.head) for entry in ledger.entries()]
     (tmp_path / "new").mkdir()
     shutil.copy(ledger.key_path, tmp_path / "new")
@@ -228,7 +298,10 @@ def test_a_ledger_rewritten_by_who_has_the_key_differs_from_the_records(ledger: 
         ("DROP TRIGGER entries_are_never_deleted", "trigger entries_are_never_deleted"),
         ("DROP INDEX one_charge_a_request", "index one_charge_a_request"),
         ("DROP VIEW charges", "view charges"),
-        ("CREATE TRIGGER mine AFTER INSERT ON entries BEGIN SELECT 1; END", "trigger mine was added"),
+        (
+            "CREATE TRIGGER mine AFTER INSERT ON entries BEGIN SELECT 1; END",
+            "trigger mine was added",
+        ),
     ],
 )
 def test_a_guard_that_was_removed_is_found(ledger: Ledger, statement: str, what: str) -> None:
@@ -289,7 +362,10 @@ def with_content(original: Ledger, folder: Path, content: bytes) -> Ledger:
 def test_entries_that_do_not_add_up_are_refused_whatever_their_seal(original: Ledger) -> None:
     entries = original.entries()
     for last, what in (
-        (replace(entries[-1], cost_amount="9", cost_lines="[]", spent="9", request_id="x"), "more than was left"),
+        (
+            replace(entries[-1], cost_amount="9", cost_lines="[]", spent="9", request_id="x"),
+            "more than was left",
+        ),
         (replace(entries[-1], spent="0.01", request_id="x"), "another amount"),
         (replace(entries[-1], request_id="first"), "second time"),
         (replace(entries[2], result_hash="again"), "had ended"),
@@ -340,7 +416,9 @@ def test_a_record_gives_its_head(ledger: Ledger, tmp_path: Path) -> None:
     assert (head.sequence, head.source, ledger.verify([head]).n_records) == (7, str(path), 1)
 
 
-AMOUNTS = st.sampled_from(["0.1", "0.05", "0.3", "1", "0.0000001", "0.123456789012345678901234567890", "7e-20"])
+AMOUNTS = st.sampled_from(
+    ["0.1", "0.05", "0.3", "1", "0.0000001", "0.123456789012345678901234567890", "7e-20"]
+)
 OPERATIONS = st.lists(
     st.tuples(
         st.sampled_from(["book", "book", "book", "again", "finish", "fail", "create"]),
@@ -354,7 +432,9 @@ OPERATIONS = st.lists(
 
 @given(OPERATIONS, st.sampled_from([Cap.pure("1.1"), Cap.zcdp("0.5"), Cap.approx(2, "1e-6")]))
 @settings(derandomize=True, max_examples=40, deadline=None)
-def test_no_sequence_of_operations_overspends(operations: list[tuple[str, str, str, str]], cap: Cap) -> None:
+def test_no_sequence_of_operations_overspends(
+    operations: list[tuple[str, str, str, str]], cap: Cap
+) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "SETTINGS", FAST)
         ledger = Ledger(Path(folder) / "ledger.sqlite")
@@ -381,12 +461,18 @@ def test_no_sequence_of_operations_overspends(operations: list[tuple[str, str, s
         assert sum(charge.is_new for charge in ledger.history()) == 0
 
 
-def attempt(ledger: Ledger, name: str, dataset: str, cost: Cost, request: str) -> LedgerError | None:
-    """How an operation was refused, None if it went through; anything but a sentence fails the test."""
+def attempt(
+    ledger: Ledger, name: str, dataset: str, cost: Cost, request: str
+) -> LedgerError | None:
+    """How an operation was refused, None if it went through; anything but a sentence fails the
+    test.
+    """
     running = [charge for charge in ledger.history() if charge.state == "booked"]
     doing: dict[str, Callable[[], object]] = {
         "book": lambda: book(ledger, request, dataset, cost),
-        "create": lambda: ledger.create_dataset(dataset, cap=Cap.zcdp(9), unit="u", person="p", schema_hash="s"),
+        "create": lambda: ledger.create_dataset(
+            dataset, cap=Cap.zcdp(9), unit="u", person="p", schema_hash="s"
+        ),
     }
     if running:
         last = running[-1]
@@ -402,5 +488,7 @@ def attempt(ledger: Ledger, name: str, dataset: str, cost: Cost, request: str) -
 
 def test_every_version_of_the_tables_is_kept() -> None:
     """A step that was shipped is never edited: ledgers out there were made by it."""
-    digests = [hashlib.sha256("\n".join(step).encode()).hexdigest()[:16] for step in tables.MIGRATIONS]
+    digests = [
+        hashlib.sha256("\n".join(step).encode()).hexdigest()[:16] for step in tables.MIGRATIONS
+    ]
     assert digests == ["93145bd7dd65bfde", "65266a1167aa269e", "6e4a22ee580910a2"]

@@ -1,11 +1,14 @@
-"""Exact audits of the coefficients' privacy: density ratios on small tables, and the density identity.
+"""Exact audits of the coefficients' privacy: density ratios on small tables, and the density
+identity.
 
-theta released by objective perturbation has density phi(b(theta)) det A(theta) (sum over records, up to a constant):
+theta released by objective perturbation has density phi(b(theta)) det A(theta) (sum over records,
+up to a constant):
 
-    b(theta) = -(sum f'(a_i.theta) a_i + 2 n c theta),    A(theta) = sum f''(a_i.theta) a_i a_i' + 2 n c I
+    b(theta) = -(sum f'(a_i.theta) a_i + 2 n c theta),    A(theta) = sum f''(a_i.theta) a_i a_i' + 2
+                                                          n c I
 
-and by output perturbation phi(theta - theta_hat). Losses come from tests/oracle, and every rate is typed here from the
-claimed budget, so a wrong rate in the package cannot cancel out.
+and by output perturbation phi(theta - theta_hat). Losses come from tests/oracle, and every rate is
+typed here from the claimed budget, so a wrong rate in the package cannot cancel out.
 """
 
 from __future__ import annotations
@@ -22,7 +25,11 @@ from tests.oracle import paper
 
 H_WIDTH = 0.25
 """The Huber half-width h."""
-LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=H_WIDTH), "smoothed_hinge": SmoothedHinge(h=H_WIDTH)}
+LOSSES = {
+    "logistic": Logistic(),
+    "huber_svm": HuberSVM(h=H_WIDTH),
+    "smoothed_hinge": SmoothedHinge(h=H_WIDTH),
+}
 EPSILON = 1.0
 """Claimed epsilon of the audited releases."""
 KAPPAS = (0.02, 0.3, 1.0)
@@ -50,7 +57,9 @@ def log_density_objective(A: Array, theta: Array, *, loss: str, c: float, rate: 
 
 
 def make_theta_grid(A: Array, B: Array, *, loss: str, c: float, rng: np.random.Generator) -> Array:
-    """Points (m, p) that cover the bulk and the tails, and both sides of every kink of the Huber loss."""
+    """Points (m, p) that cover the bulk and the tails, and both sides of every kink of the Huber
+    loss.
+    """
     n, p = A.shape
     reach = (n + 10.0) / (2.0 * n * c)
     radius = np.concatenate([np.linspace(0.0, 4.0, 40), np.geomspace(0.01, max(reach, 5.0), 40)])
@@ -58,7 +67,9 @@ def make_theta_grid(A: Array, B: Array, *, loss: str, c: float, rng: np.random.G
         points = [np.concatenate([radius, -radius])[:, None]]
     else:
         angle = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
-        points = [np.concatenate([r * np.column_stack([np.cos(angle), np.sin(angle)]) for r in radius])]
+        points = [
+            np.concatenate([r * np.column_stack([np.cos(angle), np.sin(angle)]) for r in radius])
+        ]
     if loss == "huber_svm":
         for a in np.vstack([A, B[:1]]):
             size = np.linalg.norm(a)
@@ -73,7 +84,9 @@ def make_theta_grid(A: Array, B: Array, *, loss: str, c: float, rng: np.random.G
 
 
 def make_pairs(p: int, rng: np.random.Generator, n_pairs: int) -> list[tuple[Array, Array]]:
-    """Tables of 1-4 records a_i = y_i x_i that differ in the first; half of the records have norm exactly 1."""
+    """Tables of 1-4 records a_i = y_i x_i that differ in the first; half of the records have norm
+    exactly 1.
+    """
     pairs = []
     for _ in range(n_pairs):
         n = int(rng.integers(1, 5))
@@ -87,24 +100,34 @@ def make_pairs(p: int, rng: np.random.Generator, n_pairs: int) -> list[tuple[Arr
 
 
 def aligned_pair(p: int) -> tuple[Array, Array]:
-    """One record turned round: at the kink of the Huber loss slope and curvature are at their bounds together."""
+    """One record turned round: at the kink of the Huber loss slope and curvature are at their
+    bounds together.
+    """
     record = np.zeros((1, p))
     record[0, 0] = 1.0
     return record, -record
 
 
 def sideways_pair() -> tuple[Array, Array]:
-    """Two margins far below 0 with opposite second coordinates; the others push b along the second axis."""
+    """Two margins far below 0 with opposite second coordinates; the others push b along the second
+    axis.
+    """
     record, other = np.array([0.3, np.sqrt(0.91)]), np.array([0.15, np.sqrt(1.0 - 0.15**2)])
     others = np.repeat(other[None], 200, axis=0)
     return np.vstack([record, others]), np.vstack([record * [1.0, -1.0], others])
 
 
 def largest_objective_loss(loss: str, p: int, kappa: float, *, rate_factor: float = 1.0) -> float:
-    """max over pairs and theta of |log p_D - log p_D'| when the noise has `rate_factor` times the claimed rate."""
+    """max over pairs and theta of |log p_D - log p_D'| when the noise has `rate_factor` times the
+    claimed rate.
+    """
     rng = np.random.default_rng([p, int(100 * kappa)])
     rate = rate_factor * claimed_objective_rate(EPSILON, kappa)
-    pairs = [aligned_pair(p), *([sideways_pair()] if p == 2 else []), *make_pairs(p, rng, 100 if p == 1 else 40)]
+    pairs = [
+        aligned_pair(p),
+        *([sideways_pair()] if p == 2 else []),
+        *make_pairs(p, rng, 100 if p == 1 else 40),
+    ]
     largest = 0.0
     for A, B in pairs:
         c = penalty(loss, len(A), kappa)
@@ -120,7 +143,8 @@ def largest_objective_loss(loss: str, p: int, kappa: float, *, rate_factor: floa
 def test_objective_perturbation_loses_at_most_epsilon(loss: str, kappa: float, p: int) -> None:
     largest = largest_objective_loss(loss, p, kappa)
     assert largest <= EPSILON + 1e-9
-    # The bound is attained by the Huber loss; a logistic slope reaches 1 only where its curvature has vanished.
+    # The bound is attained by the Huber loss; a logistic slope reaches 1 only where its curvature
+    # has vanished.
     assert largest >= (0.99 if loss == "huber_svm" else 0.4) * EPSILON
 
 
@@ -163,16 +187,24 @@ def test_package_runs_at_the_audited_rates(loss: str, kappa: float) -> None:
 
 
 def crowd_pair() -> tuple[Array, Array]:
-    """200,000 records that hold the first coefficient of a logistic fit far out, and one that moves the second."""
+    """200,000 records that hold the first coefficient of a logistic fit far out, and one that moves
+    the second.
+    """
     crowd = np.repeat([[1.0, 0.0]], 200_000, axis=0)
     record = np.array([-0.38, np.sqrt(1.0 - 0.38**2)])
     return np.vstack([record, crowd]), np.vstack([record * [1.0, -1.0], crowd])
 
 
 def largest_move(loss: str, p: int) -> float:
-    """max over pairs of n c |theta_hat - theta_hat'|, which the claimed noise takes to be at most 1."""
+    """max over pairs of n c |theta_hat - theta_hat'|, which the claimed noise takes to be at
+    most 1.
+    """
     rng = np.random.default_rng([p, 3])
-    cases = [(*pair, c) for pair in [aligned_pair(p), *make_pairs(p, rng, 100)] for c in (0.001, 0.1, 1.0)]
+    cases = [
+        (*pair, c)
+        for pair in [aligned_pair(p), *make_pairs(p, rng, 100)]
+        for c in (0.001, 0.1, 1.0)
+    ]
     if loss == "logistic" and p == 2:
         cases.append((*crowd_pair(), 6.9e-6))
     moves = []
@@ -185,13 +217,19 @@ def largest_move(loss: str, p: int) -> float:
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_output_perturbation_loses_at_most_epsilon(loss: str, p: int) -> None:
-    # With rate n c epsilon, sup |log p_D - log p_D'| over theta is the rate times the move, attained on the line
-    # through the two minimisers beyond either; with sd 1/(n c sqrt(2 rho)) the Renyi divergence is order rho move^2.
+    # With rate n c epsilon, sup |log p_D - log p_D'| over theta is the rate times the move,
+    # attained on the line through the two minimisers beyond either; with sd 1/(n c sqrt(2 rho)) the
+    # Renyi divergence is order rho move^2.
     move = largest_move(loss, p)
     assert move * EPSILON <= EPSILON + 1e-9
-    # In one dimension the logistic slopes of opposite records add up to 1, not 2; so a doubled rate is flagged in all
-    # cases but that one, which flags a rate 2.5 times too large.
-    least = {("logistic", 1): 0.45, ("logistic", 2): 0.85, ("huber_svm", 1): 0.99, ("huber_svm", 2): 0.99}
+    # In one dimension the logistic slopes of opposite records add up to 1, not 2; so a doubled rate
+    # is flagged in all cases but that one, which flags a rate 2.5 times too large.
+    least = {
+        ("logistic", 1): 0.45,
+        ("logistic", 2): 0.85,
+        ("huber_svm", 1): 0.99,
+        ("huber_svm", 2): 0.99,
+    }
     least |= {("smoothed_hinge", 1): 0.99, ("smoothed_hinge", 2): 0.99}
     assert move >= least[loss, p]
 
@@ -235,18 +273,26 @@ def identity_density(loss: str, mechanism: str, definition: str) -> tuple[LogDen
 @pytest.mark.parametrize("loss", LOSSES)
 def test_density_identity(loss: str, mechanism: str, definition: str) -> None:
     log_density, c = identity_density(loss, mechanism, definition)
-    design = make_design(loss, mechanism, definition, "2", c)  # epsilon = 2, and rho = 2 runs at epsilon 2
+    design = make_design(
+        loss, mechanism, definition, "2", c
+    )  # epsilon = 2, and rho = 2 runs at epsilon 2
     rng = np.random.default_rng([7, len(loss), len(mechanism), len(definition)])
-    theta = np.array([train_private(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)])
+    theta = np.array(
+        [train_private(TABLE, design=design, rng=rng).theta_priv for _ in range(N_SAMPLES)]
+    )
     assert abs(identity_distance(theta, log_density, (TABLE, NEIGHBOUR))) <= 4.0
 
 
-@pytest.mark.parametrize("rate", [2 * claimed_objective_rate(2.0, 2.0), 2.0 / 2.0], ids=["doubled", "no slack"])
+@pytest.mark.parametrize(
+    "rate", [2 * claimed_objective_rate(2.0, 2.0), 2.0 / 2.0], ids=["doubled", "no slack"]
+)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_density_identity_catches_wrong_objective_samplers(loss: str, rate: float) -> None:
     log_density, c = identity_density(loss, "objective", "pure")
     tilts = paper.spherical_laplace(2, rate, np.random.default_rng(8), N_SAMPLES)
-    theta = np.array([solve(TABLE, loss=LOSSES[loss], regularization=c, tilt=b).theta for b in tilts])
+    theta = np.array(
+        [solve(TABLE, loss=LOSSES[loss], regularization=c, tilt=b).theta for b in tilts]
+    )
     assert abs(identity_distance(theta, log_density, (TABLE, NEIGHBOUR))) > 5.0
 
 

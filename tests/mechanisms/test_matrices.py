@@ -22,9 +22,17 @@ NO_FLOOR = -1e9
 
 
 def noises(kind: str, amount: float, sensitivity: float = 0.2, seed: int = 0) -> np.ndarray:
-    """Draws of (released matrix - M), (N_DRAWS, P, P); a matrix and public numbers are all it takes."""
+    """Draws of (released matrix - M), (N_DRAWS, P, P); a matrix and public numbers are all it
+    takes.
+    """
     rng = np.random.default_rng(seed)
-    keep = {"sensitivity": sensitivity, "amount": amount, "kind": kind, "floor": NO_FLOOR, "rng": rng}
+    keep = {
+        "sensitivity": sensitivity,
+        "amount": amount,
+        "kind": kind,
+        "floor": NO_FLOOR,
+        "rng": rng,
+    }
     return np.array([private_matrix(M, **keep).matrix - M for _ in range(N_DRAWS)])  # type: ignore[arg-type]
 
 
@@ -36,19 +44,23 @@ def assert_law(draws: np.ndarray, law: Callable[[np.ndarray], np.ndarray]) -> No
 
 
 def assert_every_direction_alike(N: np.ndarray) -> None:
-    """In the coordinates whose norm is Frobenius (diagonal, sqrt 2 times the rest), directions are uniform in R^6."""
+    """In the coordinates whose norm is Frobenius (diagonal, sqrt 2 times the rest), directions are
+    uniform in R^6.
+    """
     above = np.triu_indices(P, 1)
     v = np.c_[np.diagonal(N, axis1=1, axis2=2), math.sqrt(2) * N[:, above[0], above[1]]]
     v /= np.linalg.norm(v, axis=1, keepdims=True)
     for column in v.T:
         assert stats.kstest(column**2, stats.beta(0.5, 2.5).cdf).pvalue > 1e-3
     assert np.abs(v.mean(axis=0)).max() < 4.5 * math.sqrt(1 / 6 / N_DRAWS)
-    # sd of u_j^2 is sqrt(3/48 - 1/36), of u_j u_k it is sqrt(1/48); an off-diagonal 10 % too long moves u_j^2 by 0.02.
+    # sd of u_j^2 is sqrt(3/48 - 1/36), of u_j u_k it is sqrt(1/48); an off-diagonal 10 % too long
+    # moves u_j^2 by 0.02.
     assert np.abs(v.T @ v / N_DRAWS - np.eye(6) / 6).max() < 4.5 * 0.19 / math.sqrt(N_DRAWS)
 
 
 def test_gaussian_noise_has_the_stated_law() -> None:
-    # sd s/sqrt(2 rho) on the diagonal; elsewhere two entries are averaged, which makes it sd/sqrt 2.
+    # sd s/sqrt(2 rho) on the diagonal; elsewhere two entries are averaged, which makes it
+    # sd/sqrt 2.
     sd = 0.2 / math.sqrt(2 * 0.3)
     N = noises("zcdp", 0.3)
     assert_law(np.diagonal(N, axis1=1, axis2=2).ravel(), stats.norm(scale=sd).cdf)
@@ -58,11 +70,14 @@ def test_gaussian_noise_has_the_stated_law() -> None:
 
 
 def test_laplace_noise_has_the_stated_law() -> None:
-    # Norm Gamma(9) of rate epsilon/s in R^9; symmetrising keeps 6 dimensions, a Beta(3, 3/2) share of the square.
+    # Norm Gamma(9) of rate epsilon/s in R^9; symmetrising keeps 6 dimensions, a Beta(3, 3/2) share
+    # of the square.
     epsilon, sensitivity = 0.5, 0.2
     N = noises("pure", epsilon, sensitivity)
     kept = np.sqrt(stats.beta(3.0, 1.5).ppf((np.arange(200) + 0.5) / 200)) * sensitivity / epsilon
-    assert_law(np.linalg.norm(N, axis=(1, 2)), lambda r: gammainc(9.0, r[:, None] / kept).mean(axis=1))
+    assert_law(
+        np.linalg.norm(N, axis=(1, 2)), lambda r: gammainc(9.0, r[:, None] / kept).mean(axis=1)
+    )
     assert_every_direction_alike(N)
 
 

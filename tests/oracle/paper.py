@@ -1,8 +1,10 @@
 """Algorithms 1-5 of the paper, line by line: a general-purpose minimiser, Monte Carlo quantiles.
 
-Wang, Kifer, Lee, "Differentially Private Confidence Intervals for Empirical Risk Minimization" (WKL). Slow on purpose.
-Conventions: L_n(theta) = (1/n) sum f(y_i x_i.theta) + c |theta|^2, rows of norm at most 1, constant column last.
-A loss is "logistic", "huber_svm" or "smoothed_hinge" (CMS) with the half-width h; a definition is "pure" or "zcdp".
+Wang, Kifer, Lee, "Differentially Private Confidence Intervals for Empirical Risk Minimization"
+(WKL). Slow on purpose.
+Conventions: L_n(theta) = (1/n) sum f(y_i x_i.theta) + c |theta|^2, rows of norm at most 1, constant
+column last. A loss is "logistic", "huber_svm" or "smoothed_hinge" (CMS) with the half-width h; a
+definition is "pure" or "zcdp".
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from scipy.stats import norm
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything public about a run: loss, mechanism, three amounts phi_1, phi_2, phi_3, penalty c, level 1 - alpha."""
+    """Everything public about a run: loss, mechanism, three amounts phi_1, phi_2, phi_3, penalty c,
+    level 1 - alpha.
+    """
 
     loss: str
     h: float
@@ -31,7 +35,7 @@ def sigmoid(z):
     return 0.5 * (1.0 + np.tanh(z / 2.0))
 
 
-# --- the losses of section 3 ------------------------------------------------------------------------------------
+# --- the losses of section 3 ----------------------------------------------------------------------
 
 
 def loss_value(z, loss, h):
@@ -67,7 +71,7 @@ def largest_curvature(loss, h):
     return {"logistic": 0.25, "huber_svm": 1.0 / (2.0 * h), "smoothed_hinge": 3.0 / (4.0 * h)}[loss]
 
 
-# --- equations 5-7 ----------------------------------------------------------------------------------------------
+# --- equations 5-7 --------------------------------------------------------------------------------
 
 
 def minimise(X, y, setting, b=None):
@@ -77,14 +81,20 @@ def minimise(X, y, setting, b=None):
 
     def objective(theta):
         z = y * (X @ theta)
-        return np.mean(loss_value(z, setting.loss, setting.h)) + setting.c * theta @ theta + b @ theta / n
+        return (
+            np.mean(loss_value(z, setting.loss, setting.h))
+            + setting.c * theta @ theta
+            + b @ theta / n
+        )
 
     def gradient(theta):
         z = y * (X @ theta)
         weights = y * loss_slope(z, setting.loss, setting.h)
         return X.T @ weights / n + 2.0 * setting.c * theta + b / n
 
-    found = minimize(objective, np.zeros(p), jac=gradient, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000})
+    found = minimize(
+        objective, np.zeros(p), jac=gradient, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000}
+    )
     size = np.linalg.norm(gradient(found.x))
     assert size < 1e-5, f"The oracle's minimiser stopped at a gradient norm of {size:.1e}."
     return found.x
@@ -104,23 +114,29 @@ def gradient_covariance(X, y, theta, setting):
     return np.einsum("i,ij,ik->jk", weights, X, X) / n - 4.0 * setting.c**2 * np.outer(theta, theta)
 
 
-# --- noise ------------------------------------------------------------------------------------------------------
+# --- noise ----------------------------------------------------------------------------------------
 
 
 def spherical_laplace(k, rate, rng, m):
-    """m draws from the density proportional to exp(-rate |b|) in R^k: a uniform direction times a Gamma(k) norm."""
+    """m draws from the density proportional to exp(-rate |b|) in R^k: a uniform direction times a
+    Gamma(k) norm.
+    """
     direction = rng.normal(size=(m, k))
     direction = direction / np.sqrt((direction**2).sum(axis=1, keepdims=True))
     return rng.gamma(k, 1.0 / rate, size=(m, 1)) * direction
 
 
-# --- Algorithms 1 and 4: coefficients ---------------------------------------------------------------------------
+# --- Algorithms 1 and 4: coefficients -------------------------------------------------------------
 
 
 def algorithm_1_rate(n, setting):
     """Lines 1-4: the rate of b."""
-    epsilon = setting.amounts[0] if setting.definition == "pure" else np.sqrt(2.0 * setting.amounts[0])
-    epsilon_prime = epsilon - np.log(1.0 + largest_curvature(setting.loss, setting.h) / (2.0 * n * setting.c))
+    epsilon = (
+        setting.amounts[0] if setting.definition == "pure" else np.sqrt(2.0 * setting.amounts[0])
+    )
+    epsilon_prime = epsilon - np.log(
+        1.0 + largest_curvature(setting.loss, setting.h) / (2.0 * n * setting.c)
+    )
     assert epsilon_prime > 0.0
     return epsilon_prime / 2.0
 
@@ -145,7 +161,7 @@ def algorithm_4(X, y, setting, rng):
     return minimise(X, y, setting) + algorithm_4_noise(n, p, setting, rng, 1)[0]
 
 
-# --- Algorithm 2: matrices --------------------------------------------------------------------------------------
+# --- Algorithm 2: matrices ------------------------------------------------------------------------
 
 
 def algorithm_2(M, sensitivity, amount, setting, rng):
@@ -171,7 +187,7 @@ def sensitivity_of_covariance(n, theta, setting):
     return 2.0 * sigmoid(np.linalg.norm(theta)) ** 2 / n if setting.loss == "logistic" else 2.0 / n
 
 
-# --- Algorithms 3 and 5: intervals ------------------------------------------------------------------------------
+# --- Algorithms 3 and 5: intervals ----------------------------------------------------------------
 
 
 def error_draws(H, S, n, setting, rng, m):
@@ -186,10 +202,15 @@ def error_draws(H, S, n, setting, rng, m):
 
 
 def half_widths(H, S, n, setting, rng, m=10_000):
-    """Algorithm 3, lines 5-10, and Algorithm 5, lines 5-17: quantiles of |error| over m draws, or the normal law."""
+    """Algorithm 3, lines 5-10, and Algorithm 5, lines 5-17: quantiles of |error| over m draws, or
+    the normal law.
+    """
     if setting.mechanism == "output" and setting.definition == "zcdp":
         inverse = np.linalg.inv(H)
-        U = np.eye(len(H)) / (2.0 * setting.amounts[0] * (n * setting.c) ** 2) + inverse @ S @ inverse / n
+        U = (
+            np.eye(len(H)) / (2.0 * setting.amounts[0] * (n * setting.c) ** 2)
+            + inverse @ S @ inverse / n
+        )
         return norm.ppf(0.5 + setting.confidence_level / 2.0) * np.sqrt(np.diag(U))
     draws = error_draws(H, S, n, setting, rng, m)
     return np.quantile(np.abs(draws), setting.confidence_level, axis=0)
@@ -203,5 +224,7 @@ def intervals(X, y, setting, rng, m=10_000):
     H = hessian_matrix(X, y, theta, setting)
     S = gradient_covariance(X, y, theta, setting)
     H_priv = algorithm_2(H, sensitivity_of_hessian(n, setting), setting.amounts[1], setting, rng)
-    S_priv = algorithm_2(S, sensitivity_of_covariance(n, theta, setting), setting.amounts[2], setting, rng)
+    S_priv = algorithm_2(
+        S, sensitivity_of_covariance(n, theta, setting), setting.amounts[2], setting, rng
+    )
     return theta, half_widths(H_priv, S_priv, n, setting, rng, m)

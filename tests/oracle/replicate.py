@@ -1,4 +1,6 @@
-"""One bootstrap replicate from given counts and noise: the formulas of `paper`, general-purpose solvers."""
+"""One bootstrap replicate from given counts and noise: the formulas of `paper`, general-purpose
+solvers.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +23,29 @@ def exact_minimiser(X, y, setting, b):
     def jacobian(theta):
         return paper.hessian_matrix(X, y, theta, setting)
 
-    found = root(gradient, paper.minimise(X, y, setting, b), jac=jacobian, method="hybr", options={"xtol": 1e-14})
+    found = root(
+        gradient,
+        paper.minimise(X, y, setting, b),
+        jac=jacobian,
+        method="hybr",
+        options={"xtol": 1e-14},
+    )
     assert np.linalg.norm(gradient(found.x)) < 1e-12
     return found.x
 
 
 def half_width(normal, laplace, p, level):
-    """q with P(|T| <= q) = level for T normal of variance normal + laplace W, W ~ Gamma((p + 1)/2)."""
+    """q with P(|T| <= q) = level for T normal of variance normal + laplace W, W ~ Gamma((p +
+    1)/2).
+    """
     if laplace == 0:
         return norm.ppf(0.5 + level / 2) * np.sqrt(normal)
     law = gamma((p + 1) / 2)
 
     def gap(q):
-        inside = quad(lambda w: law.pdf(w) * (2 * norm.cdf(q / np.sqrt(normal + laplace * w)) - 1), 0, np.inf)[0]
+        inside = quad(
+            lambda w: law.pdf(w) * (2 * norm.cdf(q / np.sqrt(normal + laplace * w)) - 1), 0, np.inf
+        )[0]
         return inside - level
 
     size = np.sqrt(normal + laplace * (p + 1) / 2)
@@ -41,7 +53,9 @@ def half_width(normal, laplace, p, level):
 
 
 def replicate(X, y, counts, theta_hat, setting, *, unit_model, unit_hessian, unit_covariance):
-    """theta_priv, whether each interval holds theta_hat, and its length; unit noise has rate or deviation 1."""
+    """theta_priv, whether each interval holds theta_hat, and its length; unit noise has rate or
+    deviation 1.
+    """
     rows = np.repeat(np.arange(len(X)), counts)
     X, y = X[rows], y[rows]
     n, p = X.shape
@@ -55,7 +69,12 @@ def replicate(X, y, counts, theta_hat, setting, *, unit_model, unit_hessian, uni
         theta = exact_minimiser(X, y, setting, np.zeros(p)) + scale * unit_model
     matrices = []
     for matrix, sensitivity, amount, unit in (
-        (paper.hessian_matrix(X, y, theta, setting), paper.sensitivity_of_hessian(n, setting), 1, unit_hessian),
+        (
+            paper.hessian_matrix(X, y, theta, setting),
+            paper.sensitivity_of_hessian(n, setting),
+            1,
+            unit_hessian,
+        ),
         (
             paper.gradient_covariance(X, y, theta, setting),
             paper.sensitivity_of_covariance(n, theta, setting),

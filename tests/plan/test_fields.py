@@ -36,7 +36,9 @@ GOOD: dict[str, Any] = {"name": "x", "inner": {"low": 0}, "shares": {"owns home"
 
 def test_every_field_is_read_by_its_type() -> None:
     found = a_record(Outer)(GOOD | {"count": None, "kind": "b"}, "it")
-    assert found == Outer(name="x", inner=Inner(low=0.0), kind="b", shares={"owns home": (1.0, 0.5)})
+    assert found == Outer(
+        name="x", inner=Inner(low=0.0), kind="b", shares={"owns home": (1.0, 0.5)}
+    )
     assert isinstance(found.inner.low, float)
 
 
@@ -66,7 +68,9 @@ def test_a_field_can_be_needed_or_read_otherwise() -> None:
     with pytest.raises(PlanFieldError, match=r"^it\.kind: This field is missing"):
         a_record(Outer, needed=("kind",))(GOOD, "it")
     assert (
-        a_record(Outer, inner=lambda value, path: a_text(value, path))(GOOD | {"inner": "as text"}, "it").inner
+        a_record(Outer, inner=lambda value, path: a_text(value, path))(
+            GOOD | {"inner": "as text"}, "it"
+        ).inner
         == "as text"
     )  # type: ignore[comparison-overlap]
 

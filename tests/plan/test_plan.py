@@ -1,4 +1,6 @@
-"""A plan as an object: the same after every file and link, strict about what it reads, and computed without a file."""
+"""A plan as an object: the same after every file and link, strict about what it reads, and computed
+without a file.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +52,23 @@ from tests.plan_lab import SCHEMA, a_design, a_plan, plans
 @given(plans())
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_files_and_links_bring_back_the_same_plan(plan: Plan) -> None:
-    for again in (read_plan(as_yaml(plan)), read_plan(as_json(plan)), Plan.from_query(plan.to_query())):
+    for again in (
+        read_plan(as_yaml(plan)),
+        read_plan(as_json(plan)),
+        Plan.from_query(plan.to_query()),
+    ):
         assert again == plan
         assert again.digest == plan.digest
         assert hash(again) == hash(plan)
 
 
 @given(
-    st.text(st.sampled_from("ab \n\r\t:#'\"\\-\u2028\u2029\x85\ufeff\x00\x07\xa0é😀|>%@&*!?[]{},~\x1f\x7f"), max_size=8)
+    st.text(
+        st.sampled_from(
+            "ab \n\r\t:#'\"\\-\u2028\u2029\x85\ufeff\x00\x07\xa0é😀|>%@&*!?[]{},~\x1f\x7f"
+        ),
+        max_size=8,
+    )
 )
 @settings(max_examples=500, derandomize=True, deadline=None)
 def test_every_text_survives_yaml(text: str) -> None:
@@ -86,7 +97,9 @@ def test_files_are_written_in_both_forms(tmp_path: Path) -> None:
         read_plan(tmp_path / "plan.yaml")
 
 
-def test_a_file_that_cannot_be_replaced_stays_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_replaced_stays_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "plan.yaml"
     write_plan(a_plan(), path)
 
@@ -125,12 +138,19 @@ delta: 1e-6
     columns = (NumericColumn("age", 18, 100), CategoricalColumn("home", ("no", "yes", "01", "2")))
     assert plan.schema == Schema(columns, "ill", "1")
     assert plan.design.budget == PureDP(model="0.1", hessian="0.1", covariance="0.1")
-    assert (plan.title, plan.features, plan.goal, plan.delta) == ("2027", None, None, Decimal("0.000001"))
+    assert (plan.title, plan.features, plan.goal, plan.delta) == (
+        "2027",
+        None,
+        None,
+        Decimal("0.000001"),
+    )
     approx = text.replace(
         '{definition: pure, model: 0.1, hessian: 0.10, covariance: "0.1"}',
         "{definition: approx, epsilon: 1, delta: 1e-6, shares: [0.5, 0.25, 0.25]}",
     )
-    assert read_plan(approx).design.budget == ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).to_zcdp()
+    assert (
+        read_plan(approx).design.budget == ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).to_zcdp()
+    )
 
 
 def changed(path: str, value: object) -> dict[str, Any]:
@@ -140,7 +160,9 @@ def changed(path: str, value: object) -> dict[str, Any]:
         source=DeclaredTable(
             schema=SCHEMA,
             guesses=Guesses(
-                shares={"owns home": (0.2, 0.3, 0.5)}, numbers={"age": NumberGuess(40, 9)}, effects={"age": 0.1}
+                shares={"owns home": (0.2, 0.3, 0.5)},
+                numbers={"age": NumberGuess(40, 9)},
+                effects={"age": 0.1},
             ),
         ),
     )
@@ -174,18 +196,54 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("source.schema.target", "age", "source.schema: Expected every column name once"),
         ("source.schema.features[0].low", 98, "source.schema.features[0]: Expected finite low"),
         ("source.schema.features[0].low", "18", "source.schema.features[0].low: Expected a number"),
-        ("source.schema.features[0].unit", "years", "source.schema.features[0].unit: This field is unknown"),
+        (
+            "source.schema.features[0].unit",
+            "years",
+            "source.schema.features[0].unit: This field is unknown",
+        ),
         ("source.schema.features[1].kind", "text", "source.schema.features[1].kind: "),
-        ("source.schema.features[1].levels[0]", 1.5, "source.schema.features[1].levels[0]: Expected a text"),
-        ("source.schema.features[1].levels[0]", "yes", "source.schema.features[1]: Expected at least two levels"),
+        (
+            "source.schema.features[1].levels[0]",
+            1.5,
+            "source.schema.features[1].levels[0]: Expected a text",
+        ),
+        (
+            "source.schema.features[1].levels[0]",
+            "yes",
+            "source.schema.features[1]: Expected at least two levels",
+        ),
         ("source.guesses.base_rate", 0, "source.guesses: Expected 0 < base_rate=0.0 < 1"),
         ("source.guesses.n_rows", 10**9, "source.guesses: Expected 100 <= n_rows"),
-        ("source.guesses.shares.owns home", [1], "source.guesses: Expected shares['owns home'] to hold 3"),
-        ("source.guesses.shares.owns home[1]", "x", "source.guesses.shares.owns home[1]: Expected a number"),
-        ("source.guesses.shares.owns home[1]", 0.9, "source.guesses: Expected shares['owns home'] to be at least 0"),
-        ("source.guesses.numbers.age.centre", 99, "source.guesses: Expected 18 <= numbers['age'].centre"),
-        ("source.guesses.numbers.age.spread", ..., "source.guesses.numbers.age.spread: This field is missing"),
-        ("source.guesses.effects.owns home=no", 1, "source.guesses: Expected effects['owns home=no']"),
+        (
+            "source.guesses.shares.owns home",
+            [1],
+            "source.guesses: Expected shares['owns home'] to hold 3",
+        ),
+        (
+            "source.guesses.shares.owns home[1]",
+            "x",
+            "source.guesses.shares.owns home[1]: Expected a number",
+        ),
+        (
+            "source.guesses.shares.owns home[1]",
+            0.9,
+            "source.guesses: Expected shares['owns home'] to be at least 0",
+        ),
+        (
+            "source.guesses.numbers.age.centre",
+            99,
+            "source.guesses: Expected 18 <= numbers['age'].centre",
+        ),
+        (
+            "source.guesses.numbers.age.spread",
+            ...,
+            "source.guesses.numbers.age.spread: This field is missing",
+        ),
+        (
+            "source.guesses.effects.owns home=no",
+            1,
+            "source.guesses: Expected effects['owns home=no']",
+        ),
         ("source.guesses.effects.age", 10, "source.guesses: Expected effects['age']=10.0"),
         ("features", 9, "features: Expected 1 <= features=9 <= 3"),
         ("features", ["size"], "features: "),
@@ -203,7 +261,11 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("design.mechanism", "input", "design: Expected mechanism="),
         ("design.regularization", 0, "design: Expected regularization=0.0"),
         ("design.calibration", "best", "design.calibration: "),
-        ("design.calibration", {"covariance_floor": "zero"}, "design.calibration.tight_sensitivity: This field is"),
+        (
+            "design.calibration",
+            {"covariance_floor": "zero"},
+            "design.calibration.tight_sensitivity: This field is",
+        ),
         ("n_records", 0, "n_records: Expected n_records=0"),
         ("n_records", 1.5, "n_records: Expected a whole number"),
         ("goal.coefficient", "size", "goal.coefficient: "),
@@ -273,14 +335,21 @@ def test_a_link_is_bounded_and_says_what_is_wrong() -> None:
     with pytest.raises(ValueError, match="too much"):
         unpack(bomb)
     with pytest.raises(ValueError, match="Share it as a file"):
-        a_plan(notes="".join(chr(0x4E00 + (k * k * 7919) % 20_000) for k in range(9_000))).to_query()
+        a_plan(
+            notes="".join(chr(0x4E00 + (k * k * 7919) % 20_000) for k in range(9_000))
+        ).to_query()
     with pytest.raises(ValueError, match="JSON"):
         unpack(pack({})[:2] + __import__("base64").urlsafe_b64encode(zlib.compress(b"no")).decode())
 
 
 def test_the_digest_is_that_of_the_content() -> None:
     plan = a_plan()
-    assert plan.digest == a_plan(design=a_design(budget=PureDP(model="0.50", hessian=0.25, covariance="0.250"))).digest
+    assert (
+        plan.digest
+        == a_plan(
+            design=a_design(budget=PureDP(model="0.50", hessian=0.25, covariance="0.250"))
+        ).digest
+    )
     others = [
         a_plan(title="Another"),
         a_plan(delta="1e-7"),
@@ -289,7 +358,9 @@ def test_the_digest_is_that_of_the_content() -> None:
         a_plan(notes="x"),
         a_plan(goal=Target(0.1)),
         a_plan(design=a_design(regularization=0.02)),
-        a_plan(source=DeclaredTable(schema=SCHEMA, guesses=Guesses(effects={"age": 0.04}, n_rows=500))),
+        a_plan(
+            source=DeclaredTable(schema=SCHEMA, guesses=Guesses(effects={"age": 0.04}, n_rows=500))
+        ),
     ]
     assert len({plan.digest, *(other.digest for other in others)}) == len(others) + 1
     assert canonical({"b": 1, "a": "é"}) == '{"a":"\\u00e9","b":1}'
@@ -307,7 +378,11 @@ def test_amounts_are_exact_texts(amount: Decimal) -> None:
 def test_numbers_are_those_of_the_forecast() -> None:
     goal = Target(coefficient=0, excludes_zero_at=0.1, probability=0.8)
     zcdp = ZCDP(model="0.05", hessian="0.02", covariance="0.02")
-    plan = a_plan(design=a_design(budget=zcdp, calibration="sharp"), goal=goal, features=("age", "owns home=1"))
+    plan = a_plan(
+        design=a_design(budget=zcdp, calibration="sharp"),
+        goal=goal,
+        features=("age", "owns home=1"),
+    )
     found, records = plan.numbers(), plan.records()
     moments = fit_moments(records.X, records.y, loss=Logistic(), regularization=0.01)
     made = forecast(moments, design=plan.design, n_records=20_000)
@@ -371,19 +446,28 @@ def test_a_public_table_knows_its_rows() -> None:
 
 OWN = [
     Path(p).resolve()
-    for p in (sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), Path(__file__).parents[2] / "dpci_core")
+    for p in (
+        sys.prefix,
+        sys.base_prefix,
+        sysconfig.get_path("stdlib"),
+        Path(__file__).parents[2] / "dpci_core",
+    )
 ]
 
 
 def test_planning_from_a_declaration_opens_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole way from a schema to every answer, while whoever opens a file outside the code itself fails."""
+    """The whole way from a schema to every answer, while whoever opens a file outside the code
+    itself fails.
+    """
     plan = a_plan(goal=Target(0.5))
     text = as_yaml(plan)
 
     def guarded(real: Any) -> Any:
         def opened(file: Any, *args: Any, **options: Any) -> Any:
             is_path = isinstance(file, str | bytes | os.PathLike)
-            if is_path and not any(Path(os.fsdecode(file)).resolve().is_relative_to(own) for own in OWN):
+            if is_path and not any(
+                Path(os.fsdecode(file)).resolve().is_relative_to(own) for own in OWN
+            ):
                 raise AssertionError(f"{file!r} was opened")
             return real(file, *args, **options)
 
@@ -414,7 +498,8 @@ def test_the_documented_file_is_a_plan() -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["\u0628\u0631\u200c\u0631", "\U0001f469\u200d\U0001f467 study", "Dur\u00e9e\u00a0: 5\u202f%"]
+    "title",
+    ["\u0628\u0631\u200c\u0631", "\U0001f469\u200d\U0001f467 study", "Dur\u00e9e\u00a0: 5\u202f%"],
 )
 def test_titles_of_people_who_write_otherwise_are_lines_too(title):
     assert read_plan(as_yaml(a_plan(title=title))).title == title

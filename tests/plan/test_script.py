@@ -1,4 +1,6 @@
-"""Exported code is run, and must print the plan's numbers to the last digit, whatever somebody typed into the plan."""
+"""Exported code is run, and must print the plan's numbers to the last digit, whatever somebody
+typed into the plan.
+"""
 
 from __future__ import annotations
 
@@ -59,26 +61,46 @@ def test_the_script_runs_on_its_own_and_prints_json(tmp_path: Path) -> None:
 
 
 def threads() -> dict[str, str]:
-    """What this process was told about linear algebra: threads and kernels decide the last digits of a sum."""
-    return {name: value for name, value in os.environ.items() if name.startswith(("OMP_", "OPENBLAS_", "MKL_"))}
+    """What this process was told about linear algebra: threads and kernels decide the last digits
+    of a sum.
+    """
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("OMP_", "OPENBLAS_", "MKL_"))
+    }
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_typed_words_are_only_in_literals(name: str) -> None:
     script = to_script(PLANS[name])
     tree = ast.parse(script)
-    literals = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    literals = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     assert HOSTILE in literals
     comments = [line for line in script.splitlines() if line.lstrip().startswith("#")]
     assert not any("7 * 7" in line for line in comments)
-    words = "".join(cell["source"] for cell in to_notebook(PLANS[name])["cells"] if cell["cell_type"] == "markdown")
+    words = "".join(
+        cell["source"]
+        for cell in to_notebook(PLANS[name])["cells"]
+        if cell["cell_type"] == "markdown"
+    )
     assert "7 * 7" not in words
 
 
 def test_a_script_is_something_to_learn_from() -> None:
     script = to_script(PLANS["twin sharp"])
-    modules = {node.module for node in ast.walk(ast.parse(script)) if isinstance(node, ast.ImportFrom)}
+    modules = {
+        node.module for node in ast.walk(ast.parse(script)) if isinstance(node, ast.ImportFrom)
+    }
     assert modules == {"dpci_core"}
     assert "read_plan" not in script
-    for piece in ("NumericColumn('age', low=18.0, high=98.0)", "budget=ZCDP(model='0.06'", "mechanism='objective'"):
+    for piece in (
+        "NumericColumn('age', low=18.0, high=98.0)",
+        "budget=ZCDP(model='0.06'",
+        "mechanism='objective'",
+    ):
         assert piece in script

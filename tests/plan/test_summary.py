@@ -1,4 +1,6 @@
-"""The page for a data-protection board: everything a decision needs, nothing that runs, whatever was typed."""
+"""The page for a data-protection board: everything a decision needs, nothing that runs, whatever
+was typed.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ def page_of(plan: Plan) -> Page:
 def test_what_was_typed_is_text_and_nothing_runs_or_loads(name: str) -> None:
     page = page_of(PLANS[name])
     assert not {"script", "b", "a", "img", "link", "iframe", "object"} & set(page.tags)
-    assert not [key for key, _ in page.attributes if key.startswith("on") or key in ("src", "href", "style")]
+    assert not [
+        key for key, _ in page.attributes if key.startswith("on") or key in ("src", "href", "style")
+    ]
     assert re.sub(r"\s+", " ", HOSTILE) in page.text
     source = to_html(PLANS[name], PLANS[name].numbers())
     assert "url(" not in source
@@ -79,7 +83,8 @@ def test_the_page_says_what_a_decision_needs() -> None:
         "6 coefficients of a logistic regression",
         "95 % confidence interval",
         NOT_REVIEWED,
-        f"Mean length {number(found.ci_length_mean)}: {found.ci_length_mean / found.vi_length_mean:.2f} times",
+        f"Mean length {number(found.ci_length_mean)}: "
+        f"{found.ci_length_mean / found.vi_length_mean:.2f} times",
         f"{found.as_if_records:,} of the 50,000 records",
         "with probability 0.9 or more",
         "c = 0.01, sharp calibration",
@@ -95,12 +100,19 @@ def test_the_page_says_what_a_decision_needs() -> None:
 def test_the_picture_is_drawn_to_the_planned_lengths() -> None:
     plan = PLANS["public pure"]
     found, source = plan.numbers(), to_html(plan, plan.numbers())
-    ticks = re.findall(r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle" font-size="11">(-?[\d.]+)</text>', source)
+    ticks = re.findall(
+        r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle" font-size="11">(-?[\d.]+)</text>',
+        source,
+    )
     (x0, v0), (x1, v1) = ((float(x), float(v)) for x, v in (ticks[0], ticks[-1]))
     picture = source[source.index("<g>") : source.index("</g>")]
     lines = re.findall(r'<line x1="([\d.]+)" x2="([\d.]+)"', picture)
     lengths = [(float(b) - float(a)) * (v1 - v0) / (x1 - x0) for a, b in lines[:3]]
-    expected = [found.scaled.ci_length[0], found.scaled.vi_length[0], found.scaled.nonprivate_length[0]]
+    expected = [
+        found.scaled.ci_length[0],
+        found.scaled.vi_length[0],
+        found.scaled.nonprivate_length[0],
+    ]
     a_pixel = (v1 - v0) / (x1 - x0)
     assert lengths == pytest.approx(expected, abs=a_pixel)
     assert expected[2] > 5 * a_pixel
@@ -117,14 +129,20 @@ def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:
 def test_a_weak_or_useless_plan_says_so() -> None:
     weak = replace(
         PLANS["public pure"],
-        design=replace(PLANS["public pure"].design, budget=PureDP(model=9, hessian=1, covariance=1)),
+        design=replace(
+            PLANS["public pure"].design, budget=PureDP(model=9, hessian=1, covariance=1)
+        ),
     )
     assert "weak protection" in page_of(weak).text
     assert "weak protection" not in page_of(PLANS["public pure"]).text
     tiny = ZCDP(model="0.00002", hessian="0.00001", covariance="0.00001")
     design = Design(loss=HuberSVM(h=1.0), mechanism="output", budget=tiny, regularization=0.01)
     useless = Plan(
-        title="Few", source=PublicTable(key="census", n_rows=500), design=design, n_records=500, delta="1e-6"
+        title="Few",
+        source=PublicTable(key="census", n_rows=500),
+        design=design,
+        n_records=500,
+        delta="1e-6",
     )
     found = useless.numbers()
     assert found.usefulness.is_useless
@@ -139,10 +157,20 @@ def test_a_weak_or_useless_plan_says_so() -> None:
 
 def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
     design = Design(
-        loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1), regularization=0.01
+        loss=Logistic(),
+        mechanism="output",
+        budget=PureDP(model=1, hessian=1, covariance=1),
+        regularization=0.01,
     )
     source = PublicTable(key="census", n_rows=500)
-    plan = Plan(title="t" * 200, source=source, design=design, n_records=10**6, delta="1e-6", notes="w " * 5_000)
+    plan = Plan(
+        title="t" * 200,
+        source=source,
+        design=design,
+        n_records=10**6,
+        delta="1e-6",
+        notes="w " * 5_000,
+    )
     page = page_of(plan)
     assert f"the first {MOST_ROWS} coefficients; 25 more are in the plan" in page.text
     assert page.tags.count("g") == MOST_ROWS
@@ -152,7 +180,10 @@ def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
 
 def test_a_goal_is_told_with_the_name_of_its_coefficient() -> None:
     assert goal_words(Target(0.1), ("age", "constant")) == "the mean interval is at most 0.1 long"
-    assert goal_words(Target(0.1, coefficient=0), ("age", "constant")) == "the interval of age is at most 0.1 long"
+    assert (
+        goal_words(Target(0.1, coefficient=0), ("age", "constant"))
+        == "the interval of age is at most 0.1 long"
+    )
 
 
 def test_pages_and_summaries_speak_alike() -> None:

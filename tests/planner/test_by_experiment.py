@@ -39,7 +39,9 @@ BUDGETS = {
 }
 COMBINATIONS = [
     pytest.param(*names, id="-".join(names))
-    for names in itertools.product(("pure", "zcdp"), ("objective", "output"), ("sharp", "published"))
+    for names in itertools.product(
+        ("pure", "zcdp"), ("objective", "output"), ("sharp", "published")
+    )
 ]
 MARGIN = 4.0
 
@@ -60,14 +62,22 @@ def fresh_table(n: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     names = schema.select(5)
     columns = [*(column.name for column in schema.columns_of(names)), schema.target]
     records = encode(
-        datasets.simulate_census(n, seed=seed)[columns], schema, features=names, source="simulated", title="Census"
+        datasets.simulate_census(n, seed=seed)[columns],
+        schema,
+        features=names,
+        source="simulated",
+        title="Census",
     )
     return records.X, records.y
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
-def test_planned_lengths_predict_released_ones(definition: str, mechanism: str, calibration: str) -> None:
-    """Planned with the moments of one simulated table, released on others; 1 % is what the forecast itself allows."""
+def test_planned_lengths_predict_released_ones(
+    definition: str, mechanism: str, calibration: str
+) -> None:
+    """Planned with the moments of one simulated table, released on others; 1 % is what the forecast
+    itself allows.
+    """
     design = make_design(definition, mechanism, calibration)
     planned = forecast(FIT, design=design, n_records=5_000).ci_length_mean
     lengths = []
@@ -86,11 +96,15 @@ def random_split(design: Design, rng: np.random.Generator) -> Design:
         if shares.min() >= 0.005:
             total = design.budget.total
             h, s = (total * Decimal(f"{share:.6f}") for share in shares[1:])
-            return dataclasses.replace(design, budget=type(design.budget)(model=total - h - s, hessian=h, covariance=s))
+            return dataclasses.replace(
+                design, budget=type(design.budget)(model=total - h - s, hessian=h, covariance=s)
+            )
 
 
 def penalised_length(design: Design) -> float:
-    """Mean length, 1 % longer for every tenth of a point that a coefficient lacks to the level less half a point."""
+    """Mean length, 1 % longer for every tenth of a point that a coefficient lacks to the level less
+    half a point.
+    """
     try:
         found = forecast(FIT, design=design)
     except InfeasibleDesignError:
@@ -100,23 +114,35 @@ def penalised_length(design: Design) -> float:
 
 @pytest.mark.parametrize(
     ("definition", "mechanism", "calibration"),
-    [("pure", "objective", "sharp"), ("pure", "output", "published"), ("zcdp", "objective", "published")],
+    [
+        ("pure", "objective", "sharp"),
+        ("pure", "output", "published"),
+        ("zcdp", "objective", "published"),
+    ],
 )
-def test_no_split_of_two_hundred_is_better(definition: str, mechanism: str, calibration: str) -> None:
+def test_no_split_of_two_hundred_is_better(
+    definition: str, mechanism: str, calibration: str
+) -> None:
     """By forecast, nor the published one."""
     design = make_design(definition, mechanism, calibration)
     best = penalised_length(best_split(FIT, design=design).design)
     assert best <= penalised_length(design) * (1.0 + 1e-6)
     rng = np.random.default_rng(200)
-    assert best <= (1.0 + 1e-6) * min(penalised_length(random_split(design, rng)) for _ in range(200))
+    assert best <= (1.0 + 1e-6) * min(
+        penalised_length(random_split(design, rng)) for _ in range(200)
+    )
 
 
 @pytest.mark.parametrize(
     ("definition", "mechanism", "calibration"),
     [("pure", "objective", "sharp"), ("pure", "output", "published"), ("zcdp", "output", "sharp")],
 )
-def test_the_best_split_is_shorter_by_experiment(definition: str, mechanism: str, calibration: str) -> None:
-    """Both designs on the same replicates of the table; shorter by more than the error, and as much as was said."""
+def test_the_best_split_is_shorter_by_experiment(
+    definition: str, mechanism: str, calibration: str
+) -> None:
+    """Both designs on the same replicates of the table; shorter by more than the error, and as much
+    as was said.
+    """
     design = make_design(definition, mechanism, calibration)
     answer = best_split(FIT, design=design, n_records=5_000)
     own, best = run_experiment(
@@ -135,9 +161,12 @@ def test_the_best_split_is_shorter_by_experiment(definition: str, mechanism: str
 
 
 @pytest.mark.parametrize(
-    ("definition", "mechanism", "calibration"), [("pure", "output", "sharp"), ("zcdp", "objective", "published")]
+    ("definition", "mechanism", "calibration"),
+    [("pure", "output", "sharp"), ("zcdp", "objective", "published")],
 )
-def test_needed_records_meet_the_length_by_experiment(definition: str, mechanism: str, calibration: str) -> None:
+def test_needed_records_meet_the_length_by_experiment(
+    definition: str, mechanism: str, calibration: str
+) -> None:
     """At the answer they do, with 0.8 times the records they do not."""
     design = make_design(definition, mechanism, calibration)
     wish = forecast(FIT, design=design, n_records=8_000).ci_length_mean

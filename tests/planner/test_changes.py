@@ -1,4 +1,6 @@
-"""What a refusal says would help, applied: each change alone makes the design possible, 2 % less does not."""
+"""What a refusal says would help, applied: each change alone makes the design possible, 2 % less
+does not.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ from dpci_core.privacy.budget import pair_budget
 C = 0.001
 TABLE = datasets.load("census", encoding="schema", features=4, n_rows=5_000)
 LOSSES = {"logistic": Logistic(), "huber_svm": HuberSVM(h=0.5)}
-FITS = {name: fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C) for name, loss in LOSSES.items()}
+FITS = {
+    name: fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C)
+    for name, loss in LOSSES.items()
+}
 SMALL = {
     "pure": PureDP(model="0.002", hessian="0.001", covariance="0.0007"),
     "zcdp": ZCDP(model="2e-6", hessian="1e-6", covariance="7e-7"),
@@ -67,7 +72,10 @@ def changed(design: Design, n: int, change: Change, nearer: float) -> tuple[Desi
         case "model":
             return dataclasses.replace(design, budget=dataclasses.replace(budget, model=value)), n
         case "total":
-            parts = {name: getattr(budget, name) * value / budget.total for name in ("model", "hessian", "covariance")}
+            parts = {
+                name: getattr(budget, name) * value / budget.total
+                for name in ("model", "hessian", "covariance")
+            }
             return dataclasses.replace(design, budget=type(budget)(**parts)), n
     raise AssertionError(change)
 
@@ -76,7 +84,9 @@ def changed(design: Design, n: int, change: Change, nearer: float) -> tuple[Desi
 @pytest.mark.parametrize("definition", SMALL)
 @pytest.mark.parametrize("calibration", ["published", "sharp"])
 @pytest.mark.parametrize("n", [40, 1_000, 9_999])
-def test_each_change_is_enough_and_the_smallest(loss: str, definition: str, calibration: str, n: int) -> None:
+def test_each_change_is_enough_and_the_smallest(
+    loss: str, definition: str, calibration: str, n: int
+) -> None:
     design = Design(
         loss=LOSSES[loss],
         mechanism="objective",
@@ -85,8 +95,15 @@ def test_each_change_is_enough_and_the_smallest(loss: str, definition: str, cali
         calibration=calibration,
     )
     error = refused(lambda: model_noise(design, n))
-    assert [change.what for change in error.changes] == ["regularization", "n_records", "model", "total"]
-    assert refused(lambda: forecast(FITS[loss], design=design, n_records=n)).changes == error.changes
+    assert [change.what for change in error.changes] == [
+        "regularization",
+        "n_records",
+        "model",
+        "total",
+    ]
+    assert (
+        refused(lambda: forecast(FITS[loss], design=design, n_records=n)).changes == error.changes
+    )
     for change in error.changes:
         assert change.is_smallest
         enough, less = (changed(design, n, change, nearer) for nearer in (1.0, 0.98))
@@ -99,10 +116,20 @@ def test_the_refusal_of_a_split_names_numbers_that_work() -> None:
     for definition, budget in SMALL.items():
         for calibration in ("published", "sharp"):
             design = Design(
-                loss=Logistic(), mechanism="objective", budget=budget, regularization=C, calibration=calibration
+                loss=Logistic(),
+                mechanism="objective",
+                budget=budget,
+                regularization=C,
+                calibration=calibration,
             )
-            error = refused(lambda design=design: best_split(FITS["logistic"], design=design, n_records=1_000))
-            assert [change.what for change in error.changes] == ["total", "n_records", "regularization"], definition
+            error = refused(
+                lambda design=design: best_split(FITS["logistic"], design=design, n_records=1_000)
+            )
+            assert [change.what for change in error.changes] == [
+                "total",
+                "n_records",
+                "regularization",
+            ], definition
             for change in error.changes:
                 text = f"{change.value:,}" if change.what == "n_records" else f"{change.value}"
                 assert text in error.suggestion
@@ -111,7 +138,9 @@ def test_the_refusal_of_a_split_names_numbers_that_work() -> None:
                     fit = FITS["logistic"]
                     if change.what == "regularization":
                         fit = dataclasses.replace(fit, regularization=other.regularization)
-                    ask = lambda fit=fit, other=other, n=n: best_split(fit, design=other, n_records=n)  # noqa: E731
+                    ask = lambda fit=fit, other=other, n=n: best_split(  # noqa: E731
+                        fit, design=other, n_records=n
+                    )
                     assert works(ask) == (nearer == 1.0), (change, nearer)
 
 
@@ -138,7 +167,13 @@ def test_locks_that_take_too_much_name_the_total_that_is_needed() -> None:
 
 def test_a_target_out_of_reach_names_the_nearest_one() -> None:
     fit = FITS["logistic"]
-    design = Design(loss=Logistic(), mechanism="output", budget=SMALL["pure"], regularization=C, calibration="sharp")
+    design = Design(
+        loss=Logistic(),
+        mechanism="output",
+        budget=SMALL["pure"],
+        regularization=C,
+        calibration="sharp",
+    )
     error = refused(lambda: needed_budget(fit, design=design, target=Target(0.01), n_records=5_000))
     length, n = error.change("length"), error.change("n_records")
     assert length is not None
@@ -155,7 +190,9 @@ def test_a_target_out_of_reach_names_the_nearest_one() -> None:
     assert change.value < 0.0
     for nearer in (1.0, 0.98):
         moved = dataclasses.replace(power, excludes_zero_at=nearer * change.value)
-        assert works(lambda moved=moved: needed_records(fit, design=design, target=moved)) == (nearer == 1.0)
+        assert works(lambda moved=moved: needed_records(fit, design=design, target=moved)) == (
+            nearer == 1.0
+        )
 
 
 def test_a_budget_that_cannot_be_paired_names_the_delta_and_the_total() -> None:
@@ -166,13 +203,19 @@ def test_a_budget_that_cannot_be_paired_names_the_delta_and_the_total() -> None:
     assert delta is not None
 
     def scaled(factor: Decimal) -> ZCDP:
-        return ZCDP(**{name: getattr(budget, name) * factor for name in ("model", "hessian", "covariance")})
+        return ZCDP(
+            **{name: getattr(budget, name) * factor for name in ("model", "hessian", "covariance")}
+        )
 
     assert works(lambda: pair_budget(budget, rule="guarantee", delta=delta.value))
-    assert not works(lambda: pair_budget(budget, rule="guarantee", delta=delta.value * Decimal("1.02")))
+    assert not works(
+        lambda: pair_budget(budget, rule="guarantee", delta=delta.value * Decimal("1.02"))
+    )
     for nearer in (Decimal(1), Decimal("0.98")):
         factor = nearer * total.value / budget.total
-        assert works(lambda f=factor: pair_budget(scaled(f), rule="guarantee", delta="0.001")) == (nearer == 1)
+        assert works(lambda f=factor: pair_budget(scaled(f), rule="guarantee", delta="0.001")) == (
+            nearer == 1
+        )
 
 
 def test_a_release_that_cannot_be_certified_names_a_c_that_can() -> None:
@@ -187,7 +230,11 @@ def test_a_release_that_cannot_be_certified_names_a_c_that_can() -> None:
 
 def test_two_arguments_are_still_enough() -> None:
     error = InfeasibleDesignError("It cannot run.", "Use more.")
-    assert (str(error), error.suggestion, error.changes) == ("It cannot run. Use more.", "Use more.", ())
+    assert (str(error), error.suggestion, error.changes) == (
+        "It cannot run. Use more.",
+        "Use more.",
+        (),
+    )
     assert error.change("total") is None
 
 

@@ -1,6 +1,8 @@
-"""The planner by forecasts made here: no random split is better, locks and totals are exact, remedies are the smallest.
+"""The planner by forecasts made here: no random split is better, locks and totals are exact,
+remedies are the smallest.
 
-The table is the simulated census. A score is computed from the fields of a forecast, never by the planner.
+The table is the simulated census. A score is computed from the fields of a forecast, never by the
+planner.
 """
 
 from __future__ import annotations
@@ -54,16 +56,22 @@ def records() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def moments(records: tuple[np.ndarray, np.ndarray]) -> dict[str, Moments]:
-    return {name: fit_moments(*records, loss=loss, regularization=C) for name, loss in LOSSES.items()}
+    return {
+        name: fit_moments(*records, loss=loss, regularization=C) for name, loss in LOSSES.items()
+    }
 
 
-def make_design(loss: str, definition: str, mechanism: str, calibration: str = "sharp", **changes: object) -> Design:
+def make_design(
+    loss: str, definition: str, mechanism: str, calibration: str = "sharp", **changes: object
+) -> Design:
     given = {"budget": BUDGETS[definition], "regularization": C} | changes
     return Design(loss=LOSSES[loss], mechanism=mechanism, calibration=calibration, **given)
 
 
 def penalised_length(found: Forecast) -> float:
-    """Mean length, 1 % longer for every tenth of a point that a coefficient lacks to the level less half a point."""
+    """Mean length, 1 % longer for every tenth of a point that a coefficient lacks to the level less
+    half a point.
+    """
     missing = 0.95 - 0.005 - found.coverage.min()
     return found.ci_length_mean * (1.0 + 10.0 * max(0.0, missing))
 
@@ -73,24 +81,30 @@ def exact_sum(*amounts: Decimal) -> Decimal:
         return sum(amounts, Decimal(0))
 
 
-# --- locks and totals -------------------------------------------------------------------------------------------------
+# --- locks and totals -----------------------------------------------------------------------------
 
 AWKWARD = {
     "tenths": PureDP(model="0.1", hessian="0.1", covariance="0.1"),
     "thirds": ZCDP(model=Decimal(2) / 3, hessian=Decimal(1) / 6, covariance=Decimal(1) / 6),
-    "long": PureDP(model="0.5", hessian="0.25", covariance="0.2500000000000000000000000000000000000000001"),
+    "long": PureDP(
+        model="0.5", hessian="0.25", covariance="0.2500000000000000000000000000000000000000001"
+    ),
     "small": ZCDP(model="2e-3", hessian="7e-4", covariance="3.0000001e-4"),
 }
 
 
 @pytest.mark.parametrize("budget", AWKWARD.values(), ids=AWKWARD)
 @pytest.mark.parametrize("locked", [(), ("model",), ("hessian",), ("covariance",)], ids=str)
-def test_the_total_never_moves(budget: PureDP | ZCDP, locked: tuple[str, ...], moments: dict[str, Moments]) -> None:
+def test_the_total_never_moves(
+    budget: PureDP | ZCDP, locked: tuple[str, ...], moments: dict[str, Moments]
+) -> None:
     """Not by a digit, also where a third or 40 digits are at stake; nor does a locked part."""
     definition = "pure" if isinstance(budget, PureDP) else "zcdp"
     design = make_design("logistic", definition, "output", "published", budget=budget)
     held = {name: getattr(budget, name) for name in locked}
-    found = best_split(moments["logistic"], design=design, n_records=200_000, locked=held).design.budget
+    found = best_split(
+        moments["logistic"], design=design, n_records=200_000, locked=held
+    ).design.budget
     assert type(found) is type(budget)
     assert exact_sum(*found.parts) == exact_sum(*budget.parts)
     for name, amount in held.items():
@@ -100,7 +114,9 @@ def test_the_total_never_moves(budget: PureDP | ZCDP, locked: tuple[str, ...], m
 def test_the_caller_cannot_round_the_total(moments: dict[str, Moments]) -> None:
     design = make_design("logistic", "pure", "output", "published")
     with localcontext(Context(prec=3)):
-        found = best_split(moments["logistic"], design=design, locked={"hessian": "0.1234567"}).design.budget
+        found = best_split(
+            moments["logistic"], design=design, locked={"hessian": "0.1234567"}
+        ).design.budget
     assert exact_sum(*found.parts) == Decimal(1)
     assert found.hessian == Decimal("0.1234567")
 
@@ -110,7 +126,9 @@ OTHER = {"model": "0.61", "hessian": "0.12", "covariance": "0.17"}
 
 
 @pytest.mark.parametrize("amounts", ["own", "other"])
-@pytest.mark.parametrize("names", [*itertools.combinations(PARTS, 1), *itertools.combinations(PARTS, 2)], ids="-".join)
+@pytest.mark.parametrize(
+    "names", [*itertools.combinations(PARTS, 1), *itertools.combinations(PARTS, 2)], ids="-".join
+)
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 def test_locks_are_kept_exactly(
     mechanism: str, names: tuple[str, ...], amounts: str, moments: dict[str, Moments]
@@ -130,13 +148,18 @@ def test_locks_are_kept_exactly(
         # A plain scan of the one free share finds nothing better.
         for share in np.linspace(0.02, 0.98, 25):
             parts = shared_out(design.budget.total, locked, share)
-            found = forecast(moments["logistic"], design=dataclasses.replace(design, budget=PureDP(**parts)))
+            found = forecast(
+                moments["logistic"], design=dataclasses.replace(design, budget=PureDP(**parts))
+            )
             assert penalised_length(answer.forecast) <= 1.003 * penalised_length(found)
 
 
 def shared_out(total: Decimal, locked: dict[str, object], share: float) -> dict[str, Decimal]:
     """The locked part, and the rest split between the other two."""
-    (name, amount), (first, second) = next(iter(locked.items())), [n for n in PARTS if n not in locked]
+    (name, amount), (first, second) = (
+        next(iter(locked.items())),
+        [n for n in PARTS if n not in locked],
+    )
     rest = total - Decimal(amount)
     part = (rest * Decimal(float(share))).quantize(Decimal("1e-9"))
     return {name: Decimal(amount), first: part, second: rest - part}
@@ -164,24 +187,42 @@ def test_a_lock_on_nearly_everything_leaves_the_rest(moments: dict[str, Moments]
 @pytest.mark.parametrize(
     ("locked", "error", "words"),
     [
-        ({"gradient": "0.1"}, ValueError, "Expected locked part 'gradient' to be one of model, hessian, covariance."),
+        (
+            {"gradient": "0.1"},
+            ValueError,
+            "Expected locked part 'gradient' to be one of model, hessian, covariance.",
+        ),
         ({"hessian": "0"}, ValueError, "Expected locked hessian=0 > 0"),
         ({"hessian": "much"}, ValueError, "Expected locked hessian='much' to be a number"),
         ({"hessian": "1.1"}, InfeasibleDesignError, r"take 1\.10 of the total 1\.00\. Unlock"),
-        ({"model": "0.6", "covariance": "0.5"}, InfeasibleDesignError, r"take 1\.10 of the total 1\.00\."),
-        ({"model": "0.6", "covariance": "0.4"}, InfeasibleDesignError, r"take 1\.00 of the total 1\.00\."),
+        (
+            {"model": "0.6", "covariance": "0.5"},
+            InfeasibleDesignError,
+            r"take 1\.10 of the total 1\.00\.",
+        ),
+        (
+            {"model": "0.6", "covariance": "0.4"},
+            InfeasibleDesignError,
+            r"take 1\.00 of the total 1\.00\.",
+        ),
         ({"model": "1"}, InfeasibleDesignError, "take 1.* of the total"),
-        ({"model": "0.6", "hessian": "0.2", "covariance": "0.1"}, InfeasibleDesignError, r"take 0\.90 of the total"),
+        (
+            {"model": "0.6", "hessian": "0.2", "covariance": "0.1"},
+            InfeasibleDesignError,
+            r"take 0\.90 of the total",
+        ),
     ],
 )
 def test_bad_locks_are_named(
     locked: dict[str, str], error: type[Exception], words: str, moments: dict[str, Moments]
 ) -> None:
     with pytest.raises(error, match=words):
-        best_split(moments["logistic"], design=make_design("logistic", "pure", "output"), locked=locked)
+        best_split(
+            moments["logistic"], design=make_design("logistic", "pure", "output"), locked=locked
+        )
 
 
-# --- remedies ---------------------------------------------------------------------------------------------------------
+# --- remedies -------------------------------------------------------------------------------------
 
 
 def scaled(budget: PureDP | ZCDP, factor: float) -> PureDP | ZCDP:
@@ -190,7 +231,9 @@ def scaled(budget: PureDP | ZCDP, factor: float) -> PureDP | ZCDP:
 
 REMEDIES = [
     pytest.param(*names, id="-".join(names))
-    for names in itertools.product(("pure", "zcdp"), ("objective", "output"), ("sharp", "published"))
+    for names in itertools.product(
+        ("pure", "zcdp"), ("objective", "output"), ("sharp", "published")
+    )
 ]
 N_USELESS = {"pure": 2_000, "zcdp": 1_000}
 
@@ -209,7 +252,9 @@ def test_remedies_are_the_smallest_change(
     design = make_design("logistic", definition, mechanism, calibration, budget=budget)
 
     def is_useless(n: int = n, fit: Moments = fit, **changes: object) -> bool:
-        return forecast(fit, design=dataclasses.replace(design, **changes), n_records=n).usefulness.is_useless
+        return forecast(
+            fit, design=dataclasses.replace(design, **changes), n_records=n
+        ).usefulness.is_useless
 
     assert is_useless()
     found = remedies(fit, design=design, n_records=n)
@@ -246,7 +291,11 @@ def test_remedies_are_the_smallest_where_usefulness_begins_with_a_jump() -> None
     found = remedies(fit, design=design, n_records=5_476)
 
     def is_good(n: int = 5_476, factor: float = 1.0) -> bool:
-        made = forecast(fit, design=dataclasses.replace(design, budget=scaled(design.budget, factor)), n_records=n)
+        made = forecast(
+            fit,
+            design=dataclasses.replace(design, budget=scaled(design.budget, factor)),
+            n_records=n,
+        )
         return not made.usefulness.is_useless and made.validity.grade != "unusable"
 
     assert is_good(found.n_records)
@@ -263,34 +312,42 @@ def test_what_is_useful_already_needs_nothing(moments: dict[str, Moments]) -> No
 
 def test_where_nothing_helps_remedies_say_so(moments: dict[str, Moments]) -> None:
     """Without a signal the coefficients are within their own noise at any n, c and budget."""
-    fit = dataclasses.replace(moments["logistic"], theta_hat=np.zeros(7), covariance=1e-12 * np.eye(7))
-    found = remedies(fit, design=make_design("logistic", "pure", "output", "published"), n_records=2_000)
+    fit = dataclasses.replace(
+        moments["logistic"], theta_hat=np.zeros(7), covariance=1e-12 * np.eye(7)
+    )
+    found = remedies(
+        fit, design=make_design("logistic", "pure", "output", "published"), n_records=2_000
+    )
     assert found == Remedies(n_records=None, budget_factor=None, regularization=None)
     assert found.sentence == "No single change of n, budget or c helps."
 
 
 def test_an_infeasible_design_can_be_remedied(moments: dict[str, Moments]) -> None:
-    """At n = 100 objective perturbation needs c > 0.25/(200 (e^0.5 - 1)) = 0.0019: no forecast, but an answer."""
+    """At n = 100 objective perturbation needs c > 0.25/(200 (e^0.5 - 1)) = 0.0019: no forecast, but
+    an answer.
+    """
     design = make_design("logistic", "pure", "objective")
     with pytest.raises(InfeasibleDesignError):
         forecast(moments["logistic"], design=design, n_records=100)
     found = remedies(moments["logistic"], design=design, n_records=100)
     assert found.n_records is not None
-    assert not forecast(moments["logistic"], design=design, n_records=found.n_records).usefulness.is_useless
+    assert not forecast(
+        moments["logistic"], design=design, n_records=found.n_records
+    ).usefulness.is_useless
 
 
 def test_remedies_in_words() -> None:
     found = Remedies(n_records=12_345, budget_factor=2.3456, regularization=0.01234)
     assert found.sentence == (
-        "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = 0.0123, which also "
-        "pulls the coefficients towards zero."
+        "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = "
+        "0.0123, which also pulls the coefficients towards zero."
     )
     assert dataclasses.replace(found, budget_factor=None, regularization=None).sentence == (
         "The smallest change that helps: 12,345 records."
     )
 
 
-# --- best split -------------------------------------------------------------------------------------------------------
+# --- best split -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("loss", "definition", "mechanism", "calibration"), COMBINATIONS)
@@ -317,9 +374,12 @@ def test_no_split_is_better(
     for _ in range(60):
         model, hessian, covariance = rng.dirichlet((6.0, 1.0, 1.0))
         if min(model, hessian, covariance) < 0.005:
-            continue  # too little to tell anything: the published intervals may still be short there
+            # too little to tell anything: the published intervals may still be short there
+            continue
         first, second = (Decimal(f"{x:.6f}") * design.budget.total for x in (model, hessian))
-        budget = type(design.budget)(model=first, hessian=second, covariance=design.budget.total - first - second)
+        budget = type(design.budget)(
+            model=first, hessian=second, covariance=design.budget.total - first - second
+        )
         try:
             other = forecast(fit, design=dataclasses.replace(design, budget=budget))
         except InfeasibleDesignError:
@@ -328,7 +388,9 @@ def test_no_split_is_better(
 
 
 def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
-    """Ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's error included."""
+    """Ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's
+    error included.
+    """
     fit, design = moments["logistic"], make_design("logistic", "pure", "output")
     answer = best_split(fit, design=design)
     best = penalised_length(answer.forecast)
@@ -340,14 +402,20 @@ def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
                 parts = [0.0, 0.0, 0.0]
                 parts[i], parts[i - 1], parts[i - 2] = end, (1.0 - end) * t, (1.0 - end) * (1.0 - t)
                 budget = PureDP(**dict(zip(PARTS, parts, strict=True)))
-                lengths.append(penalised_length(forecast(fit, design=dataclasses.replace(design, budget=budget))))
+                lengths.append(
+                    penalised_length(
+                        forecast(fit, design=dataclasses.replace(design, budget=budget))
+                    )
+                )
             assert min(lengths) <= 1.015 * best
 
 
 def test_the_rule_of_coverage(moments: dict[str, Moments]) -> None:
     found = forecast(moments["logistic"], design=make_design("logistic", "pure", "output"))
     for lowest, factor in ((0.96, 1.0), (0.945, 1.0), (0.944, 1.01), (0.925, 1.2)):
-        some = dataclasses.replace(found, coverage=np.array([0.97, lowest, 0.99]), ci_length_mean=2.0)
+        some = dataclasses.replace(
+            found, coverage=np.array([0.97, lowest, 0.99]), ci_length_mean=2.0
+        )
         assert score(some, 0.95) == pytest.approx(2.0 * factor, rel=1e-9)
         assert score(some, 0.95) == pytest.approx(penalised_length(some), rel=1e-9)
     assert score(None, 0.95) == math.inf
@@ -360,7 +428,9 @@ def test_n_is_a_free_number(moments: dict[str, Moments]) -> None:
     assert small.shares != large.shares
 
 
-def test_the_best_split_of_a_release_needs_no_records(records: tuple[np.ndarray, np.ndarray]) -> None:
+def test_the_best_split_of_a_release_needs_no_records(
+    records: tuple[np.ndarray, np.ndarray],
+) -> None:
     design = make_design("logistic", "zcdp", "output")
     release = private_intervals(*records, design=design, rng=np.random.default_rng(0))
     answer = best_split(release.released_moments(), design=design)
@@ -378,13 +448,21 @@ def test_an_approximate_budget_keeps_its_total(moments: dict[str, Moments]) -> N
 def test_infeasible_designs(moments: dict[str, Moments]) -> None:
     fit = moments["logistic"]
     hopeless = make_design(
-        "logistic", "pure", "objective", budget=PureDP(model="1e-4", hessian="1e-4", covariance="1e-4")
+        "logistic",
+        "pure",
+        "objective",
+        budget=PureDP(model="1e-4", hessian="1e-4", covariance="1e-4"),
     )
-    with pytest.raises(InfeasibleDesignError, match=r"No split of 0\.0003 is feasible at regularization=0\.001"):
+    with pytest.raises(
+        InfeasibleDesignError, match=r"No split of 0\.0003 is feasible at regularization=0\.001"
+    ):
         best_split(fit, design=hopeless)
     # 0.00623 is what the coefficients need at least: the asked split has less, others have more.
     starved = make_design(
-        "logistic", "pure", "objective", budget=PureDP(model="0.005", hessian="0.5", covariance="0.495")
+        "logistic",
+        "pure",
+        "objective",
+        budget=PureDP(model="0.005", hessian="0.5", covariance="0.495"),
     )
     answer = best_split(fit, design=starved)
     assert answer.shares[0] > 0.3
@@ -399,7 +477,9 @@ def test_infeasible_designs(moments: dict[str, Moments]) -> None:
 
 
 def test_equal_lengths_go_to_the_larger_covariance_share(moments: dict[str, Moments]) -> None:
-    """Without noise worth the name every split is equally good, and ties are broken as documented."""
+    """Without noise worth the name every split is equally good, and ties are broken as
+    documented.
+    """
     budget = PureDP(model="5e14", hessian="4e14", covariance="1e14")
     design = make_design("logistic", "pure", "output", "published", budget=budget)
     answer = best_split(moments["logistic"], design=design, n_records=10**9)
@@ -409,18 +489,21 @@ def test_equal_lengths_go_to_the_larger_covariance_share(moments: dict[str, Mome
 
 def test_an_answer_in_words(moments: dict[str, Moments]) -> None:
     design = make_design("logistic", "pure", "output")
-    at = dataclasses.replace(design, budget=PureDP(model="0.8", hessian="0.0512", covariance="0.1488"))
+    at = dataclasses.replace(
+        design, budget=PureDP(model="0.8", hessian="0.0512", covariance="0.1488")
+    )
     short, long = (forecast(moments["logistic"], design=d) for d in (at, design))
     flat = {"model": (0.71, 0.88), "hessian": (0.01, 0.1), "covariance": (0.1, 0.2)}
     answer = SplitAnswer(design=at, forecast=short, asked=long, flat=flat, n_tried=3)
     gain = 100.0 * (1.0 - short.ci_length_mean / long.ci_length_mean)
     assert answer.reason == (
-        f"80 % for the coefficients, 5.12 % for the Hessian and 14.9 % for the gradient covariance shorten the mean "
-        f"interval by {gain:.1f}%. Between 71% and 88% for the coefficients the length changes by about 1 % or less."
+        "80 % for the coefficients, 5.12 % for the Hessian and 14.9 % for the gradient covariance "
+        f"shorten the mean interval by {gain:.1f}%. Between 71% and 88% for the coefficients the "
+        "length changes by about 1 % or less."
     )
 
 
-# --- usefulness -------------------------------------------------------------------------------------------------------
+# --- usefulness -----------------------------------------------------------------------------------
 
 
 def test_the_small_release_is_useless_and_the_large_one_is_not(moments: dict[str, Moments]) -> None:
@@ -437,20 +520,24 @@ def test_the_small_release_is_useless_and_the_large_one_is_not(moments: dict[str
             assert found.usefulness.is_useless == is_useless
             assert bool(found.to_record()["warning"]) == is_useless
             assert found.usefulness.half_width == pytest.approx(found.length.mean() / 2.0)
-            assert found.usefulness.coefficient == pytest.approx(np.sqrt(np.mean(found.estimate**2)))
+            assert found.usefulness.coefficient == pytest.approx(
+                np.sqrt(np.mean(found.estimate**2))
+            )
             noise, sampling = np.mean(found.privacy_se**2), np.mean(found.sampling_se**2)
             assert found.usefulness.privacy_share == pytest.approx(noise / (noise + sampling))
         assert ("too long to be of use" in expected.sentence) == is_useless
 
 
-# --- moments at another c ---------------------------------------------------------------------------------------------
+# --- moments at another c -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("direction", [1.0, -1.0])
 def test_moments_near_equal_refitting_to_first_order(
     direction: float, moments: dict[str, Moments], records: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """Half the change of c, a quarter of the error of theta; H moves by its penalty term, S keeps its second moment."""
+    """Half the change of c, a quarter of the error of theta; H moves by its penalty term, S keeps
+    its second moment.
+    """
     fit = moments["logistic"]
     errors = []
     for change in (0.02, 0.01):
@@ -462,11 +549,16 @@ def test_moments_near_equal_refitting_to_first_order(
         assert errors[-1] < 0.03 * moved
         assert near.regularization == c
         assert (near.n_records, near.loss) == (fit.n_records, fit.loss)
-        np.testing.assert_allclose(near.hessian, fit.hessian + 2.0 * (c - C) * np.eye(7), atol=1e-15)
+        np.testing.assert_allclose(
+            near.hessian, fit.hessian + 2.0 * (c - C) * np.eye(7), atol=1e-15
+        )
         second = fit.covariance + 4.0 * C**2 * np.outer(fit.theta_hat, fit.theta_hat)
         expected = second - 4.0 * c**2 * np.outer(near.theta_hat, near.theta_hat)
         np.testing.assert_allclose(near.covariance, expected, atol=1e-12)
-        assert np.abs(near.covariance - refitted.covariance).max() < 0.01 * np.abs(refitted.covariance).max()
+        assert (
+            np.abs(near.covariance - refitted.covariance).max()
+            < 0.01 * np.abs(refitted.covariance).max()
+        )
     assert errors[1] == pytest.approx(errors[0] / 4.0, rel=0.15)
     same = moments_near(fit, C)
     np.testing.assert_allclose(same.theta_hat, fit.theta_hat, rtol=1e-14)

@@ -31,7 +31,9 @@ TABLE = datasets.load("census", encoding="schema", features=4, n_rows=5_000)
 PURE = PureDP(model="0.7", hessian="0.1", covariance="0.2")
 
 
-def make_design(mechanism: str = "objective", calibration: str = "published", **changes: object) -> Design:
+def make_design(
+    mechanism: str = "objective", calibration: str = "published", **changes: object
+) -> Design:
     given = {"loss": Logistic(), "budget": PURE, "regularization": 0.001} | changes
     return Design(mechanism=mechanism, calibration=calibration, **given)
 
@@ -50,7 +52,9 @@ def test_the_curve_is_what_fits_and_forecasts_say(target: str) -> None:
     for i in np.flatnonzero(curve.is_feasible)[::4]:
         c = float(curve.regularization[i])
         moments = fitted(c)
-        found = forecast(moments, design=dataclasses.replace(design, regularization=c), n_records=50_000)
+        found = forecast(
+            moments, design=dataclasses.replace(design, regularization=c), n_records=50_000
+        )
         assert curve.length[i] == pytest.approx(found.ci_length_mean, rel=1e-6)
         assert curve.grade[i] == found.validity.grade
         around = moments.theta_hat
@@ -59,16 +63,30 @@ def test_the_curve_is_what_fits_and_forecasts_say(target: str) -> None:
             around = around + 2.0 * c * np.linalg.solve(K, moments.theta_hat)
         np.testing.assert_allclose(curve.shift[i], around - plain, rtol=1e-5, atol=1e-5)
         in_half_widths = (around - plain) / (found.ci_length / 2.0)
-        np.testing.assert_allclose(curve.shift_in_half_widths[i], in_half_widths, rtol=1e-4, atol=1e-4)
-        assert curve.mean_shift[i] == pytest.approx(np.sqrt(np.mean(in_half_widths**2)), rel=1e-4, abs=1e-4)
-        assert curve.shift_norm[i] == pytest.approx(np.linalg.norm(around - plain), rel=1e-4, abs=1e-5)
+        np.testing.assert_allclose(
+            curve.shift_in_half_widths[i], in_half_widths, rtol=1e-4, atol=1e-4
+        )
+        assert curve.mean_shift[i] == pytest.approx(
+            np.sqrt(np.mean(in_half_widths**2)), rel=1e-4, abs=1e-4
+        )
+        assert curve.shift_norm[i] == pytest.approx(
+            np.linalg.norm(around - plain), rel=1e-4, abs=1e-5
+        )
 
 
 def test_answers_are_the_shortest_usable_ones() -> None:
-    answer = best_regularization(TABLE.X, TABLE.y, design=make_design(), n_records=50_000, share=5.0)
-    curve, usable = answer.curve, np.array([grade in ("valid", "rough") for grade in answer.curve.grade])
+    answer = best_regularization(
+        TABLE.X, TABLE.y, design=make_design(), n_records=50_000, share=5.0
+    )
+    curve, usable = (
+        answer.curve,
+        np.array([grade in ("valid", "rough") for grade in answer.curve.grade]),
+    )
     assert answer.faithful is not None
-    for found, allowed in ((answer.shortest, usable), (answer.faithful, usable & (curve.mean_shift <= 5.0))):
+    for found, allowed in (
+        (answer.shortest, usable),
+        (answer.faithful, usable & (curve.mean_shift <= 5.0)),
+    ):
         assert found.forecast.ci_length_mean == curve.length[allowed].min()
         assert (
             found.regularization
@@ -81,7 +99,9 @@ def test_answers_are_the_shortest_usable_ones() -> None:
         assert np.abs(curve.length[inside] / found.forecast.ci_length_mean - 1.0).max() <= 0.05
     assert answer.shortest.regularization > answer.faithful.regularization
     assert f"c = {answer.faithful.regularization:g}" in answer.reason
-    strict = best_regularization(TABLE.X, TABLE.y, design=make_design(), n_records=50_000, share=1e-9)
+    strict = best_regularization(
+        TABLE.X, TABLE.y, design=make_design(), n_records=50_000, share=1e-9
+    )
     assert strict.faithful is None
     assert "No c that was tried keeps the target within 1e-09 half-widths." in strict.reason
 
@@ -94,7 +114,9 @@ def test_a_function_gives_the_same_and_each_c_may_have_its_split() -> None:
     split = best_regularization(fitted, design=design, split_each=True)
     shared = np.isin(split.curve.regularization, by_function.curve.regularization)
     own = dict(zip(by_function.curve.regularization, by_function.curve.length, strict=True))
-    for c, length in zip(split.curve.regularization[shared], split.curve.length[shared], strict=True):
+    for c, length in zip(
+        split.curve.regularization[shared], split.curve.length[shared], strict=True
+    ):
         assert length <= 1.1 * own[c]
     assert split.shortest.design.budget.total == design.budget.total
 
@@ -102,12 +124,15 @@ def test_a_function_gives_the_same_and_each_c_may_have_its_split() -> None:
 def test_what_cannot_run_is_marked_and_raised_only_if_nothing_can() -> None:
     answer = best_regularization(TABLE.X, TABLE.y, design=make_design(), n_records=50_000)
     curve = answer.curve
-    # Objective perturbation needs c > t / (2 n (e^epsilon - 1)) with t = 1/4: monotone, so infeasible c come first.
+    # Objective perturbation needs c > t / (2 n (e^epsilon - 1)) with t = 1/4: monotone, so
+    # infeasible c come first.
     smallest = 0.25 / (2 * 50_000 * np.expm1(0.7))
     np.testing.assert_array_equal(curve.is_feasible, curve.regularization > smallest)
     assert not curve.is_feasible.all()
     assert np.isinf(curve.length[~curve.is_feasible]).all()
-    assert {grade for grade, runs in zip(curve.grade, curve.is_feasible, strict=True) if not runs} == {"infeasible"}
+    assert {
+        grade for grade, runs in zip(curve.grade, curve.is_feasible, strict=True) if not runs
+    } == {"infeasible"}
     tiny = PureDP(model="1e-6", hessian="1", covariance="1")
     with pytest.raises(InfeasibleDesignError, match="The smallest c that works is") as caught:
         best_regularization(TABLE.X, TABLE.y, design=make_design(budget=tiny), n_records=10)
@@ -137,11 +162,23 @@ def test_the_command_prints_the_curve(capsys: pytest.CaptureFixture[str]) -> Non
         "--regularization",
         "0.001",
     ]
-    options += ["--mechanism", "output", "--epsilon", "1", "--calibration", "published", "--share", "3", "--json"]
+    options += [
+        "--mechanism",
+        "output",
+        "--epsilon",
+        "1",
+        "--calibration",
+        "published",
+        "--share",
+        "3",
+        "--json",
+    ]
     assert main(["plan", "c", *options]) == 0
     said = json.loads(capsys.readouterr().out)
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    answer = best_regularization(TABLE.X, TABLE.y, design=make_design("output", budget=budget), share=3.0)
+    answer = best_regularization(
+        TABLE.X, TABLE.y, design=make_design("output", budget=budget), share=3.0
+    )
     assert said["reason"] == answer.reason
     assert said["shortest"]["regularization"] == answer.shortest.regularization
     assert [row["regularization"] for row in said["curve"]] == answer.curve.regularization.tolist()
@@ -155,14 +192,18 @@ def test_a_total_is_stated_at_the_delta_asked_for() -> None:
     other = needed_budget(moments, design=design, target=Target(1.0), delta="1e-9")
     assert usual.total == other.total
     assert usual.epsilon_delta == usual.forecast.epsilon_delta
-    assert other.epsilon_delta == pytest.approx((zcdp_to_epsilon(float(other.total), 1e-9), 1e-9), rel=1e-9)
+    assert other.epsilon_delta == pytest.approx(
+        (zcdp_to_epsilon(float(other.total), 1e-9), 1e-9), rel=1e-9
+    )
     assert "at delta = 1e-09" in other.reason
     with pytest.raises(ValueError, match="delta"):
         needed_budget(moments, design=design, target=Target(1.0), delta="2")
 
 
 def test_where_the_faithful_c_is_useless_the_unpenalised_target_is_offered() -> None:
-    """Its c by a search made here: the shortest usable forecast among the c tried that keeps the share."""
+    """Its c by a search made here: the shortest usable forecast among the c tried that keeps the
+    share.
+    """
     design, share = make_design(), 0.25
     answer = best_regularization(fitted, design=design, n_records=30_000, share=share)
     assert answer.faithful is None or answer.faithful.forecast.usefulness.is_useless
@@ -171,7 +212,10 @@ def test_where_the_faithful_c_is_useless_the_unpenalised_target_is_offered() -> 
     assert "By length alone there is no best c" in answer.reason
     found = answer.unpenalised
     assert found is not None
-    assert (found.design.target, found.design.regularization) == ("unpenalised", found.regularization)
+    assert (found.design.target, found.design.regularization) == (
+        "unpenalised",
+        found.regularization,
+    )
     assert found.mean_shift <= share
     assert 'target="unpenalised"' in answer.reason
     assert f"{found.forecast.ci_length_mean:.3g} long" in answer.reason
@@ -183,7 +227,9 @@ def test_where_the_faithful_c_is_useless_the_unpenalised_target_is_offered() -> 
         shift = np.sqrt(np.mean((2.0 * (made.estimate - plain) / made.ci_length) ** 2))
         if shift <= share and made.validity.grade != "unusable":
             lengths.append(made.ci_length_mean)
-    assert found.forecast.ci_length_mean <= 1.05 * min(lengths), "16 draws choose, all draws confirm"
+    assert found.forecast.ci_length_mean <= 1.05 * min(lengths), (
+        "16 draws choose, all draws confirm"
+    )
 
 
 def test_nothing_more_is_offered_where_it_is_not_needed() -> None:
@@ -215,8 +261,21 @@ def test_every_answer_is_stated_at_the_delta_asked_for() -> None:
 
 
 @pytest.mark.parametrize("action", ["split", "records", "budget", "c"])
-def test_the_command_states_the_delta_shown(action: str, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["plan", action, "--data", "census", "--rows", "2000", "--features", "3", "--loss", "logistic"]
+def test_the_command_states_the_delta_shown(
+    action: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [
+        "plan",
+        action,
+        "--data",
+        "census",
+        "--rows",
+        "2000",
+        "--features",
+        "3",
+        "--loss",
+        "logistic",
+    ]
     options += [
         "--regularization",
         "0.01",

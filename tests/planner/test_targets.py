@@ -1,6 +1,8 @@
-"""Targets by forecasts and releases made here: what is planned is met, 3 % less is not, the impossible is said so.
+"""Targets by forecasts and releases made here: what is planned is met, 3 % less is not, the
+impossible is said so.
 
-The table is the simulated census with 6 features. Lengths come from the fields of a forecast, never from the planner.
+The table is the simulated census with 6 features. Lengths come from the fields of a forecast, never
+from the planner.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ BUDGETS = {
 }
 COMBINATIONS = [
     pytest.param(*names, id="-".join(names))
-    for names in itertools.product(("pure", "zcdp"), ("objective", "output"), ("sharp", "published"))
+    for names in itertools.product(
+        ("pure", "zcdp"), ("objective", "output"), ("sharp", "published")
+    )
 ]
 TABLE = datasets.load("census", encoding="schema", features=6, n_rows=20_000)
 LOSSES = (Logistic(), HuberSVM(h=0.5))
@@ -62,14 +66,19 @@ MOMENTS = {loss.name: fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C)
 FIT = MOMENTS["logistic"]
 
 
-def make_design(definition: str, mechanism: str, calibration: str = "sharp", **changes: object) -> Design:
+def make_design(
+    definition: str, mechanism: str, calibration: str = "sharp", **changes: object
+) -> Design:
     given = {"loss": Logistic(), "budget": BUDGETS[definition], "regularization": C} | changes
     return Design(mechanism=mechanism, calibration=calibration, **given)
 
 
 def times(design: Design, factor: float) -> Design:
     """The design with all parts of its budget multiplied."""
-    parts = {n: getattr(design.budget, n) * Decimal(repr(factor)) for n in ("model", "hessian", "covariance")}
+    parts = {
+        n: getattr(design.budget, n) * Decimal(repr(factor))
+        for n in ("model", "hessian", "covariance")
+    }
     return dataclasses.replace(design, budget=type(design.budget)(**parts))
 
 
@@ -80,7 +89,7 @@ def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
         return math.inf
 
 
-# --- the wish ---------------------------------------------------------------------------------------------------------
+# --- the wish -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,10 @@ def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
         ({"length": 1.0, "coefficient": True}, "coefficient=True to be a whole number"),
         ({"length": 1.0, "coefficient": 1.5}, "coefficient=1.5 to be a whole number"),
         ({"excludes_zero_at": 0.5}, "coefficient to say which interval"),
-        ({"coefficient": 1, "excludes_zero_at": 0.0}, "excludes_zero_at=0.0 to be a number other than 0"),
+        (
+            {"coefficient": 1, "excludes_zero_at": 0.0},
+            "excludes_zero_at=0.0 to be a number other than 0",
+        ),
         ({"coefficient": 1, "excludes_zero_at": math.inf}, "excludes_zero_at=inf"),
     ],
 )
@@ -129,17 +141,21 @@ def test_arguments_are_refused_by_name() -> None:
         needed_records(MOMENTS["huber_svm"], design=design, target=Target(1.0))
 
 
-# --- monotone ---------------------------------------------------------------------------------------------------------
+# --- monotone -------------------------------------------------------------------------------------
 
 n_of = st.floats(1.5, 12.0).map(lambda power: round(10**power))
 more = st.floats(1.001, 30.0)
-any_design = st.builds(make_design, st.sampled_from(["pure", "zcdp"]), st.sampled_from(["objective", "output"]))
+any_design = st.builds(
+    make_design, st.sampled_from(["pure", "zcdp"]), st.sampled_from(["objective", "output"])
+)
 any_budget = st.floats(-3.0, 4.0).map(lambda power: float(f"{10**power:.4g}"))
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(any_design, n_of, more, any_budget)
-def test_published_lengths_fall_with_n_and_with_the_budget(design: Design, n: int, grow: float, b: float) -> None:
+def test_published_lengths_fall_with_n_and_with_the_budget(
+    design: Design, n: int, grow: float, b: float
+) -> None:
     design = times(dataclasses.replace(design, calibration="published"), b)
     here = length_at(design, n)
     assert length_at(design, min(math.ceil(n * grow), 10**15)) <= here * (1 + 1e-9)
@@ -153,13 +169,17 @@ def test_published_lengths_fall_with_n_and_with_the_budget(design: Design, n: in
 def test_the_total_of_the_design_plays_no_part(definition: str, target: Target) -> None:
     design = make_design(definition, "objective")
     asked = [times(design, factor) for factor in (0.003, 0.3, 1.0, 7.0, 40.0)]
-    answers = {needed_budget(FIT, design=one, target=target, n_records=30_000).total for one in asked}
+    answers = {
+        needed_budget(FIT, design=one, target=target, n_records=30_000).total for one in asked
+    }
     assert len(answers) == 1
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
 @given(any_design, n_of, more, any_budget)
-def test_sharp_lengths_fall_where_the_noise_does_not_dominate(design: Design, n: int, grow: float, b: float) -> None:
+def test_sharp_lengths_fall_where_the_noise_does_not_dominate(
+    design: Design, n: int, grow: float, b: float
+) -> None:
     """r1 and r2 well below the limits from which on half-widths fade from noise-aware to plain."""
     design = times(design, b)
     try:
@@ -181,8 +201,8 @@ def any_split(draw: st.DrawFn) -> tuple[str, ...]:
 
 
 RISE = 1.02
-"""Where the noise on the matrices dominates, half-widths fade from one kind to the other; more of a budget may then
-cost so much length, as `python -m benchmarks.monotone` measures."""
+"""Where the noise on the matrices dominates, half-widths fade from one kind to the other; more of a
+budget may then cost so much length, as `python -m benchmarks.monotone` measures."""
 
 
 @settings(derandomize=True, max_examples=150, deadline=None)
@@ -202,7 +222,9 @@ def test_sharp_lengths_hardly_rise_anywhere(
 def test_the_best_split_of_a_larger_total_is_not_longer(
     design: Design, loss: Loss, n: int, grow: float, b: float
 ) -> None:
-    """What is added can go to the coefficients alone, where it only helps; up to what the search leaves."""
+    """What is added can go to the coefficients alone, where it only helps; up to what the search
+    leaves.
+    """
     design, moments = times(dataclasses.replace(design, loss=loss), b), MOMENTS[loss.name]
 
     def shortest(design: Design) -> float:
@@ -215,7 +237,9 @@ def test_the_best_split_of_a_larger_total_is_not_longer(
 
 
 CROSSING = np.unique(np.geomspace(300, 30_000, 160).astype(int))
-"""Numbers of records at which the noise on the Hessian goes from far above to below what it is held against."""
+"""Numbers of records at which the noise on the Hessian goes from far above to below what it is held
+against.
+"""
 
 
 @pytest.mark.parametrize(
@@ -228,8 +252,12 @@ def test_sharp_lengths_fall_through_the_fading(definition: str, mechanism: str) 
     assert np.all(np.diff(lengths) < 0.0)
 
 
-def test_the_answer_does_not_trust_a_length_that_rises_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a jump between plain and noise-aware half-widths; the planned n is the one after the last step."""
+def test_the_answer_does_not_trust_a_length_that_rises_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a jump between plain and noise-aware half-widths; the planned n is the one after the
+    last step.
+    """
     monkeypatch.setattr(half_widths, "NOISE_DOMINATES", (12.0, 12.0 * (1.0 + 1e-9)))
     design, grid = make_design("pure", "objective"), CROSSING
     lengths = np.array([length_at(design, int(n)) for n in grid])
@@ -241,13 +269,22 @@ def test_the_answer_does_not_trust_a_length_that_rises_again(monkeypatch: pytest
     assert answer.n_records > grid[at + 1]
     assert (lengths[grid >= answer.n_records] <= wish).all()
     before = with_total(design, design.budget.total * Decimal("0.97"))
-    assert needed_budget(FIT, design=design, target=Target(wish), n_records=int(grid[at])).total > before.budget.total
+    assert (
+        needed_budget(FIT, design=design, target=Target(wish), n_records=int(grid[at])).total
+        > before.budget.total
+    )
 
 
 @settings(derandomize=True, max_examples=12, deadline=None)
-@given(any_design, st.sampled_from(["sharp", "published"]), st.floats(-1.5, 0.3), st.floats(1.05, 3.0))
-def test_answers_move_the_right_way(design: Design, calibration: str, log_length: float, grow: float) -> None:
-    """A longer interval needs fewer records and less budget; more of one needs less of the other."""
+@given(
+    any_design, st.sampled_from(["sharp", "published"]), st.floats(-1.5, 0.3), st.floats(1.05, 3.0)
+)
+def test_answers_move_the_right_way(
+    design: Design, calibration: str, log_length: float, grow: float
+) -> None:
+    """A longer interval needs fewer records and less budget; more of one needs less of the
+    other.
+    """
     design, length = dataclasses.replace(design, calibration=calibration), 10**log_length
     strict, loose = Target(length), Target(length * grow)
     n = needed_records(FIT, design=design, target=strict).n_records
@@ -255,10 +292,13 @@ def test_answers_move_the_right_way(design: Design, calibration: str, log_length
     assert needed_records(FIT, design=times(design, round(grow, 6)), target=strict).n_records <= n
     total = needed_budget(FIT, design=design, target=strict, n_records=10 * n).total
     assert total <= design.budget.total
-    assert needed_budget(FIT, design=design, target=strict, n_records=math.ceil(10 * n * grow)).total <= total
+    assert (
+        needed_budget(FIT, design=design, target=strict, n_records=math.ceil(10 * n * grow)).total
+        <= total
+    )
 
 
-# --- the answers ------------------------------------------------------------------------------------------------------
+# --- the answers ----------------------------------------------------------------------------------
 
 WISHES = {
     "mean": Target(0.4),
@@ -295,35 +335,51 @@ def test_an_answer_meets_the_target_and_a_little_less_does_not(
     found = budget.design
     assert found.budget.total == budget.total == Decimal(f"{budget.total:.2e}")
     for part, own in zip(found.budget.parts, design.budget.parts, strict=True):
-        assert float(part / found.budget.total) == pytest.approx(float(own / design.budget.total), rel=1e-15)
+        assert float(part / found.budget.total) == pytest.approx(
+            float(own / design.budget.total), rel=1e-15
+        )
     assert is_met(forecast(FIT, design=found, n_records=60_000), wish, found)
     less = times(found, 0.97)
     assert not is_met(forecast(FIT, design=less, n_records=60_000), wish, less)
-    epsilon = float(found.budget.total) if definition == "pure" else zcdp_to_epsilon(float(found.budget.total), 1e-6)
+    epsilon = (
+        float(found.budget.total)
+        if definition == "pure"
+        else zcdp_to_epsilon(float(found.budget.total), 1e-6)
+    )
     assert budget.epsilon_delta[0] == pytest.approx(epsilon, rel=1e-12)
 
 
 def test_a_neighbourhood_is_what_a_forecast_says_there() -> None:
     design, wish = make_design("zcdp", "output"), Target(0.4)
-    answer, budget = needed_records(FIT, design=design, target=wish), needed_budget(FIT, design=design, target=wish)
+    answer, budget = (
+        needed_records(FIT, design=design, target=wish),
+        needed_budget(FIT, design=design, target=wish),
+    )
     for item, factor in zip(answer.around, (0.8, 1.25), strict=True):
         assert item.amount == math.ceil(answer.n_records * Decimal(repr(factor)))
         assert item.length == length_at(design, int(item.amount))
     for item, factor in zip(budget.around, (0.8, 1.25), strict=True):
         assert item.amount == budget.total * Decimal(repr(factor))
-        assert item.length == pytest.approx(length_at(times(budget.design, factor), FIT.n_records), rel=1e-12)
+        assert item.length == pytest.approx(
+            length_at(times(budget.design, factor), FIT.n_records), rel=1e-12
+        )
     low, high = answer.around
     assert low.length > wish.length > high.length
     assert answer.reason == (
-        f"{answer.n_records:,} records are needed so that the mean interval is at most 0.4 long. There the length is "
-        f"{answer.length:.3g}; {low.length:.3g} at 0.8 times as much, {high.length:.3g} at 1.25 times as much."
+        f"{answer.n_records:,} records are needed so that the mean interval is at most 0.4 long. "
+        f"There the length is {answer.length:.3g}; {low.length:.3g} at 0.8 times as much, "
+        f"{high.length:.3g} at 1.25 times as much."
     )
     assert f"A total rho of {budget.total} (epsilon = " in budget.reason
 
 
 def test_where_less_cannot_run_the_neighbour_says_so() -> None:
-    """At c this small, objective perturbation runs from some n on; a generous target needs no more than that."""
-    design = make_design("pure", "objective", budget=PureDP(model="0.002", hessian="0.5", covariance="0.5"))
+    """At c this small, objective perturbation runs from some n on; a generous target needs no more
+    than that.
+    """
+    design = make_design(
+        "pure", "objective", budget=PureDP(model="0.002", hessian="0.5", covariance="0.5")
+    )
     answer = needed_records(FIT, design=design, target=Target(1e6))
     assert answer.around[0].length == math.inf
     assert "where the design cannot run" in answer.reason
@@ -331,7 +387,9 @@ def test_where_less_cannot_run_the_neighbour_says_so() -> None:
 
 
 def test_the_smallest_total_is_an_answer() -> None:
-    answer = needed_budget(FIT, design=make_design("pure", "output"), target=Target(1e9), n_records=10**12)
+    answer = needed_budget(
+        FIT, design=make_design("pure", "output"), target=Target(1e9), n_records=10**12
+    )
     assert min(answer.design.budget.parts) >= Decimal("1e-12")
     assert answer.total < Decimal("1e-9")
 
@@ -348,25 +406,32 @@ def test_meeting_probability_is_the_share_of_draws_and_rises() -> None:
     assert chances[-1] == 1.0
     assert 0.3 < chances[2] < 0.7
     assert all((64 * chance).is_integer() for chance in chances)
-    hopeless = make_design("pure", "objective", budget=PureDP(model="1e-4", hessian="1e-4", covariance="1e-4"))
+    hopeless = make_design(
+        "pure", "objective", budget=PureDP(model="1e-4", hessian="1e-4", covariance="1e-4")
+    )
     with pytest.raises(InfeasibleDesignError, match="smallest c"):
         meeting_probability(FIT, design=hopeless, target=Target(1.0))
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
-def test_as_if_records_is_the_price_of_privacy(definition: str, mechanism: str, calibration: str) -> None:
+def test_as_if_records_is_the_price_of_privacy(
+    definition: str, mechanism: str, calibration: str
+) -> None:
     design = make_design(definition, mechanism, calibration)
     m = as_if_records(FIT, design=design, n_records=100_000)
     private = forecast(FIT, design=design, n_records=100_000)
-    # The non-private length does not depend on the budget, so it can be read where any design can run.
+    # The non-private length does not depend on the budget, so it can be read where any design can
+    # run.
     free = times(design, 1e6)
     assert forecast(FIT, design=free, n_records=m).nonprivate_length_mean >= private.ci_length_mean
-    assert forecast(FIT, design=free, n_records=m + 1).nonprivate_length_mean <= private.ci_length_mean
+    assert (
+        forecast(FIT, design=free, n_records=m + 1).nonprivate_length_mean <= private.ci_length_mean
+    )
     assert 0 < m < 100_000
     assert as_if_records(FIT, design=times(design, 2.0), n_records=100_000) >= m
 
 
-# --- power ------------------------------------------------------------------------------------------------------------
+# --- power ----------------------------------------------------------------------------------------
 
 RUNS = 300
 
@@ -376,7 +441,9 @@ RUNS = 300
     [("zcdp", "objective", "sharp"), ("pure", "output", "published"), ("zcdp", "output", "sharp")],
 )
 def test_power_is_what_releases_reach(definition: str, mechanism: str, calibration: str) -> None:
-    """The table is the population, so its minimiser is the true value; 300 bootstrap tables, 4 standard errors."""
+    """The table is the population, so its minimiser is the true value; 300 bootstrap tables, 4
+    standard errors.
+    """
     design = make_design(definition, mechanism, calibration)
     j = int(np.argmin(np.abs(np.abs(FIT.theta_hat) - 0.8)))
     wish = Target(coefficient=j, excludes_zero_at=float(FIT.theta_hat[j]), probability=0.7)
@@ -393,19 +460,26 @@ def test_power_is_what_releases_reach(definition: str, mechanism: str, calibrati
 
 
 def test_power_starts_at_the_level_and_grows() -> None:
-    """Near 0 the interval misses zero as often as it misses its target; the sign does not matter."""
+    """Near 0 the interval misses zero as often as it misses its target; the sign does not
+    matter.
+    """
     design = make_design("zcdp", "output")
     found = forecast(FIT, design=design)
     sizes = (1e-9, 0.3, 1.0, 3.0, 100.0)
-    powers = [meeting_probability(FIT, design=design, target=Target(coefficient=3, excludes_zero_at=v)) for v in sizes]
+    powers = [
+        meeting_probability(FIT, design=design, target=Target(coefficient=3, excludes_zero_at=v))
+        for v in sizes
+    ]
     assert powers == sorted(powers)
     assert powers[0] == pytest.approx(1.0 - found.coverage[3], abs=1e-9)
     assert powers[-1] == pytest.approx(1.0)
     other = Target(coefficient=3, excludes_zero_at=-1.0)
-    assert meeting_probability(FIT, design=design, target=other) == pytest.approx(powers[2], rel=1e-12)
+    assert meeting_probability(FIT, design=design, target=other) == pytest.approx(
+        powers[2], rel=1e-12
+    )
 
 
-# --- what cannot be had -----------------------------------------------------------------------------------------------
+# --- what cannot be had ---------------------------------------------------------------------------
 
 
 def suggested(error: InfeasibleDesignError, before: str) -> float:
@@ -413,9 +487,13 @@ def suggested(error: InfeasibleDesignError, before: str) -> float:
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
-def test_a_length_nobody_reaches_comes_with_one_that_is(definition: str, mechanism: str, calibration: str) -> None:
+def test_a_length_nobody_reaches_comes_with_one_that_is(
+    definition: str, mechanism: str, calibration: str
+) -> None:
     design = make_design(definition, mechanism, calibration)
-    with pytest.raises(InfeasibleDesignError, match=r"Even 10\^12 records do not make it true") as caught:
+    with pytest.raises(
+        InfeasibleDesignError, match=r"Even 10\^12 records do not make it true"
+    ) as caught:
         needed_records(FIT, design=design, target=Target(1e-7))
     assert ("floor 2c" in str(caught.value)) == (calibration == "published")
     nearest = suggested(caught.value, "a length of")
@@ -423,7 +501,9 @@ def test_a_length_nobody_reaches_comes_with_one_that_is(definition: str, mechani
     with pytest.raises(InfeasibleDesignError):
         needed_records(FIT, design=design, target=Target(0.98 * nearest))
 
-    with pytest.raises(InfeasibleDesignError, match="No budget makes it true with 5,000 records") as caught:
+    with pytest.raises(
+        InfeasibleDesignError, match="No budget makes it true with 5,000 records"
+    ) as caught:
         needed_budget(FIT, design=design, target=Target(0.05), n_records=5_000)
     n = int(caught.value.suggestion.split()[0].replace(",", ""))
     nearest = suggested(caught.value, "a length of")
@@ -454,7 +534,7 @@ def test_a_penalty_too_small_at_any_n_is_said_to_be() -> None:
         needed_records(fit, design=design, target=Target(1.0))
 
 
-# --- ranks ------------------------------------------------------------------------------------------------------------
+# --- ranks ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "1e-9"), ("5", "1e-5")])
@@ -475,7 +555,9 @@ def test_ranks_have_the_same_guarantee(epsilon: str, delta: str) -> None:
             assert (row.epsilon, row.delta) == (means, float(delta))
         assert row.length == length_at(row.design, 100_000)
         assert row.as_if_records == as_if_records(FIT, design=row.design, n_records=100_000)
-        assert bool(row.status) == (row.calibration == "sharp" and row.definition == "zcdp" and "obj" in row.mechanism)
+        assert bool(row.status) == (
+            row.calibration == "sharp" and row.definition == "zcdp" and "obj" in row.mechanism
+        )
 
 
 def test_ranks_use_nearly_the_best_split() -> None:
@@ -488,14 +570,20 @@ def test_ranks_use_nearly_the_best_split() -> None:
 
 def test_ranks_say_what_cannot_run() -> None:
     rows = rank_mechanisms(FIT, epsilon="0.001", delta="0", regularization=C, n_records=10_000)
-    reasons = {(r.calibration, r.definition, r.mechanism): r.reason for r in rows if r.design is None}
+    reasons = {
+        (r.calibration, r.definition, r.mechanism): r.reason for r in rows if r.design is None
+    }
     assert "smallest c that works" in reasons["sharp", "pure", "objective"]
     assert reasons["published", "zcdp", "output"] == "A zCDP budget promises nothing at delta = 0."
     assert len(reasons) == 6
     assert all(r.design is not None for r in rows[:2])
     assert all(r.length == math.inf and r.as_if_records == 0 for r in rows[2:])
     several = rank_mechanisms(
-        list(MOMENTS.values()), epsilon="1", delta="0", regularization=C, calibrations=[Calibration.sharp()]
+        list(MOMENTS.values()),
+        epsilon="1",
+        delta="0",
+        regularization=C,
+        calibrations=[Calibration.sharp()],
     )
     assert [row.loss for row in several] == ["logistic"] * 4 + ["huber_svm"] * 4
     assert {row.calibration for row in several} == {"sharp"}
@@ -504,7 +592,7 @@ def test_ranks_say_what_cannot_run() -> None:
             rank_mechanisms(FIT, **({"epsilon": "1", "delta": "1e-6", "regularization": C} | wrong))
 
 
-# --- speed ------------------------------------------------------------------------------------------------------------
+# --- speed ----------------------------------------------------------------------------------------
 
 
 def test_an_answer_takes_about_a_second() -> None:
@@ -519,9 +607,20 @@ def test_an_answer_takes_about_a_second() -> None:
         assert time.process_time() - start < 2.0
 
 
-# --- the command line -------------------------------------------------------------------------------------------------
+# --- the command line -----------------------------------------------------------------------------
 
-SET = ["--data", "census", "--rows", "20000", "--features", "6", "--encoding", "schema", "--loss", "logistic"]
+SET = [
+    "--data",
+    "census",
+    "--rows",
+    "20000",
+    "--features",
+    "6",
+    "--encoding",
+    "schema",
+    "--loss",
+    "logistic",
+]
 SET += ["--regularization", "0.001"]
 SPEND = ["--mechanism", "objective", "--epsilon", "1", "--calibration", "sharp"]
 
@@ -543,7 +642,16 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
     name = TABLE.feature_names[2]
     wish = Target(coefficient=2, excludes_zero_at=0.5, probability=0.8)
     budget = needed_budget(FIT, design=design, target=wish, n_records=50_000)
-    power = ["--coefficient", name, "--excludes-zero-at", "0.5", "--probability", "0.8", "--n-records", "50000"]
+    power = [
+        "--coefficient",
+        name,
+        "--excludes-zero-at",
+        "0.5",
+        "--probability",
+        "0.8",
+        "--n-records",
+        "50000",
+    ]
     found = said(capsys, "budget", *SPEND, *power)
     assert Decimal(found["design"]["total"]) == budget.total
     again = PureDP(**found["design"]["parts"])
@@ -553,7 +661,9 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
     found = said(capsys, "split", *SPEND, "--locked", "hessian=0.1")
     assert PureDP(**found["design"]["parts"]) == split.design.budget
     assert found["gain"] == split.gain
-    rows = rank_mechanisms(FIT, epsilon="1", delta="1e-6", regularization=C, calibrations=["published"])
+    rows = rank_mechanisms(
+        FIT, epsilon="1", delta="1e-6", regularization=C, calibrations=["published"]
+    )
     found = said(capsys, "rank", "--epsilon", "1", "--delta", "1e-6", "--calibrations", "published")
     assert [(r["definition"], r["mechanism"], r["length"]) for r in found["designs"]] == [
         (r.definition, r.mechanism, r.length) for r in rows
@@ -562,8 +672,14 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
 
 def test_the_command_speaks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "records", *SET, *SPEND, "--length", "0.4"]) == 0
-    assert "records are needed so that the mean interval is at most 0.4 long" in capsys.readouterr().out
-    assert main(["plan", "rank", *SET, "--epsilon", "0.001", "--delta", "0", "--n-records", "1000"]) == 0
+    assert (
+        "records are needed so that the mean interval is at most 0.4 long"
+        in capsys.readouterr().out
+    )
+    assert (
+        main(["plan", "rank", *SET, "--epsilon", "0.001", "--delta", "0", "--n-records", "1000"])
+        == 0
+    )
     assert "promises nothing at delta = 0" in capsys.readouterr().out
 
 
@@ -577,7 +693,9 @@ def test_the_command_speaks(capsys: pytest.CaptureFixture[str]) -> None:
         (["--length", "1", *SPEND, "--h", "0.5"], "Expected no h=0.5"),
     ],
 )
-def test_the_command_refuses_in_words(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_refuses_in_words(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["plan", "records", *SET, *options]) == 1
     captured = capsys.readouterr()
     assert words in captured.err

@@ -41,7 +41,7 @@ repeatable = settings(derandomize=True, deadline=None)
 amounts = st.decimals(min_value="1e-6", max_value="100", allow_nan=False, places=8)
 
 
-# --- exact decimals ----------------------------------------------------------------------------------------------
+# --- exact decimals -------------------------------------------------------------------------------
 
 
 @repeatable
@@ -90,7 +90,9 @@ def test_floats_never_exceed_the_amount(amount: Decimal) -> None:
 @pytest.mark.parametrize("precision", [5, 28])
 def test_shares_must_add_up_exactly_whatever_the_callers_context(precision: int) -> None:
     with decimal.localcontext(prec=precision):
-        assert PureDP(model="0.1", hessian="1e-30", covariance="1").total == Decimal("1.100000000000000000000000000001")
+        assert PureDP(model="0.1", hessian="1e-30", covariance="1").total == Decimal(
+            "1.100000000000000000000000000001"
+        )
         assert ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).shares[0] == Decimal("0.5")
         for last in ("0.25000000000000000000000000000001", "0.249999", "0.250001"):
             with pytest.raises(ValueError, match="add up to exactly 1"):
@@ -115,7 +117,9 @@ def test_a_bad_approximate_budget_is_refused(changes: dict[str, object], rule: s
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.01", "0.1"), ("20", "1e-12")])
-def test_an_approximate_budget_is_never_exceeded_and_hardly_wasted(epsilon: str, delta: str) -> None:
+def test_an_approximate_budget_is_never_exceeded_and_hardly_wasted(
+    epsilon: str, delta: str
+) -> None:
     spent = ApproxDP(epsilon, delta, ("0.5", "0.3", "0.2")).to_zcdp()
     rho = epsilon_to_zcdp(float(epsilon), float(delta))
     assert Decimal("0.99999999999") * rho <= spent.total <= rho
@@ -130,20 +134,24 @@ def test_long_shares_are_rounded_down() -> None:
     assert rho * (1 - Decimal("1e-26")) < spent.total
 
 
-# --- zCDP and (epsilon, delta) -----------------------------------------------------------------------------------
+# --- zCDP and (epsilon, delta) --------------------------------------------------------------------
 
 
 def opendp_profile(rho: float) -> dp.PrivacyProfile:
     """What OpenDP says of a rho-zCDP measurement."""
     dp.enable_features("contrib")
     gaussian = dp.m.make_gaussian(
-        dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=1.0 / math.sqrt(2.0 * rho)
+        dp.atom_domain(T=float, nan=False),
+        dp.absolute_distance(T=float),
+        scale=1.0 / math.sqrt(2.0 * rho),
     )
     return dp.c.make_zCDP_to_approxDP(gaussian).map(1.0)
 
 
 def lowest(bound: Callable[[Decimal], Decimal]) -> Decimal:
-    """Minimum over the orders alpha = 1 + k of a bound with one valley in log k; no derivative, 40 digits."""
+    """Minimum over the orders alpha = 1 + k of a bound with one valley in log k; no derivative, 40
+    digits.
+    """
     with decimal.localcontext(prec=40):
         low, high = Decimal(-12), Decimal(12)
         for _ in range(60):
@@ -164,7 +172,9 @@ def exact_delta(rho: float, epsilon: float) -> Decimal:
 
 @pytest.mark.parametrize("rho", RHOS)
 @pytest.mark.parametrize("delta", DELTAS)
-def test_epsilon_agrees_with_opendp_and_never_undercuts_the_optimum(rho: float, delta: float) -> None:
+def test_epsilon_agrees_with_opendp_and_never_undercuts_the_optimum(
+    rho: float, delta: float
+) -> None:
     ours, optimum = Decimal(zcdp_to_epsilon(rho, delta)), max(Decimal(0), exact_epsilon(rho, delta))
     assert optimum <= ours <= optimum * (1 + Decimal("1e-11"))
     assert float(ours) == pytest.approx(opendp_profile(rho).epsilon(delta), rel=1e-11, abs=1e-300)
@@ -172,7 +182,9 @@ def test_epsilon_agrees_with_opendp_and_never_undercuts_the_optimum(rho: float, 
 
 @pytest.mark.parametrize("rho", RHOS)
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
-def test_delta_agrees_with_opendp_and_never_undercuts_the_optimum(rho: float, factor: float) -> None:
+def test_delta_agrees_with_opendp_and_never_undercuts_the_optimum(
+    rho: float, factor: float
+) -> None:
     epsilon = factor * zcdp_to_epsilon(rho, 1e-4)
     ours, optimum = Decimal(zcdp_to_delta(rho, epsilon)), exact_delta(rho, epsilon)
     assert optimum <= ours <= optimum * (1 + Decimal("2e-9"))
@@ -192,7 +204,16 @@ def test_the_published_conversion_is_looser_and_as_printed(rho: float, delta: fl
 @pytest.mark.parametrize("published", [False, True])
 @pytest.mark.parametrize(
     ("epsilon", "delta"),
-    [(1.0, 1e-6), (0.01, 0.1), (0.1, 0.5), (1e-6, 0.01), (1e-6, 1e-6), (5.0, 0.9), (1e5, 1e-6), (20.0, 1e-15)],
+    [
+        (1.0, 1e-6),
+        (0.01, 0.1),
+        (0.1, 0.5),
+        (1e-6, 0.01),
+        (1e-6, 1e-6),
+        (5.0, 0.9),
+        (1e5, 1e-6),
+        (20.0, 1e-15),
+    ],
 )
 def test_the_largest_rho_keeps_the_guarantee(epsilon: float, delta: float, published: bool) -> None:
     convert = zcdp_to_epsilon_published if published else zcdp_to_epsilon
@@ -224,7 +245,7 @@ def test_epsilon_and_delta_invert_each_other(rho: float, delta: float) -> None:
         assert zcdp_to_delta(rho, epsilon) == pytest.approx(delta, rel=1e-5)
 
 
-# --- pure and zCDP -----------------------------------------------------------------------------------------------
+# --- pure and zCDP --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("epsilon", "rho"), [("0.5", "0.125"), ("1", "0.5"), ("0.3", "0.045")])
@@ -246,7 +267,9 @@ def test_a_pure_run_is_rounded_down_where_the_root_is_nearly_a_float() -> None:
 
 def test_additive_spherical_laplace_in_one_dimension_has_a_closed_form() -> None:
     for epsilon in (0.1, 1.0, 4.0, 800.0):
-        assert spherical_laplace_zcdp(epsilon, 1) == pytest.approx(epsilon - 1 + math.exp(-epsilon), rel=1e-9)
+        assert spherical_laplace_zcdp(epsilon, 1) == pytest.approx(
+            epsilon - 1 + math.exp(-epsilon), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(("dim", "cost"), [(2, 0.0605), (5, 0.0249), (11, 0.01136), (38, 0.00329)])
@@ -261,12 +284,16 @@ def test_additive_spherical_laplace_divergence_by_simulation(dim: int) -> None:
     b = rng.normal(size=(400_000, dim))
     b *= (rng.gamma(dim, size=len(b)) / np.linalg.norm(b, axis=1))[:, None]
     gain = np.linalg.norm(b + epsilon * np.eye(dim)[0], axis=1) - np.linalg.norm(b, axis=1)
-    assert abs(spherical_laplace_zcdp(epsilon, dim) - gain.mean()) < 4 * gain.std() / math.sqrt(len(gain))
+    assert abs(spherical_laplace_zcdp(epsilon, dim) - gain.mean()) < 4 * gain.std() / math.sqrt(
+        len(gain)
+    )
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.125, 2.0])
 @pytest.mark.parametrize("delta", [1e-6, 1e-2])
-def test_the_exact_gaussian_epsilon_solves_the_hockey_stick_integral(rho: float, delta: float) -> None:
+def test_the_exact_gaussian_epsilon_solves_the_hockey_stick_integral(
+    rho: float, delta: float
+) -> None:
     mu = math.sqrt(2 * rho)
     epsilon = analytic_gaussian_epsilon(rho, delta)
     assert 0 < epsilon < zcdp_to_epsilon(rho, delta)
@@ -283,7 +310,7 @@ def test_the_exact_gaussian_epsilon_is_zero_where_delta_alone_suffices() -> None
     assert analytic_gaussian_epsilon(0.001, 0.5) == 0.0
 
 
-# --- pairing and risk --------------------------------------------------------------------------------------------
+# --- pairing and risk -----------------------------------------------------------------------------
 
 
 def test_pairing_by_the_paper_is_part_by_part_and_exact() -> None:
@@ -295,16 +322,25 @@ def test_pairing_by_the_paper_is_part_by_part_and_exact() -> None:
 
 @repeatable
 @given(st.tuples(*[st.decimals(min_value="0.001", max_value="99", places=3)] * 3))
-def test_pairing_by_the_paper_there_and_back_is_exact_for_short_decimals(parts: tuple[Decimal, ...]) -> None:
+def test_pairing_by_the_paper_there_and_back_is_exact_for_short_decimals(
+    parts: tuple[Decimal, ...],
+) -> None:
     pure = PureDP(**dict(zip(PARTS, parts, strict=True)))
-    assert pair_budget(pair_budget(pure, rule="paper", delta="1e-6"), rule="paper", delta="1e-6") == pure
+    assert (
+        pair_budget(pair_budget(pure, rule="paper", delta="1e-6"), rule="paper", delta="1e-6")
+        == pure
+    )
 
 
 @repeatable
 @given(amounts, amounts, amounts)
-def test_pairing_by_the_paper_never_costs_more_than_its_rho(a: Decimal, b: Decimal, c: Decimal) -> None:
+def test_pairing_by_the_paper_never_costs_more_than_its_rho(
+    a: Decimal, b: Decimal, c: Decimal
+) -> None:
     rho = ZCDP(model=a, hessian=b, covariance=c)
-    for epsilon, part in zip(pair_budget(rho, rule="paper", delta="1e-6").parts, rho.parts, strict=True):
+    for epsilon, part in zip(
+        pair_budget(rho, rule="paper", delta="1e-6").parts, rho.parts, strict=True
+    ):
         assert pure_to_zcdp(epsilon) <= part <= pure_to_zcdp(epsilon) * (1 + Decimal("1e-10"))
 
 
@@ -346,7 +382,12 @@ def test_approx_risk() -> None:
 @pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
 def test_conversions_refuse_what_is_no_budget(bad: float) -> None:
     for value in (0.0, bad):
-        for call in (zcdp_to_epsilon, zcdp_to_epsilon_published, zcdp_to_delta, analytic_gaussian_epsilon):
+        for call in (
+            zcdp_to_epsilon,
+            zcdp_to_epsilon_published,
+            zcdp_to_delta,
+            analytic_gaussian_epsilon,
+        ):
             with pytest.raises(ValueError, match=f"rho={value} > 0 and finite"):
                 call(value, 1e-6)
         with pytest.raises(ValueError, match=f"epsilon={value} > 0 and finite"):

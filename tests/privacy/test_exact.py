@@ -1,4 +1,6 @@
-"""Exact noise: the law on the grid against masses typed by hand, and answers that no precision changes."""
+"""Exact noise: the law on the grid against masses typed by hand, and answers that no precision
+changes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ def drawn(law: exact.Law, dim: int, n: int, *, rate: float = 1.0 / SCALE) -> np.
     """Multiples of STEP, (n, dim), around VALUE."""
     values = np.full(dim, VALUE)
     exponent = round(math.log2(STEP))
-    return np.array([RealNoise(dim, law=law, rate=Fraction(rate)).rounded(values, exponent=exponent) for _ in range(n)])
+    return np.array(
+        [
+            RealNoise(dim, law=law, rate=Fraction(rate)).rounded(values, exponent=exponent)
+            for _ in range(n)
+        ]
+    )
 
 
 def laplace_below(x: float) -> float:
@@ -32,7 +39,9 @@ def laplace_below(x: float) -> float:
 
 
 def coordinate_below(x: float) -> float:
-    """The same of one coordinate of spherical Laplace noise in R^3: density (1 + |z|/s) exp(-|z|/s)/(4s)."""
+    """The same of one coordinate of spherical Laplace noise in R^3: density (1 + |z|/s)
+    exp(-|z|/s)/(4s).
+    """
     tail = 0.25 * (2.0 + abs(x) / SCALE) * math.exp(-abs(x) / SCALE)
     return tail if x < 0 else 1.0 - tail
 
@@ -87,12 +96,15 @@ def test_length_and_direction_of_spherical_laplace_noise(dim) -> None:
     squared = (b[:, 0] / norm) ** 2
     assert stats.kstest(squared, stats.beta(0.5, (dim - 1) / 2).cdf).pvalue > RELEASED
     assert abs(stats.spearmanr(norm, squared).statistic) < 6.0 / math.sqrt(len(b))
-    # Coordinates that share a pair of uniform numbers are as independent as others given the length.
+    # Coordinates that share a pair of uniform numbers are as independent as others given the
+    # length.
     assert abs(stats.spearmanr(b[:, 0] / norm, b[:, 1] / norm).statistic) < 6.0 / math.sqrt(len(b))
 
 
 def fixed_digits(monkeypatch: pytest.MonkeyPatch, seed: int, *, first: int) -> None:
-    """The k-th draw of a test gets the same endless digits, whatever number of them is drawn at once."""
+    """The k-th draw of a test gets the same endless digits, whatever number of them is drawn at
+    once.
+    """
     rows = random.Random(seed)
 
     def draw(self: Uniforms, bits: int = 0) -> None:
@@ -134,14 +146,19 @@ def test_extreme_digits_ask_for_more_of_them(byte, monkeypatch) -> None:
         return byte * n if len(calls) == 1 else original(n)
 
     monkeypatch.setattr(exact.secrets, "token_bytes", extreme_once)
-    for ask in (lambda noise: noise.doubles(), lambda noise: noise.rounded(np.zeros(3), exponent=-8)):
+    for ask in (
+        lambda noise: noise.doubles(),
+        lambda noise: noise.rounded(np.zeros(3), exponent=-8),
+    ):
         calls.clear()
         assert np.isfinite(ask(RealNoise(3, law="laplace", rate=Fraction(1)))).all()
         assert len(calls) > 1
 
 
 def test_multiples_beyond_the_digits_of_a_double_are_the_nearest_doubles() -> None:
-    found = RealNoise(1, law="gaussian", rate=Fraction(2) ** 1000).rounded(np.array([math.pi]), exponent=-300)
+    found = RealNoise(1, law="gaussian", rate=Fraction(2) ** 1000).rounded(
+        np.array([math.pi]), exponent=-300
+    )
     assert found.tolist() == [math.pi]
 
 
@@ -168,7 +185,9 @@ def test_no_precision_changes_a_choice(monkeypatch) -> None:
 
 def test_numbers_have_digits_of_their_own_and_more_are_added_at_the_end(monkeypatch) -> None:
     stream = iter(range(1, 256))
-    monkeypatch.setattr(exact.secrets, "token_bytes", lambda n: bytes(next(stream) for _ in range(n)))
+    monkeypatch.setattr(
+        exact.secrets, "token_bytes", lambda n: bytes(next(stream) for _ in range(n))
+    )
     uniforms = Uniforms(2)
     first = [bytes(range(1, 17)), bytes(range(17, 33))]
     assert [word.to_bytes(16) for word in uniforms._words] == first

@@ -28,7 +28,7 @@ def draws(dim: int, rate: float, seed: int) -> np.ndarray:
     return sample_spherical_laplace(dim, rate=rate, rng=np.random.default_rng(seed), size=N)
 
 
-# --- spherical Laplace ---------------------------------------------------------------------------------------------
+# --- spherical Laplace ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -92,7 +92,10 @@ def test_shapes_and_seeds() -> None:
             lambda rng: sample_spherical_laplace(4, rate=1.0, rng=rng),
             lambda rng: sample_spherical_laplace(4, rate=1.0, rng=rng, size=6),
         ),
-        (lambda rng: sample_gaussian(4, sd=1.0, rng=rng), lambda rng: sample_gaussian(4, sd=1.0, rng=rng, size=6)),
+        (
+            lambda rng: sample_gaussian(4, sd=1.0, rng=rng),
+            lambda rng: sample_gaussian(4, sd=1.0, rng=rng, size=6),
+        ),
     ):
         assert one(np.random.default_rng(5)).shape == (4,)
         assert many(np.random.default_rng(5)).shape == (6, 4)
@@ -109,7 +112,10 @@ def test_shapes_and_seeds() -> None:
     ("rate", lambda rng: sample_spherical_laplace(2, rate=math.nan, rng=rng)),
     ("dim", lambda rng: sample_gaussian(-1, sd=1.0, rng=rng)),
     ("sd", lambda rng: sample_gaussian(1, sd=-1.0, rng=rng)),
-    ("confidence_level", lambda rng: half_width(np.ones(1), np.ones(1), dim=1, confidence_level=1.0)),
+    (
+        "confidence_level",
+        lambda rng: half_width(np.ones(1), np.ones(1), dim=1, confidence_level=1.0),
+    ),
     ("dim", lambda rng: half_width(np.ones(1), np.ones(1), dim=0, confidence_level=0.9)),
 ])  # fmt: skip
 def test_bad_arguments_are_named(name: str, call) -> None:
@@ -117,7 +123,7 @@ def test_bad_arguments_are_named(name: str, call) -> None:
         call(np.random.default_rng(0))
 
 
-# --- quantiles -----------------------------------------------------------------------------------------------------
+# --- quantiles ------------------------------------------------------------------------------------
 
 
 def coverage_by_quad(q: float, a: float, b: float, dim: int) -> float:
@@ -130,22 +136,32 @@ def coverage_by_quad(q: float, a: float, b: float, dim: int) -> float:
         if s == 0.0:
             return 0.0
         sd = math.sqrt(a + b * s * s)
-        return math.erf(q / sd / math.sqrt(2)) * math.exp(constant + (2 * shape - 1) * math.log(s) - s * s)
+        return math.erf(q / sd / math.sqrt(2)) * math.exp(
+            constant + (2 * shape - 1) * math.log(s) - s * s
+        )
 
     middle, top = math.sqrt(law.median()), math.sqrt(law.isf(1e-16))
-    parts = [quad(integrand, *ends, epsabs=1e-13, epsrel=1e-12, limit=400)[0] for ends in ((0, middle), (middle, top))]
+    parts = [
+        quad(integrand, *ends, epsabs=1e-13, epsrel=1e-12, limit=400)[0]
+        for ends in ((0, middle), (middle, top))
+    ]
     return sum(parts)
 
 
 def oracle(a: float, b: float, dim: int, level: float) -> float:
     sd = math.sqrt(a + b * (dim + 1) / 2)
-    return float(brentq(lambda q: coverage_by_quad(q, a, b, dim) - level, 0.01 * sd, 12 * sd, xtol=1e-11 * sd))
+    return float(
+        brentq(
+            lambda q: coverage_by_quad(q, a, b, dim) - level, 0.01 * sd, 12 * sd, xtol=1e-11 * sd
+        )
+    )
 
 
 @pytest.mark.parametrize("dim", DIMS)
 def test_half_width_against_adaptive_quadrature(dim: int) -> None:
     for k, level in enumerate(LEVELS):
-        # Every level sees both ends; the shares in between rotate over levels and dimensions to keep this quick.
+        # Every level sees both ends; the shares in between rotate over levels and dimensions to
+        # keep this quick.
         for share in (0.0, 1.0, SHARES[1 + (k + dim) % 5]):
             a, b = 3.0 * (1 - share), 3.0 * share * 2 / (dim + 1)
             ours = half_width(np.array([a]), np.array([b]), dim=dim, confidence_level=level)
@@ -172,7 +188,9 @@ def test_coverage_of_the_half_width_is_the_level(dim: int, level: float) -> None
     share = np.concatenate([[0, 1e-12, 1e-8, 1e-4], np.linspace(0.01, 0.99, 25), [1 - 1e-6, 1]])
     a, b = 1 - share, share * 2 / (dim + 1)
     q = half_width(a, b, dim=dim, confidence_level=level)
-    assert coverage_probability(q, a, b, dim=dim) == pytest.approx(np.full(len(share), level), abs=2e-8)
+    assert coverage_probability(q, a, b, dim=dim) == pytest.approx(
+        np.full(len(share), level), abs=2e-8
+    )
 
 
 def test_coverage_probability_against_quadrature() -> None:
@@ -182,7 +200,9 @@ def test_coverage_probability_against_quadrature() -> None:
             assert float(ours) == pytest.approx(coverage_by_quad(q, 0.5, 0.8, dim), abs=1e-11)
     plain = coverage_probability(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.zeros(2), dim=3)
     assert plain == pytest.approx([0.6826894921370859] * 2, rel=1e-12)
-    assert coverage_probability(np.array([0.0]), np.array([1.0]), np.array([1.0]), dim=3) == pytest.approx([0.0])
+    assert coverage_probability(
+        np.array([0.0]), np.array([1.0]), np.array([1.0]), dim=3
+    ) == pytest.approx([0.0])
 
 
 @pytest.mark.parametrize("dim", [1, 3, 11])
@@ -191,11 +211,15 @@ def test_half_width_against_the_sampler(dim: int) -> None:
     rng = np.random.default_rng(500 + dim)
     rate, size = 0.8, 400_000
     v = np.linspace(0.5, 1.5, dim)
-    noise = sample_spherical_laplace(dim, rate=rate, rng=rng, size=size) @ v + 1.3 * rng.normal(size=size)
+    noise = sample_spherical_laplace(dim, rate=rate, rng=rng, size=size) @ v + 1.3 * rng.normal(
+        size=size
+    )
     mixture = 2 * v @ v / rate**2
     for level in (0.5, 0.95):
         q = half_width(np.array([1.69]), np.array([mixture]), dim=dim, confidence_level=level)[0]
-        assert np.mean(np.abs(noise) <= q) == pytest.approx(level, abs=4.5 * math.sqrt(level * (1 - level) / size))
+        assert np.mean(np.abs(noise) <= q) == pytest.approx(
+            level, abs=4.5 * math.sqrt(level * (1 - level) / size)
+        )
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -215,5 +239,8 @@ def test_half_width_scales_grows_and_broadcasts() -> None:
     assert half_width(9 * a, 9 * b, dim=3, confidence_level=0.9) == pytest.approx(3 * q, rel=1e-12)
     assert np.all(np.diff(q, axis=1) > 0)
     assert np.all(np.diff(q, axis=0) > 0)
-    levels = [float(half_width(np.ones(1), np.ones(1), dim=3, confidence_level=x)[0]) for x in (0.5, 0.9, 0.99)]
+    levels = [
+        float(half_width(np.ones(1), np.ones(1), dim=3, confidence_level=x)[0])
+        for x in (0.5, 0.9, 0.99)
+    ]
     assert levels == sorted(levels)

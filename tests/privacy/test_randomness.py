@@ -1,4 +1,6 @@
-"""The operating system's entropy behind every sampler: right laws pass, laws 10 % off fail, nothing is mixed up."""
+"""The operating system's entropy behind every sampler: right laws pass, laws 10 % off fail, nothing
+is mixed up.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def test_normals_of_an_objective() -> None:
 
 
 def laplace(values: np.ndarray, *, rate: float = 0.25, epsilon: float = 0.5) -> np.ndarray:
-    return SystemSource().add_spherical_laplace(values, rate=rate, sensitivity=2.0, epsilon=epsilon, exponent=-20)
+    return SystemSource().add_spherical_laplace(
+        values, rate=rate, sensitivity=2.0, epsilon=epsilon, exponent=-20
+    )
 
 
 def test_spherical_laplace_of_a_release_is_around_the_values_on_the_grid() -> None:
@@ -65,13 +69,19 @@ def test_spherical_laplace_refuses_a_rate_above_what_was_booked() -> None:
 
 
 def test_the_choice_of_a_release_is_the_exponential_mechanism() -> None:
-    counts = np.bincount([SystemSource().choose([3, 1], epsilon=Decimal("0.5")) for _ in range(20_000)])
+    counts = np.bincount(
+        [SystemSource().choose([3, 1], epsilon=Decimal("0.5")) for _ in range(20_000)]
+    )
     assert stats.binomtest(counts[0], 20_000, 1 / (1 + math.exp(-0.5))).pvalue > RELEASED
     assert stats.binomtest(counts[0], 20_000, 1 / (1 + math.exp(-1.0))).pvalue < RELEASED
 
 
-def exact(values: np.ndarray, *, sd: float = 2.0, sensitivity: float = 2.0, rho: float = 0.5) -> np.ndarray:
-    return SystemSource().add_gaussian(values, sd=sd, sensitivity=sensitivity, rho=rho, exponent=-20)
+def exact(
+    values: np.ndarray, *, sd: float = 2.0, sensitivity: float = 2.0, rho: float = 0.5
+) -> np.ndarray:
+    return SystemSource().add_gaussian(
+        values, sd=sd, sensitivity=sensitivity, rho=rho, exponent=-20
+    )
 
 
 def test_exact_gaussian_is_around_the_values_with_the_deviation() -> None:
@@ -93,7 +103,13 @@ def test_exact_gaussian_refuses_a_deviation_below_what_was_booked() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [np.array([np.nan]), np.array([np.inf]), np.zeros((2, 2)), np.zeros(0), np.zeros(2, dtype=np.float32)],
+    [
+        np.array([np.nan]),
+        np.array([np.inf]),
+        np.zeros((2, 2)),
+        np.zeros(0),
+        np.zeros(2, dtype=np.float32),
+    ],
     ids=["nan", "infinite", "matrix", "empty", "float32"],
 )
 def test_noise_is_added_to_finite_vectors_only(values: np.ndarray) -> None:
@@ -105,7 +121,8 @@ def test_noise_is_added_to_finite_vectors_only(values: np.ndarray) -> None:
 def test_exact_gaussian_checks_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     for answer in ([0.0], [0.0, math.inf]):
         monkeypatch.setattr(
-            "dpci_core.privacy.randomness._gaussian_of", lambda *_, answer=answer, **__: lambda _: answer
+            "dpci_core.privacy.randomness._gaussian_of",
+            lambda *_, answer=answer, **__: lambda _: answer,
         )
         with pytest.raises(NoiseError, match="as many finite numbers"):
             exact(np.zeros(2))

@@ -26,18 +26,28 @@ from dpci_core.privacy.sensitivity import (
 from dpci_core.solvers.newton import solve
 from dpci_core.solvers.objective import gradient_and_hessian, moments_at
 
-LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0), SmoothedHinge(h=0.5), SmoothedHinge(h=2.0))
+LOSSES: tuple[Loss, ...] = (
+    Logistic(),
+    HuberSVM(h=0.5),
+    HuberSVM(h=2.0),
+    SmoothedHinge(h=0.5),
+    SmoothedHinge(h=2.0),
+)
 CLOSE = 1e-13
 
 
-# --- constants by hand ---------------------------------------------------------------------------------------------
+# --- constants by hand ----------------------------------------------------------------------------
 
 
 def test_hessian_constants() -> None:
     # Lemma 3: 1/(2n).  Lemma 5: 1/(nh).
     assert hessian_sensitivity(loss=Logistic(), n_records=1000) == pytest.approx(0.0005, rel=CLOSE)
-    assert hessian_sensitivity(loss=HuberSVM(h=0.5), n_records=1000) == pytest.approx(0.002, rel=CLOSE)
-    assert hessian_sensitivity(loss=HuberSVM(h=4.0), n_records=10) == pytest.approx(0.025, rel=CLOSE)
+    assert hessian_sensitivity(loss=HuberSVM(h=0.5), n_records=1000) == pytest.approx(
+        0.002, rel=CLOSE
+    )
+    assert hessian_sensitivity(loss=HuberSVM(h=4.0), n_records=10) == pytest.approx(
+        0.025, rel=CLOSE
+    )
 
 
 def test_covariance_constants() -> None:
@@ -63,22 +73,31 @@ def test_smallest_regularization_constants() -> None:
         (HuberSVM(h=0.5), math.log(2), 1000, 0.0005),
         (HuberSVM(h=2.0), math.log(2), 1000, 0.000125),
     ):
-        assert smallest_regularization(epsilon=epsilon, n_records=n, loss=loss) == pytest.approx(value, rel=CLOSE)
+        assert smallest_regularization(epsilon=epsilon, n_records=n, loss=loss) == pytest.approx(
+            value, rel=CLOSE
+        )
 
 
 def test_objective_rate_constants() -> None:
-    # t/(2nc) = 1/8 for the logistic loss, 1/2 for Huber h = 0.5, at n = 1000, c = 0.001; eps' = eps - log1p of it.
+    # t/(2nc) = 1/8 for the logistic loss, 1/2 for Huber h = 0.5, at n = 1000, c = 0.001; eps' =
+    # eps - log1p of it.
     rate = objective_noise_rate(epsilon=0.5, n_records=1000, regularization=0.001, loss=Logistic())
     assert rate == pytest.approx((0.5 - math.log(1.125)) / 2, rel=CLOSE)
     assert rate == pytest.approx(0.19110848, abs=1e-8)
-    rate = objective_noise_rate(epsilon=1.0, n_records=1000, regularization=0.001, loss=HuberSVM(h=0.5))
+    rate = objective_noise_rate(
+        epsilon=1.0, n_records=1000, regularization=0.001, loss=HuberSVM(h=0.5)
+    )
     assert rate == pytest.approx((1 - math.log(1.5)) / 2, rel=CLOSE)
 
 
 def test_output_constants() -> None:
-    assert output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01) == pytest.approx(5.0, rel=CLOSE)
+    assert output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01) == pytest.approx(
+        5.0, rel=CLOSE
+    )
     # sd 1/(n c sqrt(2 rho)): sqrt(2 * 0.125) = 1/2.
-    assert output_noise_sd(rho=0.125, n_records=1000, regularization=0.01) == pytest.approx(0.2, rel=CLOSE)
+    assert output_noise_sd(rho=0.125, n_records=1000, regularization=0.01) == pytest.approx(
+        0.2, rel=CLOSE
+    )
 
 
 def test_noise_scale_constants() -> None:
@@ -87,11 +106,13 @@ def test_noise_scale_constants() -> None:
     assert laplace_rate(sensitivity=0.25, epsilon=0.5) == pytest.approx(2.0, rel=CLOSE)
 
 
-# --- rounding to the private side ----------------------------------------------------------------------------------
+# --- rounding to the private side -----------------------------------------------------------------
 
 
 def test_rounding_is_to_the_private_side() -> None:
-    """Exact rationals of the float arguments: rates never above, sensitivities and sds never below."""
+    """Exact rationals of the float arguments: rates never above, sensitivities and sds never
+    below.
+    """
     rng = np.random.default_rng(0)
     for _ in range(300):
         n = int(rng.integers(1, 10**6))
@@ -102,7 +123,9 @@ def test_rounding_is_to_the_private_side() -> None:
         assert Fraction(laplace_rate(sensitivity=s, epsilon=eps)) < exact_eps / exact_s
         assert Fraction(hessian_sensitivity(loss=Logistic(), n_records=n)) > Fraction(1, 2 * n)
         assert Fraction(hessian_sensitivity(loss=HuberSVM(h=h), n_records=n)) > 1 / (n * exact_h)
-        assert Fraction(covariance_sensitivity(loss=HuberSVM(h=h), n_records=n, radius=1.0)) > Fraction(2, n)
+        assert Fraction(
+            covariance_sensitivity(loss=HuberSVM(h=h), n_records=n, radius=1.0)
+        ) > Fraction(2, n)
         # sd >= s/sqrt(2 rho) is sd^2 2 rho >= s^2.
         assert Fraction(gaussian_sd(sensitivity=s, rho=eps)) ** 2 * 2 * exact_eps > exact_s**2
         sd = Fraction(output_noise_sd(rho=eps, n_records=n, regularization=c))
@@ -115,7 +138,9 @@ def test_objective_rate_is_rounded_down_also_near_its_boundary() -> None:
     for k in range(200):
         n, eps = int(rng.integers(1, 10**6)), float(np.exp(rng.uniform(-5, 2)))
         loss = LOSSES[k % 5]
-        c = smallest_regularization(epsilon=eps, n_records=n, loss=loss) * (1 + 10.0 ** rng.uniform(-12, 3))
+        c = smallest_regularization(epsilon=eps, n_records=n, loss=loss) * (
+            1 + 10.0 ** rng.uniform(-12, 3)
+        )
         rate = objective_noise_rate(epsilon=eps, n_records=n, regularization=c, loss=loss)
         ratio = context.divide(D(loss.max_curvature), context.multiply(D(2 * n), D(c)))
         exact = context.divide(context.subtract(D(eps), context.ln(context.add(D(1), ratio))), D(2))
@@ -127,7 +152,7 @@ def test_rounding_costs_nothing() -> None:
     assert output_noise_sd(rho=0.5, n_records=1, regularization=1.0) < 1 + 1e-14
 
 
-# --- scaling -------------------------------------------------------------------------------------------------------
+# --- scaling --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -159,7 +184,7 @@ def test_objective_rate_grows_to_half_epsilon() -> None:
     assert rates[-1] == pytest.approx(0.25, rel=1e-8)
 
 
-# --- infeasible designs --------------------------------------------------------------------------------------------
+# --- infeasible designs ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -176,8 +201,15 @@ def test_suggested_smallest_c_works_and_less_does_not(loss: Loss, epsilon: float
         assert match
         works = float(match[1])
         assert smallest < works < smallest * 1.011
-        assert objective_noise_rate(epsilon=epsilon, n_records=n, regularization=works, loss=loss) > 0
-    assert objective_noise_rate(epsilon=epsilon, n_records=n, regularization=smallest * (1 + 1e-9), loss=loss) > 0
+        assert (
+            objective_noise_rate(epsilon=epsilon, n_records=n, regularization=works, loss=loss) > 0
+        )
+    assert (
+        objective_noise_rate(
+            epsilon=epsilon, n_records=n, regularization=smallest * (1 + 1e-9), loss=loss
+        )
+        > 0
+    )
 
 
 GOOD = {"epsilon": 0.5, "n_records": 100, "regularization": 0.1, "rho": 0.1, "sensitivity": 0.1}
@@ -199,7 +231,12 @@ def test_bad_arguments_are_named(name: str, bad: float) -> None:
         gaussian_sd: ("sensitivity", "rho"),
         laplace_rate: ("sensitivity", "epsilon"),
     }
-    needs_loss = {objective_noise_rate, smallest_regularization, hessian_sensitivity, covariance_sensitivity}
+    needs_loss = {
+        objective_noise_rate,
+        smallest_regularization,
+        hessian_sensitivity,
+        covariance_sensitivity,
+    }
     for function, names in takes.items():
         if name in names:
             arguments = {k: GOOD[k] for k in names} | {name: bad}
@@ -211,7 +248,7 @@ def test_bad_arguments_are_named(name: str, bad: float) -> None:
                 function(**arguments)
 
 
-# --- attacks on the matrix sensitivities ---------------------------------------------------------------------------
+# --- attacks on the matrix sensitivities ----------------------------------------------------------
 
 
 def unit_ball(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
@@ -220,11 +257,15 @@ def unit_ball(rng: np.random.Generator, n: int, p: int) -> np.ndarray:
     a /= np.linalg.norm(a, axis=1, keepdims=True)
     kind = rng.integers(0, 4, n)
     a[kind == 0] *= rng.random(((kind == 0).sum(), 1))
-    a[kind == 1] = np.eye(p)[rng.integers(0, p, (kind == 1).sum())] * rng.choice([-1.0, 1.0], ((kind == 1).sum(), 1))
+    a[kind == 1] = np.eye(p)[rng.integers(0, p, (kind == 1).sum())] * rng.choice(
+        [-1.0, 1.0], ((kind == 1).sum(), 1)
+    )
     return a
 
 
-def change(A: np.ndarray, record: np.ndarray, theta: np.ndarray, loss: Loss, c: float) -> tuple[float, float]:
+def change(
+    A: np.ndarray, record: np.ndarray, theta: np.ndarray, loss: Loss, c: float
+) -> tuple[float, float]:
     """Frobenius change of H and S when the first record becomes `record`."""
     B = A.copy()
     B[0] = record
@@ -243,7 +284,9 @@ def test_random_and_corner_neighbours_stay_inside(loss: Loss) -> None:
         theta = rng.normal(size=p) * 10 ** rng.uniform(-2, 2)
         dH, dS = change(A, record, theta, loss, c)
         assert dH <= hessian_sensitivity(loss=loss, n_records=n)
-        assert dS <= covariance_sensitivity(loss=loss, n_records=n, radius=float(np.linalg.norm(theta)))
+        assert dS <= covariance_sensitivity(
+            loss=loss, n_records=n, radius=float(np.linalg.norm(theta))
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -251,7 +294,10 @@ def test_random_and_corner_neighbours_stay_inside(loss: Loss) -> None:
 def test_optimised_neighbours_stay_inside(loss: Loss, which: int) -> None:
     rng = np.random.default_rng(3)
     n, p, radius = 4, 3, 2.0
-    bound = (hessian_sensitivity(loss=loss, n_records=n), covariance_sensitivity(loss=loss, n_records=n, radius=radius))
+    bound = (
+        hessian_sensitivity(loss=loss, n_records=n),
+        covariance_sensitivity(loss=loss, n_records=n, radius=radius),
+    )
 
     def ball(v: np.ndarray) -> np.ndarray:
         return v / max(1.0, float(np.linalg.norm(v)))
@@ -259,12 +305,17 @@ def test_optimised_neighbours_stay_inside(loss: Loss, which: int) -> None:
     def minus(v: np.ndarray) -> float:
         A = np.zeros((n, p))
         A[0] = ball(v[:p])
-        return -change(A, ball(v[p : 2 * p]), radius * ball(v[2 * p :]), loss, 0.1)[which] / bound[which]
+        return (
+            -change(A, ball(v[p : 2 * p]), radius * ball(v[2 * p :]), loss, 0.1)[which]
+            / bound[which]
+        )
 
-    # Most starts leave one of the records on the flat part of Huber's loss: search from the best of many.
+    # Most starts leave one of the records on the flat part of Huber's loss: search from the best of
+    # many.
     starts = sorted((rng.normal(size=3 * p) for _ in range(600)), key=minus)[:8]
     worst = max(-minimize(minus, start, method="Nelder-Mead").fun for start in starts)
-    # The published bound adds two norms; the difference of two rank-one matrices is sqrt 2 smaller at its worst.
+    # The published bound adds two norms; the difference of two rank-one matrices is sqrt 2 smaller
+    # at its worst.
     assert 0.6 < worst <= 1 / math.sqrt(2) + 1e-9
 
 
@@ -302,7 +353,7 @@ def test_penalty_terms_carry_no_sensitivity() -> None:
     )
 
 
-# --- attacks on the minimiser and the tilted objective -------------------------------------------------------------
+# --- attacks on the minimiser and the tilted objective --------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -314,30 +365,40 @@ def test_minimiser_moves_at_most_one_over_nc(loss: Loss) -> None:
         A = unit_ball(rng, n, p)
         B = A.copy()
         B[0] = -A[0] if rng.random() < 0.5 else unit_ball(rng, 1, p)[0]
-        moved = solve(A, loss=loss, regularization=c).theta - solve(B, loss=loss, regularization=c).theta
+        moved = (
+            solve(A, loss=loss, regularization=c).theta
+            - solve(B, loss=loss, regularization=c).theta
+        )
         worst = max(worst, float(np.linalg.norm(moved)) * n * c)
     assert 0.2 < worst <= 1 + 1e-6
 
 
 def test_huber_pair_in_the_linear_branch_attains_one_over_nc() -> None:
-    # Where f' = -1 for both records of the pair, 2c theta = mean of the rows: opposite rows move it by 1/(nc).
+    # Where f' = -1 for both records of the pair, 2c theta = mean of the rows: opposite rows move it
+    # by 1/(nc).
     n, c = 10, 1.0
     A = np.zeros((n, 2))
     A[0] = [1.0, 0.0]
     B = -A
     loss = HuberSVM(h=0.5)
-    moved = solve(A, loss=loss, regularization=c).theta - solve(B, loss=loss, regularization=c).theta
+    moved = (
+        solve(A, loss=loss, regularization=c).theta - solve(B, loss=loss, regularization=c).theta
+    )
     norm = float(np.linalg.norm(moved))
     assert norm == pytest.approx(1 / (n * c), rel=0.01)
     # The rate and the sd are calibrated to exactly this distance.
-    assert output_noise_rate(epsilon=0.7, n_records=n, regularization=c) * norm == pytest.approx(0.7, rel=0.01)
+    assert output_noise_rate(epsilon=0.7, n_records=n, regularization=c) * norm == pytest.approx(
+        0.7, rel=0.01
+    )
     sd = output_noise_sd(rho=0.3, n_records=n, regularization=c)
     assert norm**2 / (2 * sd**2) == pytest.approx(0.3, rel=0.01)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_tilt_that_keeps_a_minimiser_shifts_by_at_most_two(loss: Loss) -> None:
-    """Theorem 1: for the same theta, b changes by |n grad difference| <= 2, so rate eps'/2 pays eps'."""
+    """Theorem 1: for the same theta, b changes by |n grad difference| <= 2, so rate eps'/2 pays
+    eps'.
+    """
     rng = np.random.default_rng(6)
     worst = 0.0
     for _ in range(300):
@@ -366,7 +427,9 @@ def test_opposite_records_on_one_margin_attain_the_shift_of_two() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_determinant_ratio_is_what_the_slack_pays_for(loss: Loss) -> None:
-    """The Jacobian of theta -> b changes by at most the factor 1 + t/(2nc), and nearly attains it."""
+    """The Jacobian of theta -> b changes by at most the factor 1 + t/(2nc), and nearly attains
+    it.
+    """
     n, c = 4, 0.05
     theta = np.zeros(2) if isinstance(loss, Logistic) else np.array([1.0, 0.0])
     A = np.zeros((n, 2))

@@ -1,4 +1,6 @@
-"""Attacks on the release: a sampled audit, planted values, kills, races. `make soak` runs the long versions."""
+"""Attacks on the release: a sampled audit, planted values, kills, races. `make soak` runs the long
+versions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from tests.release_desk import RHO, Desk, make_plan
 ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs fork")
 
-# --- a sampled audit -----------------------------------------------------------------------------------------
+# --- a sampled audit ------------------------------------------------------------------------------
 
 RECORD = np.array([[1.0 - 1e-12]])
 CONFIDENCE = 0.999
@@ -37,9 +39,15 @@ RHO_MODEL = ZCDP(model="1.9", hessian="0.05", covariance="0.05")
 
 
 def audit_design(mechanism: str, budget: PureDP | ZCDP) -> Design:
-    """One record and one coefficient, where the bound of objective and of output perturbation is attained."""
+    """One record and one coefficient, where the bound of objective and of output perturbation is
+    attained.
+    """
     return Design(
-        loss=HuberSVM(h=0.1), mechanism=mechanism, budget=budget, regularization=100.0, calibration="published"
+        loss=HuberSVM(h=0.1),
+        mechanism=mechanism,
+        budget=budget,
+        regularization=100.0,
+        calibration="published",
     )
 
 
@@ -51,7 +59,9 @@ def bounds(hits: int, n: int) -> tuple[float, float]:
 
 
 def audited_epsilon(here: np.ndarray, there: np.ndarray) -> float:
-    """A lower bound of epsilon from samples on both tables: event chosen on one half, counted on the other."""
+    """A lower bound of epsilon from samples on both tables: event chosen on one half, counted on
+    the other.
+    """
     half = len(here) // 2
     best, found = -math.inf, 0.0
     for sign in (1.0, -1.0):
@@ -110,11 +120,13 @@ def test_a_long_audit_of_whole_releases(
     record_property("log ratio, at least", round(found, 3))
     if budget is PURE_MODEL:
         assert found <= 2.0
-    else:  # an event of a zCDP release: log ratio beyond rho + 2 sqrt(rho log(1/delta)) has probability delta at most
+    else:
+        # an event of a zCDP release: log ratio beyond rho + 2 sqrt(rho log(1/delta)) has
+        # probability delta at most
         assert found <= 2.0 + 2.0 * math.sqrt(2.0 * math.log(1.0 / 1e-4))
 
 
-# --- planted values ------------------------------------------------------------------------------------------
+# --- planted values -------------------------------------------------------------------------------
 
 NUMBER, TEXT, OUTSIDE = "37.1250417", "ZQXPLANTED", "918273645.5"
 PLANTED = (NUMBER, NUMBER[:8], TEXT, OUTSIDE, OUTSIDE[:7])
@@ -135,16 +147,31 @@ def planted_desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     (tmp_path / "private").mkdir()
     desk.file = desk.file.rename(tmp_path / "private" / "table.csv")
     rows = desk.file.read_text().splitlines()
-    rows[3], rows[7], rows[9] = f"{NUMBER},a,yes,{TEXT}", f"{NUMBER},{TEXT},{TEXT},x", f"{OUTSIDE},a,{TEXT},x"
+    rows[3], rows[7], rows[9] = (
+        f"{NUMBER},a,yes,{TEXT}",
+        f"{NUMBER},{TEXT},{TEXT},x",
+        f"{OUTSIDE},a,{TEXT},x",
+    )
     desk.file.write_text("\n".join(rows) + "\n")
     return desk
 
 
 def found_in(desk: Desk, texts: list[str]) -> list[str]:
-    places = {str(path): content.decode("utf-8", "replace") for path, content in everything_in(desk.folder)}
-    places |= {str(path): c.decode("utf-8", "replace") for path, c in everything_in(desk.folder.parent / "tmp")}
+    places = {
+        str(path): content.decode("utf-8", "replace")
+        for path, content in everything_in(desk.folder)
+    }
+    places |= {
+        str(path): c.decode("utf-8", "replace")
+        for path, c in everything_in(desk.folder.parent / "tmp")
+    }
     places |= {f"text {i}": text for i, text in enumerate(texts)}
-    return [f"{secret} in {place}" for place, text in places.items() for secret in PLANTED if secret in text]
+    return [
+        f"{secret} in {place}"
+        for place, text in places.items()
+        for secret in PLANTED
+        if secret in text
+    ]
 
 
 def test_planted_values_are_nowhere(tmp_path, monkeypatch, capfd, caplog) -> None:
@@ -153,7 +180,14 @@ def test_planted_values_are_nowhere(tmp_path, monkeypatch, capfd, caplog) -> Non
     made = desk.release()
     assert made.note is not None
     said = capfd.readouterr()
-    texts = [said.out, said.err, caplog.text, repr(made), str(made.note.sentences()), made.to_json()]
+    texts = [
+        said.out,
+        said.err,
+        caplog.text,
+        repr(made),
+        str(made.note.sentences()),
+        made.to_json(),
+    ]
     texts += [repr(desk.ledger.history()), repr(desk.ledger.entries())]
     assert found_in(desk, texts) == []
     (desk.folder / "leak").write_text(TEXT)  # the search itself finds what is there
@@ -161,7 +195,9 @@ def test_planted_values_are_nowhere(tmp_path, monkeypatch, capfd, caplog) -> Non
 
 
 def reachable(error: BaseException) -> str:
-    """All that a careless log could print of an exception: the chain, and the local variables of every frame."""
+    """All that a careless log could print of an exception: the chain, and the local variables of
+    every frame.
+    """
     seen, left, texts = set(), [error], []
     while left:
         current = left.pop()
@@ -173,7 +209,11 @@ def reachable(error: BaseException) -> str:
         texts.append("".join(shown.format()))
         frame = current.__traceback__
         while frame is not None:
-            texts.append(repr(frame.tb_frame.f_locals) if frame.tb_frame.f_code.co_filename != __file__ else "")
+            texts.append(
+                repr(frame.tb_frame.f_locals)
+                if frame.tb_frame.f_code.co_filename != __file__
+                else ""
+            )
             frame = frame.tb_next
         left += [e for e in (current.__cause__, current.__context__) if e is not None]
     return "\n".join(texts)
@@ -181,7 +221,9 @@ def reachable(error: BaseException) -> str:
 
 @pytest.mark.parametrize("kind", [ValueError, OSError, MemoryError, KeyError, KeyboardInterrupt])
 @pytest.mark.parametrize("stage", ["reading", "fitting"])
-def test_no_error_carries_a_planted_value(tmp_path, monkeypatch, capfd, caplog, kind, stage) -> None:
+def test_no_error_carries_a_planted_value(
+    tmp_path, monkeypatch, capfd, caplog, kind, stage
+) -> None:
     desk = planted_desk(tmp_path, monkeypatch)
 
     def fail(*args, **options):
@@ -195,13 +237,19 @@ def test_no_error_carries_a_planted_value(tmp_path, monkeypatch, capfd, caplog, 
     with pytest.raises(ReleaseFailedError) as caught:
         desk.release()
     said = capfd.readouterr()
-    assert found_in(desk, [reachable(caught.value), said.out, said.err, caplog.text, repr(desk.ledger.entries())]) == []
+    assert (
+        found_in(
+            desk,
+            [reachable(caught.value), said.out, said.err, caplog.text, repr(desk.ledger.entries())],
+        )
+        == []
+    )
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     assert desk.ledger.find("r1").state == "failed"
 
 
-# --- processes -----------------------------------------------------------------------------------------------
+# --- processes ------------------------------------------------------------------------------------
 
 
 def lab(what: str, folder: Path, rounds: int) -> dict:
@@ -233,7 +281,9 @@ def test_killed_anywhere_a_release_is_drawn_at_most_once_and_never_free(memory: 
 
 @posix
 @pytest.mark.soak
-def test_killed_a_thousand_times(memory: Path, record_property: Callable[[str, object], None]) -> None:
+def test_killed_a_thousand_times(
+    memory: Path, record_property: Callable[[str, object], None]
+) -> None:
     found = lab("kill", memory, 1000)
     record_property("found", found)
     check_kills(found, 1000)
@@ -242,7 +292,14 @@ def test_killed_a_thousand_times(memory: Path, record_property: Callable[[str, o
 @posix
 def test_of_releases_that_race_for_the_last_of_a_budget_one_wins(memory: Path) -> None:
     found = lab("race", memory, 6)
-    assert found == {"won": 1, "codes": found["codes"], "draws": 1, "results": 1, "left": "0.0", "is_good": True}
+    assert found == {
+        "won": 1,
+        "codes": found["codes"],
+        "draws": 1,
+        "results": 1,
+        "left": "0.0",
+        "is_good": True,
+    }
     assert set(found["codes"]) <= {0, 2, 3}
 
 

@@ -62,7 +62,13 @@ def test_the_direction_is_claimed_only_where_zero_is_outside(made: Release) -> N
 
 
 def test_a_machine_speaks_of_scores(tmp_path: Path) -> None:
-    design = Design(loss=HuberSVM(h=1.0), mechanism="output", budget=PURE, regularization=0.05, calibration="published")
+    design = Design(
+        loss=HuberSVM(h=1.0),
+        mechanism="output",
+        budget=PURE,
+        regularization=0.05,
+        calibration="published",
+    )
     made = Desk.at(tmp_path, plan=replace(make_plan(), design=design)).release()
     age, _, start = effect_sentences(made)
     year = decision(made, 41, "a") - decision(made, 40, "a")
@@ -94,7 +100,10 @@ def test_a_step_fits_the_declared_range_and_a_level_its_base(tmp_path: Path) -> 
 
 
 def test_the_report_shows_them_and_names_stay_text(tmp_path: Path) -> None:
-    schema = replace(SCHEMA, features=(NumericColumn("<script>", 0, 100), CategoricalColumn("city", ("a", "<b>"))))
+    schema = replace(
+        SCHEMA,
+        features=(NumericColumn("<script>", 0, 100), CategoricalColumn("city", ("a", "<b>"))),
+    )
     desk = Desk.at(tmp_path, plan=make_plan(schema=schema))
     desk.file.write_text("<script>,city,sick\n" + "5,a,yes\n90,<b>,no\n" * 100)
     made = desk.release()

@@ -1,4 +1,6 @@
-"""Attacks on the last bits of what a release and a fitted estimator show. `make soak` runs them long."""
+"""Attacks on the last bits of what a release and a fitted estimator show. `make soak` runs them
+long.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,9 @@ def test_a_long_attack_on_records_is_a_guess(
 @pytest.mark.soak
 @pytest.mark.parametrize("attack", [attack_draws, attack_estimators], ids=["release", "estimator"])
 @pytest.mark.parametrize("case", CASES, ids="-".join)
-def test_a_long_attack_is_a_guess(case, attack, record_property: Callable[[str, object], None]) -> None:
+def test_a_long_attack_is_a_guess(
+    case, attack, record_property: Callable[[str, object], None]
+) -> None:
     for name, score in attack(*case, rounds=400).items():
         record_property(name, str(score))
         assert abs(score.deviation) < FALSE_ALARM, score

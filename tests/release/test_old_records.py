@@ -24,7 +24,9 @@ def test_a_record_of_version_1_opens_and_says_what_must_be_known(kind: str, tmp_
     assert json.loads(made.to_json()) == json.loads(path.read_text())
     assert ("withdraw it where it is public" in made.caution) == (kind == "pure")
     remarks = Ledger(tmp_path / "ledger.sqlite").verify([RecordedHead.from_record(path)]).remarks
-    assert any("Do not publish it" in remark and path.name in remark for remark in remarks) == (kind == "pure")
+    assert any("Do not publish it" in remark and path.name in remark for remark in remarks) == (
+        kind == "pure"
+    )
 
 
 @pytest.mark.parametrize("kind", ["pure", "zcdp"])

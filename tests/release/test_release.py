@@ -1,4 +1,6 @@
-"""The release as a whole: what it does in which order, what it refuses, what it writes, and how it is read again."""
+"""The release as a whole: what it does in which order, what it refuses, what it writes, and how it
+is read again.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def desk(tmp_path: Path) -> Desk:
     return Desk.at(tmp_path)
 
 
-# --- what a release does ------------------------------------------------------------------------------------
+# --- what a release does --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
@@ -72,7 +74,11 @@ def test_it_books_draws_writes_and_notes(tmp_path: Path, budget, mechanism) -> N
     assert {path.name for path in folder.iterdir()} == FILES
     assert read_plan(folder / "plan.yaml") == desk.plan
     assert made.ledger_head.startswith(f"{charge.charge_id}:")
-    assert load_release(folder).to_dict() == made.to_dict() == json.loads((folder / "release.json").read_text())
+    assert (
+        load_release(folder).to_dict()
+        == made.to_dict()
+        == json.loads((folder / "release.json").read_text())
+    )
     assert desk.ledger.verify().is_good
     assert made.n_records == 200
     assert [c.name for c in made.coefficients] == ["age", "city=b", "constant"]
@@ -94,7 +100,13 @@ def test_the_ledger_holds_records_against_itself(desk: Desk) -> None:
 
 def leaves(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
     """The path of every text, number and switch of a JSON value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else None
+    )
     if inner is None:
         yield path
         return
@@ -123,22 +135,37 @@ def test_an_edited_record_is_found_whatever_was_edited(desk: Desk) -> None:
     content = (desk.folder / "out" / "release.json").read_bytes()
     plain = json.loads(content)
     paths = [path for path in leaves(plain) if path != ("ledger", "head")]
-    assert {("coefficients", 0, "scaled", "low"), ("guarantee", "epsilon"), ("n_records", "actual")} <= set(paths)
+    assert {
+        ("coefficients", 0, "scaled", "low"),
+        ("guarantee", "epsilon"),
+        ("n_records", "actual"),
+    } <= set(paths)
     copies = [edited(plain, path) for path in paths]
-    copies += [content[:-1], json.dumps(plain).encode(), json.dumps({"ledger": plain["ledger"]}).encode()]
+    copies += [
+        content[:-1],
+        json.dumps(plain).encode(),
+        json.dumps({"ledger": plain["ledger"]}).encode(),
+    ]
     assert content not in copies
-    found = desk.ledger.verify([RecordedHead.from_content(c, source=f"copy {i}") for i, c in enumerate(copies)])
+    found = desk.ledger.verify(
+        [RecordedHead.from_content(c, source=f"copy {i}") for i, c in enumerate(copies)]
+    )
     assert (found.problems, found.is_good) == ((), False)
     assert [problem.split(" is not what")[0] for problem in found.record_problems] == [
         f"copy {i}" for i in range(len(copies))
     ]
-    assert f"{len(copies)} of {len(copies)} given record(s) are NOT what was released" in found.sentence
+    assert (
+        f"{len(copies)} of {len(copies)} given record(s) are NOT what was released"
+        in found.sentence
+    )
     assert desk.ledger.verify([RecordedHead.from_content(content, source="itself")]).is_good
     swapped = content.replace(plain["ledger"]["head"].encode(), desk.ledger.head().encode())
     assert not desk.ledger.verify([RecordedHead.from_content(swapped, source="swapped")]).is_good
 
 
-def test_a_record_whose_charge_has_no_result_yet_is_not_vouched_for(desk: Desk, monkeypatch) -> None:
+def test_a_record_whose_charge_has_no_result_yet_is_not_vouched_for(
+    desk: Desk, monkeypatch
+) -> None:
     def stop(self: Ledger, charge_id: int, *, result_hash: str) -> None:
         raise LedgerError("The disk is full.")
 
@@ -169,7 +196,9 @@ def test_the_command_finds_an_edited_record(desk: Desk, capsys) -> None:
 def test_intervals_in_original_units_are_those_of_the_map(desk: Desk) -> None:
     made = desk.release()
     L = RecordMapper(SCHEMA).to_original
-    np.testing.assert_allclose([c.original.estimate for c in made.coefficients], L @ made.theta, rtol=1e-12)
+    np.testing.assert_allclose(
+        [c.original.estimate for c in made.coefficients], L @ made.theta, rtol=1e-12
+    )
     age = made.coefficients[0]
     assert age.original.length == pytest.approx(L[0, 0] * age.scaled.length, rel=1e-9)
     assert age.planned_original == pytest.approx(L[0, 0] * age.planned_scaled, rel=1e-9)
@@ -179,7 +208,13 @@ def test_the_guarantee_in_numbers(tmp_path: Path) -> None:
     (tmp_path / "pure").mkdir()
     (tmp_path / "zcdp").mkdir()
     pure = Desk.at(tmp_path / "pure").release().guarantee
-    assert (pure.definition, pure.amount, pure.epsilon, pure.delta, pure.rho) == ("pure", "1", 1.0, 0.0, "0.5")
+    assert (pure.definition, pure.amount, pure.epsilon, pure.delta, pure.rho) == (
+        "pure",
+        "1",
+        1.0,
+        0.0,
+        "0.5",
+    )
     rho = Desk.at(tmp_path / "zcdp", plan=make_plan(RHO)).release().guarantee
     assert (rho.definition, rho.amount, rho.rho, rho.delta) == ("zcdp", "0.5", "0.5", 1e-6)
     assert rho.epsilon == dpci_core.zcdp_to_epsilon(0.5, 1e-6)
@@ -190,15 +225,29 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(run, "_reached", seen.append)
     desk.release()
     written = [
-        f"wrote {name}" for name in ("release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml")
+        f"wrote {name}"
+        for name in ("release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml")
     ]
-    assert seen == ["before booking", "booked", "read", "drawn", *written, "renamed", "written", "finished"]
+    assert seen == [
+        "before booking",
+        "booked",
+        "read",
+        "drawn",
+        *written,
+        "renamed",
+        "written",
+        "finished",
+    ]
 
 
-def test_no_row_is_read_before_the_charge_is_on_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_row_is_read_before_the_charge_is_on_disk(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def check(stage: str) -> None:
         if stage == "before booking":
-            desk.file.write_text("age,city,sick,name\n")  # whatever was read before would still be in memory
+            desk.file.write_text(
+                "age,city,sick,name\n"
+            )  # whatever was read before would still be in memory
 
     monkeypatch.setattr(run, "_reached", check)
     with pytest.raises(ReleaseFailedError, match="no rows"):
@@ -218,7 +267,9 @@ def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk)
         with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
             desk.release(file=empty)
     frame.iloc[:1].to_parquet(file)
-    gaussian = make_plan(RHO, mechanism="objective", calibration="sharp", regularization=1e-4, n=20_000)
+    gaussian = make_plan(
+        RHO, mechanism="objective", calibration="sharp", regularization=1e-4, n=20_000
+    )
     with pytest.raises(InfeasibleDesignError):
         desk.release(plan=gaussian, file=file, allow_unreviewed=True)
     assert desk.ledger.history() == ()
@@ -236,7 +287,9 @@ def test_a_column_without_any_value_is_accepted_as_one_with_a_single_value_is(de
 
 
 def test_only_names_types_and_the_number_of_rows_are_known_before_booking(desk: Desk) -> None:
-    """So files that differ in a record are refused alike, whatever the statistics beside the names hold."""
+    """So files that differ in a record are refused alike, whatever the statistics beside the names
+    hold.
+    """
     frame = pd.read_csv(desk.file)
     found = []
     for age in (0.0, 1e300):
@@ -247,7 +300,9 @@ def test_only_names_types_and_the_number_of_rows_are_known_before_booking(desk: 
     assert found[0].n_records == 200
 
 
-def test_the_same_request_again_gives_the_recorded_release(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_request_again_gives_the_recorded_release(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = desk.release()
     assert first.note is not None
     desk.file.unlink()
@@ -260,16 +315,22 @@ def test_the_same_request_again_gives_the_recorded_release(desk: Desk, monkeypat
         desk.release("r1", to="elsewhere")
 
 
-def test_two_clicks_in_the_same_moment_draw_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_clicks_in_the_same_moment_draw_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.release()
-    monkeypatch.setattr(Ledger, "find", lambda *_: None)  # the first had not booked when the second looked
+    monkeypatch.setattr(
+        Ledger, "find", lambda *_: None
+    )  # the first had not booked when the second looked
     monkeypatch.setattr(run, "draw_release", None)
     with pytest.raises(ReleaseLostError):
         desk.release("r1", to="second")
     assert desk.ledger.history()[0].state == "done"
 
 
-def test_a_process_that_died_before_the_ledger_knew_is_completed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_died_before_the_ledger_knew_is_completed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def die(stage: str) -> None:
         if stage == "written":
             raise KeyboardInterrupt
@@ -306,10 +367,14 @@ def test_a_folder_is_only_taken_for_what_it_is(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("stage", ["booked", "read", "drawn", "wrote report.html"])
-def test_a_failure_after_booking_is_spent_and_never_drawn_again(desk: Desk, stage, monkeypatch) -> None:
+def test_a_failure_after_booking_is_spent_and_never_drawn_again(
+    desk: Desk, stage, monkeypatch
+) -> None:
     def fail(reached: str) -> None:
         if reached == stage:
-            raise KeyboardInterrupt if stage == "booked" else RuntimeError("37.125 is the age of Ada")
+            raise (
+                KeyboardInterrupt if stage == "booked" else RuntimeError("37.125 is the age of Ada")
+            )
 
     monkeypatch.setattr(run, "_reached", fail)
     expected = KeyboardInterrupt if stage == "booked" else ReleaseFailedError
@@ -325,7 +390,9 @@ def test_a_failure_after_booking_is_spent_and_never_drawn_again(desk: Desk, stag
         desk.release()
 
 
-def test_stopped_after_the_folder_has_its_name_is_done(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_after_the_folder_has_its_name_is_done(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(reached: str) -> None:
         if reached == "renamed":
             raise RuntimeError
@@ -336,7 +403,9 @@ def test_stopped_after_the_folder_has_its_name_is_done(desk: Desk, monkeypatch: 
     assert made.to_dict() == load_release(desk.folder / "out").to_dict()
 
 
-def test_a_ledger_that_cannot_note_the_result_says_what_to_do(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_cannot_note_the_result_says_what_to_do(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(self, *_, **__):
         raise LedgerError("The disk is full. Free some space.")
 
@@ -352,12 +421,14 @@ def test_a_ledger_that_cannot_note_the_result_says_what_to_do(desk: Desk, monkey
 def test_too_few_records_fail_in_public_numbers_and_stay_spent(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path, plan=make_plan(mechanism="objective"))
     write_table(desk.file, 3)
-    with pytest.raises(ReleaseFailedError, match=r"n_records=3.*smallest c that works.*stays spent"):
+    with pytest.raises(
+        ReleaseFailedError, match=r"n_records=3.*smallest c that works.*stays spent"
+    ):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
 
 
-# --- what is refused before anything is spent ---------------------------------------------------------------
+# --- what is refused before anything is spent -----------------------------------------------------
 
 
 def test_refusals_cost_nothing(desk: Desk) -> None:
@@ -387,7 +458,9 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
     assert not (desk.folder / "three").exists()
 
 
-def test_what_could_not_be_written_costs_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_could_not_be_written_costs_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ReleaseRefusedError, match="too long"):
         desk.release(to="x" * 245)
     (desk.folder / "link").symlink_to(desk.folder / "nowhere")
@@ -418,7 +491,9 @@ def test_a_pipe_is_refused_before_it_costs_anything(desk: Desk) -> None:
 def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
     """Otherwise the report would promise patients what the steward allowed for visits."""
     visits = replace(desk.plan, source=replace(desk.plan.source, unit="one row is one visit"))
-    with pytest.raises(ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"):
+    with pytest.raises(
+        ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"
+    ):
         desk.release(plan=visits)
     assert desk.ledger.history() == ()
 
@@ -440,7 +515,9 @@ def test_a_text_that_no_cell_can_match_is_refused(schema: Schema) -> None:
 def test_the_report_never_rounds_a_promise_down(desk: Desk) -> None:
     made = desk.release()  # epsilon 1: 73.106 %
     assert "at most 73.2% sure" in risk_sentence(made)
-    guarantee = replace(made.guarantee, definition="zcdp", amount="0.1", epsilon=1.23401, delta=1.2345678e-6)
+    guarantee = replace(
+        made.guarantee, definition="zcdp", amount="0.1", epsilon=1.23401, delta=1.2345678e-6
+    )
     other = replace(made, guarantee=guarantee)
     assert "(1.235, 1.2345678e-06)-differential" in guarantee_sentence(other)
     assert "finds at most 3.5." in risk_sentence(other)  # exp(1.23401) = 3.4350
@@ -466,7 +543,7 @@ def test_a_schema_hash_is_of_the_declaration_alone() -> None:
     assert price_of(make_plan()).schema_hash == schema_hash(SCHEMA)
 
 
-# --- names that want to do harm -----------------------------------------------------------------------------
+# --- names that want to do harm -------------------------------------------------------------------
 
 HOSTILE = (
     "=HYPERLINK(1)",
@@ -508,7 +585,9 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     seen = Tags(page)
     assert not seen.tags & {"script", "img", "b", "i", "iframe", "link"}
     assert "svg" in seen.tags
-    assert not {name for name in seen.attributes if name.startswith("on") or name in ("src", "href")}
+    assert not {
+        name for name in seen.attributes if name.startswith("on") or name in ("src", "href")
+    }
     assert "default-src 'none'" in page
     rows = list(csv.reader(io.StringIO((tmp_path / "out" / "intervals.csv").read_text())))
     assert len(rows) == 1 + len(made.coefficients)
@@ -532,7 +611,7 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     }
 
 
-# --- reading it again ---------------------------------------------------------------------------------------
+# --- reading it again -----------------------------------------------------------------------------
 
 
 def test_predictions_are_those_of_the_released_coefficients(desk: Desk) -> None:
@@ -546,7 +625,10 @@ def test_predictions_are_those_of_the_released_coefficients(desk: Desk) -> None:
     assert made.predict(frame).tolist() == np.where(scores > 0, 1, -1).tolist()
     np.testing.assert_allclose(made.predict_proba(frame), 1 / (1 + np.exp(-scores)), rtol=1e-12)
     assert made.predict(frame.iloc[:0]).shape == (0,)
-    assert made.predict(frame.assign(age=frame["age"].map(str))).tolist() == made.predict(frame).tolist()
+    assert (
+        made.predict(frame.assign(age=frame["age"].map(str))).tolist()
+        == made.predict(frame).tolist()
+    )
     with pytest.raises(ValueError, match="one column 'city'"):
         made.predict(frame[["age"]])
 
@@ -554,7 +636,11 @@ def test_predictions_are_those_of_the_released_coefficients(desk: Desk) -> None:
 def test_a_machine_has_no_probabilities(tmp_path: Path) -> None:
     plan = make_plan()
     design = dpci_core.Design(
-        loss=HuberSVM(h=1.0), mechanism="output", budget=PURE, regularization=0.05, calibration="published"
+        loss=HuberSVM(h=1.0),
+        mechanism="output",
+        budget=PURE,
+        regularization=0.05,
+        calibration="published",
     )
     from dataclasses import replace
 
@@ -606,21 +692,27 @@ def test_a_changed_field_is_named(record: dict, path, value, field: str, tmp_pat
     assert str(caught.value).startswith(f"{field}: ")
 
 
-@pytest.mark.parametrize("name", ["title", "design", "coefficients", "guarantee", "ledger", "features"])
+@pytest.mark.parametrize(
+    "name", ["title", "design", "coefficients", "guarantee", "ledger", "features"]
+)
 def test_a_missing_field_is_named(record: dict, name: str, tmp_path: Path) -> None:
-    (tmp_path / "release.json").write_text(json.dumps({k: v for k, v in record.items() if k != name}))
+    (tmp_path / "release.json").write_text(
+        json.dumps({k: v for k, v in record.items() if k != name})
+    )
     with pytest.raises(RecordError, match=f"^{name}: "):
         load_release(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"\xff", b'{"format": NaN}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "content", [b"", b"[1]", b"{", b"\xff", b'{"format": NaN}', b"[" * 100_000]
+)
 def test_what_is_no_record_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "release.json").write_bytes(content)
     with pytest.raises(RecordError):
         load_release(tmp_path)
 
 
-# --- the commands -------------------------------------------------------------------------------------------
+# --- the commands ---------------------------------------------------------------------------------
 
 
 def command(desk: Desk, *more: str) -> list[str]:
@@ -629,14 +721,20 @@ def command(desk: Desk, *more: str) -> list[str]:
     return ["release", str(desk.folder / "plan.yaml"), *where, "--file", str(desk.file), *more]
 
 
-def test_release_and_predict_on_the_command_line(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_release_and_predict_on_the_command_line(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(command(desk, "--check")) == 0
     shown = capsys.readouterr().out
     assert "costs epsilon 1" in shown
     assert "'Clinic' has epsilon 2 left" in shown
     assert schema_hash(SCHEMA) in shown
     assert main(command(desk, "--check", "--json")) == 0
-    assert json.loads(capsys.readouterr().out)["lines"] == {"model": "0.5", "hessian": "0.25", "covariance": "0.25"}
+    assert json.loads(capsys.readouterr().out)["lines"] == {
+        "model": "0.5",
+        "hessian": "0.25",
+        "covariance": "0.25",
+    }
     to = ["--folder", str(desk.folder / "out"), "--request", "first", "--person", "Ada"]
     assert main(command(desk, *to)) == 1
     assert "--confirm" in capsys.readouterr().err
@@ -660,7 +758,9 @@ def test_release_and_predict_on_the_command_line(desk: Desk, capsys: pytest.Capt
     assert "exists already" in capsys.readouterr().err
 
 
-def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+def test_the_private_note_is_said_and_not_printed(
+    desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch
+) -> None:
     with desk.file.open("a") as rows:
         rows.write("-5,zzz,,\n")
     to = ["--folder", str(desk.folder / "out"), "--confirm", "Clinic"]
@@ -669,14 +769,23 @@ def test_the_private_note_is_said_and_not_printed(desk: Desk, capsys: pytest.Cap
     shown = capsys.readouterr()
     assert "1 of 201 cells of age: outside the bounds" in shown.err
     assert "outside the bounds" not in shown.out
-    assert all("outside the bounds" not in path.read_text() for path in (desk.folder / "out").iterdir())
+    assert all(
+        "outside the bounds" not in path.read_text() for path in (desk.folder / "out").iterdir()
+    )
 
 
-def test_no_count_of_private_cells_gets_into_a_log(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where nobody watches, the error output is kept by whatever started the command. Missing parents are made."""
+def test_no_count_of_private_cells_gets_into_a_log(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nobody watches, the error output is kept by whatever started the command. Missing
+    parents are made.
+    """
     with desk.file.open("a") as rows:
         rows.write("-5,zzz,,\n")
-    assert main(command(desk, "--folder", str(desk.folder / "new" / "out"), "--confirm", "Clinic")) == 0
+    assert (
+        main(command(desk, "--folder", str(desk.folder / "new" / "out"), "--confirm", "Clinic"))
+        == 0
+    )
     assert "outside the bounds" not in "".join(capsys.readouterr())
     assert (desk.folder / "new" / "out" / "release.json").is_file()
 
@@ -684,12 +793,15 @@ def test_no_count_of_private_cells_gets_into_a_log(desk: Desk, capsys: pytest.Ca
 @pytest.mark.parametrize(
     "table",
     [
-        "age,city\n50,b,\n10,a,\n",  # a comma after every row: not a column of its own that shifts the others
+        # a comma after every row: not a column of its own that shifts the others
+        "age,city\n50,b,\n10,a,\n",
         " age ;city\n50;b\n\n10;a;9;9\n",
         '\ufeffx,age,city\n,50,b\n"é",10\n',
     ],
 )
-def test_new_rows_are_read_as_the_release_reads_them(desk: Desk, table: str, capsys, tmp_path: Path) -> None:
+def test_new_rows_are_read_as_the_release_reads_them(
+    desk: Desk, table: str, capsys, tmp_path: Path
+) -> None:
     made = desk.release()
     (tmp_path / "new.csv").write_text(table)
     assert main(["predict", str(desk.folder / "out"), str(tmp_path / "new.csv")]) == 0

@@ -1,4 +1,6 @@
-"""From a private file to records: nothing refused, every record for itself, nothing read below the header before."""
+"""From a private file to records: nothing refused, every record for itself, nothing read below the
+header before.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ SCHEMA = Schema(
 HEADER = b"age,city,income,grade,y\n"
 
 
-def mapped(content: bytes, folder: Path, *, schema: Schema = SCHEMA, name: str = "t.csv", **options):
+def mapped(
+    content: bytes, folder: Path, *, schema: Schema = SCHEMA, name: str = "t.csv", **options
+):
     path = folder / name
     path.write_bytes(content)
     return read_records(read_header(path, **options), RecordMapper(schema))
@@ -110,9 +114,27 @@ def test_every_kind_of_odd_cell_has_its_fixed_meaning(tmp_path: Path) -> None:
 
 CELL = st.one_of(
     st.sampled_from(
-        ["", "NA", "1", "1.0", "0x10", "1e999", "-1e999", "a", "b", "yes", "Yes", "?", "=1+1", "  a ", "²"]
+        [
+            "",
+            "NA",
+            "1",
+            "1.0",
+            "0x10",
+            "1e999",
+            "-1e999",
+            "a",
+            "b",
+            "yes",
+            "Yes",
+            "?",
+            "=1+1",
+            "  a ",
+            "²",
+        ]
     ),
-    st.text(alphabet=st.characters(exclude_characters='"\r\n', exclude_categories=["Cs"]), max_size=8),
+    st.text(
+        alphabet=st.characters(exclude_characters='"\r\n', exclude_categories=["Cs"]), max_size=8
+    ),
     st.floats().map(repr),
     st.integers().map(str),
 )
@@ -143,7 +165,9 @@ def test_changing_one_row_changes_one_record(tmp_path_factory, rows, other, plac
 def test_zeros_of_both_signs_do_not_answer_for_each_other() -> None:
     """They are equal, and different texts: which comes first must not matter to the other."""
     schema = Schema((CategoricalColumn("a", ("x", "0.0", "-0.0")),), "y", "1")
-    records = [RecordMapper(schema).features_of({"a": cells}) for cells in ([0.0, -0.0], [-0.0, 0.0])]
+    records = [
+        RecordMapper(schema).features_of({"a": cells}) for cells in ([0.0, -0.0], [-0.0, 0.0])
+    ]
     np.testing.assert_array_equal(records[0], records[1][::-1])
     assert not np.array_equal(records[0][0], records[0][1])
 
@@ -188,7 +212,7 @@ def test_levels_of_cells() -> None:
     assert level_of(True, {"1": 0}) == -1
 
 
-# --- the header -----------------------------------------------------------------------------------------------------
+# --- the header -----------------------------------------------------------------------------------
 
 
 class Watched:
@@ -210,7 +234,9 @@ class Watched:
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\r"])
-def test_not_one_byte_below_the_header_is_read(tmp_path: Path, ending: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_one_byte_below_the_header_is_read(
+    tmp_path: Path, ending: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "t.csv"
     line = b'\xef\xbb\xbf age ;"ci\nty";y' + ending
     path.write_bytes(line + b"1;a;yes" + ending)
@@ -235,7 +261,9 @@ def test_not_one_byte_below_the_header_is_read(tmp_path: Path, ending: bytes, mo
     assert y.tolist() == [1.0]
 
 
-COMMAS = Schema((NumericColumn("age", 0, 10), CategoricalColumn("step", ("0,5", "1,5"))), "y", "1,5")
+COMMAS = Schema(
+    (NumericColumn("age", 0, 10), CategoricalColumn("step", ("0,5", "1,5"))), "y", "1,5"
+)
 ROWS = ("3,5;1,5;1,5", "3.5;1,5;1,5", "3,5,0;1,5;1.5", "1.003,5;0,5;", " ,5;1.5;1,5")
 
 
@@ -246,7 +274,9 @@ def test_a_decimal_comma_where_no_comma_separates(tmp_path: Path, delimiter: str
     path.write_text("\n".join(("age;step;y", *ROWS)).replace(";", delimiter))
     header, mapper = read_header(path), RecordMapper(COMMAS)
     X, y, _ = read_records(header, mapper)
-    expected = mapper.features_of({"age": [3.5, 3.5, None, None, 0.5], "step": ["1,5", "1,5", "1,5", "0,5", "0,5"]})
+    expected = mapper.features_of(
+        {"age": [3.5, 3.5, None, None, 0.5], "step": ["1,5", "1,5", "1,5", "0,5", "0,5"]}
+    )
     np.testing.assert_array_equal(X, expected)
     assert y.tolist() == [1.0, 1.0, -1.0, -1.0, 1.0]
     assert header.has_decimal_comma
@@ -271,14 +301,18 @@ def test_no_decimal_comma_where_commas_separate(tmp_path: Path) -> None:
         (b'"",a""b,y\n', ("", 'a""b', "y")),
     ],
 )
-def test_a_mark_within_a_name_does_not_lead_below_the_header(tmp_path: Path, line: bytes, columns) -> None:
+def test_a_mark_within_a_name_does_not_lead_below_the_header(
+    tmp_path: Path, line: bytes, columns
+) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(line + b'1,"secret",yes\n')
     header = read_header(path)
     assert (header.columns, header.first_line) == (columns, line)
 
 
-@pytest.mark.parametrize("rows", [b'1,"secret",yes\n', b'1,secret 5",yes\n', b'1,"",secret"\n', b'"secret"\n'])
+@pytest.mark.parametrize(
+    "rows", [b'1,"secret",yes\n', b'1,secret 5",yes\n', b'1,"",secret"\n', b'"secret"\n']
+)
 def test_no_name_is_made_of_private_cells(tmp_path: Path, rows: bytes) -> None:
     """An opening mark that the header forgot to close."""
     path = tmp_path / "t.csv"
@@ -407,11 +441,15 @@ LONG_TAILS = {
 
 
 @pytest.mark.parametrize("tail", LONG_TAILS.values(), ids=LONG_TAILS)
-def test_a_record_costs_no_more_than_its_cap_and_touches_no_other(tail: bytes, tmp_path: Path) -> None:
+def test_a_record_costs_no_more_than_its_cap_and_touches_no_other(
+    tail: bytes, tmp_path: Path
+) -> None:
     rows = [b"10,a,1,1,yes,", b"20,a,2,2,no,", b"30,b,3,1,yes,"]
     plain, _ = peak_megabytes(HEADER + b"\n".join(rows) + b"\n", tmp_path, "plain.csv")
     for end in (b"\n", b"\r\n", b"\r"):
-        X, peak = peak_megabytes(HEADER + end.join([rows[0], rows[1] + tail, rows[2]]) + end, tmp_path, "t.csv")
+        X, peak = peak_megabytes(
+            HEADER + end.join([rows[0], rows[1] + tail, rows[2]]) + end, tmp_path, "t.csv"
+        )
         assert len(X) == 3
         assert np.array_equal(X[[0, 2]], plain[[0, 2]])
         assert peak < 40
@@ -431,17 +469,27 @@ CELL = st.text(st.sampled_from("ab\"',;\r\n "), max_size=6)
 
 
 @settings(max_examples=400, derandomize=True, deadline=None)
-@given(st.lists(st.lists(CELL, min_size=1, max_size=4), max_size=6), st.sampled_from(",;"), st.integers(1, 9))
+@given(
+    st.lists(st.lists(CELL, min_size=1, max_size=4), max_size=6),
+    st.sampled_from(",;"),
+    st.integers(1, 9),
+)
 def test_records_are_cut_where_the_reader_of_cells_would(rows, delimiter: str, part: int) -> None:
-    """Whatever stands in a file, written well or not, gives the rows that `csv` reads where nothing is too long."""
+    """Whatever stands in a file, written well or not, gives the rows that `csv` reads where nothing
+    is too long.
+    """
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter).writerows(rows)
     ragged = "\n".join(delimiter.join(row) for row in rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "_PART", part)
         for text in (out.getvalue(), ragged):
-            wanted = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-            found = tables._records(io.TextIOWrapper(io.BytesIO(text.encode()), newline=""), delimiter)
+            wanted = [
+                row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row
+            ]
+            found = tables._records(
+                io.TextIOWrapper(io.BytesIO(text.encode()), newline=""), delimiter
+            )
             assert list(tables._rows(found, delimiter)) == wanted
 
 
@@ -449,7 +497,9 @@ def parquet(columns: dict[str, object], path: Path, **options: object) -> None:
     pyarrow.parquet.write_table(pyarrow.table(columns), path, **options)
 
 
-@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string()], ids=["string", "large"])
+@pytest.mark.parametrize(
+    "kind", [pyarrow.string(), pyarrow.large_string()], ids=["string", "large"]
+)
 def test_a_long_text_of_a_parquet_file_is_missing_and_others_stay(kind, tmp_path: Path) -> None:
     limit = tables.LONGEST_CELL
     cities = ["a", "b" + " " * (limit - 1), "b" + " " * limit, None, "é"]
@@ -470,8 +520,16 @@ def test_a_long_text_of_a_parquet_file_is_missing_and_others_stay(kind, tmp_path
 
 def test_a_text_that_many_rows_of_a_parquet_file_share_is_held_once(tmp_path: Path) -> None:
     n = 3000
-    shared = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * n, pyarrow.int32()), ["z" * 2**20])
-    columns = {"age": [10.0] * n, "city": shared, "income": [1.0] * n, "grade": ["1"] * n, "y": ["yes"] * n}
+    shared = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([0] * n, pyarrow.int32()), ["z" * 2**20]
+    )
+    columns = {
+        "age": [10.0] * n,
+        "city": shared,
+        "income": [1.0] * n,
+        "grade": ["1"] * n,
+        "y": ["yes"] * n,
+    }
     parquet(columns, tmp_path / "t.parquet", dictionary_pagesize_limit=2**30)
     before = pyarrow.default_memory_pool().max_memory()
     X, peak = peak_megabytes((tmp_path / "t.parquet").read_bytes(), tmp_path, "u.parquet")

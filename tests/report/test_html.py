@@ -1,4 +1,6 @@
-"""Pages for other people: everything is escaped, nothing is loaded, and the picture is where the numbers are."""
+"""Pages for other people: everything is escaped, nothing is loaded, and the picture is where the
+numbers are.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ HOSTILE = "</script><script>alert(1)</script>\"'&{{ 7 * 7 }}{% raw %}"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def chart(*rows: IntervalRow, series: tuple[str, ...] = ("Private", "Without privacy")) -> ET.Element:
+def chart(
+    *rows: IntervalRow, series: tuple[str, ...] = ("Private", "Without privacy")
+) -> ET.Element:
     picture = interval_chart(
         rows, series=series, title="Lengths", description="One row a coefficient.", axis="log odds"
     )
@@ -24,7 +28,9 @@ def chart(*rows: IntervalRow, series: tuple[str, ...] = ("Private", "Without pri
 
 def test_what_people_typed_is_escaped_everywhere() -> None:
     row = IntervalRow(label=HOSTILE, centre=0.0, intervals=((-1.0, 1.0),))
-    picture = interval_chart([row], series=(HOSTILE,), title=HOSTILE, description=HOSTILE, axis=HOSTILE)
+    picture = interval_chart(
+        [row], series=(HOSTILE,), title=HOSTILE, description=HOSTILE, axis=HOSTILE
+    )
     cells = table((HOSTILE, "b"), [(HOSTILE, 1)], caption=HOSTILE)
     page = render("page.html", title=HOSTILE)
     for text in (str(picture), str(cells), page):
@@ -43,7 +49,10 @@ def test_intervals_are_drawn_to_scale() -> None:
     wide = IntervalRow(label="age", centre=1.0, intervals=((-1.0, 3.0), (0.0, 2.0)))
     narrow = IntervalRow(label="sex=Male", intervals=((1.0, 2.0), None))
     groups = chart(wide, narrow).findall(f"{SVG}g")
-    spans = [[float(line.get("x2", 0)) - float(line.get("x1", 0)) for line in g.findall(f"{SVG}line")] for g in groups]
+    spans = [
+        [float(line.get("x2", 0)) - float(line.get("x1", 0)) for line in g.findall(f"{SVG}line")]
+        for g in groups
+    ]
     assert spans[0][0] == pytest.approx(4 * spans[1][0], abs=0.5)
     assert spans[0][1] == pytest.approx(2 * spans[1][0], abs=0.5)
     assert spans[0][2] == 0.0  # the centre is a mark
@@ -55,8 +64,12 @@ def test_intervals_are_drawn_to_scale() -> None:
 
 
 def test_series_differ_in_colour_and_in_dashes() -> None:
-    assert len({line.colour for line in LINES}) == len({line.dashes for line in LINES}) == len(LINES)
-    lines = chart(IntervalRow(label="a", intervals=((0.0, 1.0), (0.0, 1.0)))).findall(f"{SVG}g/{SVG}line")
+    assert (
+        len({line.colour for line in LINES}) == len({line.dashes for line in LINES}) == len(LINES)
+    )
+    lines = chart(IntervalRow(label="a", intervals=((0.0, 1.0), (0.0, 1.0)))).findall(
+        f"{SVG}g/{SVG}line"
+    )
     assert [line.get("stroke-dasharray") for line in lines] == [None, "7 3"]
 
 
@@ -83,7 +96,9 @@ def test_rows_that_do_not_fit_are_refused() -> None:
         table(("a", "b"), [("c",)])
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3e-7, 2e-7), (999.0, 1_001.0), (-5e8, 5e8), (0.0, 6.9)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.0, 1.0), (-3e-7, 2e-7), (999.0, 1_001.0), (-5e8, 5e8), (0.0, 6.9)]
+)
 def test_ticks_are_round_and_few(low: float, high: float) -> None:
     found = ticks(low, high)
     assert 3 <= len(found) <= 7
@@ -94,4 +109,6 @@ def test_ticks_are_round_and_few(low: float, high: float) -> None:
 
 
 def test_equal_ends_still_make_a_picture() -> None:
-    assert chart(IntervalRow(label="a", centre=2.0, intervals=((2.0, 2.0), None))).findall(f"{SVG}g")
+    assert chart(IntervalRow(label="a", centre=2.0, intervals=((2.0, 2.0), None))).findall(
+        f"{SVG}g"
+    )

@@ -46,7 +46,9 @@ def table(**changes: object) -> pd.DataFrame:
     return pd.DataFrame({**columns, **changes})
 
 
-def coded(frame: pd.DataFrame, schema: Schema = SCHEMA, features: int | tuple[str, ...] | None = None) -> Records:
+def coded(
+    frame: pd.DataFrame, schema: Schema = SCHEMA, features: int | tuple[str, ...] | None = None
+) -> Records:
     return encode(frame, schema, features=features, source="simulated", title="made up")
 
 
@@ -64,7 +66,12 @@ def test_rows_by_hand() -> None:
     np.testing.assert_allclose(records.X, expected, rtol=2e-12, atol=0)
     assert records.y.tolist() == [1, -1, -1, 1]
     assert records.feature_names == ("age", "color=green", "color=blue", "pay", "constant")
-    assert (records.encoding, records.source, records.title, records.notes) == ("schema", "simulated", "made up", ())
+    assert (records.encoding, records.source, records.title, records.notes) == (
+        "schema",
+        "simulated",
+        "made up",
+        (),
+    )
 
 
 def test_structural_bound_counts_the_selected_source_columns_only() -> None:
@@ -80,7 +87,8 @@ def test_norms_stay_below_one_in_floating_point() -> None:
     for d in range(1, 40):
         schema = Schema(tuple(NumericColumn(f"x{i}", -3, 7) for i in range(d)), "bought", "yes")
         corners = pd.DataFrame(
-            rng.choice([-3.0, 7.0, 1e300, -np.inf], size=(50, d)), columns=[f"x{i}" for i in range(d)]
+            rng.choice([-3.0, 7.0, 1e300, -np.inf], size=(50, d)),
+            columns=[f"x{i}" for i in range(d)],
         )
         norms = np.linalg.norm(coded(corners.assign(bought="no"), schema).X, axis=1)
         assert norms.max() <= 1.0 - 0.99e-12
@@ -114,7 +122,9 @@ def test_original_units_are_exact(theta: list[float], low: float, width: float) 
     )
     records = coded(frame, schema)
     assert records.to_original is not None
-    raw = np.column_stack([frame["age"], frame["color"] == "b", frame["color"] == "c", frame["pay"], np.ones(20)])
+    raw = np.column_stack(
+        [frame["age"], frame["color"] == "b", frame["color"] == "c", frame["pay"], np.ones(20)]
+    )
     margins = raw.astype(float) @ (records.to_original @ np.array(theta))
     scale = 1.0 + (abs(low) + width) / width
     np.testing.assert_allclose(records.X @ theta, margins, rtol=0, atol=1e-10 * scale)
@@ -138,7 +148,11 @@ def test_unknown_level_without_other_is_the_reference() -> None:
 
 
 def test_full_one_hot_has_a_feature_for_every_level() -> None:
-    schema = Schema((CategoricalColumn("color", ("red", "green", "blue"), has_reference=False),), "bought", "yes")
+    schema = Schema(
+        (CategoricalColumn("color", ("red", "green", "blue"), has_reference=False),),
+        "bought",
+        "yes",
+    )
     records = coded(table(), schema)
     assert records.feature_names[0] == "color=red"
     np.testing.assert_array_equal(records.X[:, :3] > 0, np.eye(3, dtype=bool)[[0, 1, 2, 1]])
@@ -160,7 +174,12 @@ def test_one_class_is_accepted_with_a_note() -> None:
 @pytest.mark.parametrize(
     ("changes", "row", "column", "words"),
     [
-        ({"age": ["20", "secret", "30", "40"]}, 1, "age", "Expected numbers in column 'age'; row 1"),
+        (
+            {"age": ["20", "secret", "30", "40"]},
+            1,
+            "age",
+            "Expected numbers in column 'age'; row 1",
+        ),
         ({"bought": ["yes", "no", None, "no"]}, 2, "bought", "row 2"),
     ],
 )
@@ -209,7 +228,10 @@ def test_bad_selection(features: int | tuple[str, ...]) -> None:
 
 def test_schema_round_trip_through_json() -> None:
     schema = Schema(
-        (*SCHEMA.features, CategoricalColumn("k", ("a", "b"), has_reference=False)), "t", "1", notes=("left out: x",)
+        (*SCHEMA.features, CategoricalColumn("k", ("a", "b"), has_reference=False)),
+        "t",
+        "1",
+        notes=("left out: x",),
     )
     assert schema_from(json.loads(json.dumps(plain_schema(schema))), "schema") == schema
 
@@ -244,7 +266,9 @@ def test_reading_names_the_field(path: tuple[str | int, ...], value: object, wor
 
 def test_feature_names_must_be_unique() -> None:
     with pytest.raises(ValueError, match="column 'a' and 'a=b' make the same"):
-        Schema((CategoricalColumn("a", ("x", "b=c")), CategoricalColumn("a=b", ("x", "c"))), "t", "1")
+        Schema(
+            (CategoricalColumn("a", ("x", "b=c")), CategoricalColumn("a=b", ("x", "c"))), "t", "1"
+        )
     with pytest.raises(ValueError, match="column 'constant' and the last coefficient"):
         Schema((NumericColumn("constant", 0, 1),), "t", "1")
 
@@ -291,7 +315,9 @@ def test_numbers_too_far_apart_or_too_close_are_left_out(ends: tuple[float, floa
 
 def test_levels_up_to_fifty_are_proposed() -> None:
     def proposal(n: int) -> Schema:
-        return propose_schema(pd.DataFrame({"x": range(n), "k": [f"k{i}" for i in range(n)], "t": [1] * n}), "t", "1")
+        return propose_schema(
+            pd.DataFrame({"x": range(n), "k": [f"k{i}" for i in range(n)], "t": [1] * n}), "t", "1"
+        )
 
     assert len(proposal(50).features) == 2
     assert len(proposal(51).features) == 1

@@ -1,4 +1,6 @@
-"""The simulated twin: it is what was declared and guessed, the same every time, and nothing else."""
+"""The simulated twin: it is what was declared and guessed, the same every time, and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -108,12 +110,16 @@ def test_columns_that_are_not_encoded_still_move_the_target() -> None:
     assert part.to_original is not None
     assert np.array_equal(part.to_original, to_original(SCHEMA, ("home=owned", "age")))
     frame = twin_table(SCHEMA, GUESSES)
-    same = encode(frame, SCHEMA, features=("home=owned", "age"), source="simulated", title=part.title)
+    same = encode(
+        frame, SCHEMA, features=("home=owned", "age"), source="simulated", title=part.title
+    )
     assert same.digest == part.digest
 
 
 def test_extremes_stay_in_bounds() -> None:
-    narrow = Guesses(numbers={"age": NumberGuess(18, 1e-6), "income": NumberGuess(1e5, 1e9)}, n_rows=1_000)
+    narrow = Guesses(
+        numbers={"age": NumberGuess(18, 1e-6), "income": NumberGuess(1e5, 1e9)}, n_rows=1_000
+    )
     table = twin_table(SCHEMA, narrow)
     assert table["age"].between(18, 18.001).all()
     assert table["income"].between(0, 1e5).all()

@@ -1,4 +1,6 @@
-"""The experiment: against the slow oracle, against the forecast, invariant to batches and workers, stoppable."""
+"""The experiment: against the slow oracle, against the forecast, invariant to batches and workers,
+stoppable.
+"""
 
 from __future__ import annotations
 
@@ -42,17 +44,26 @@ ALL = [
 def run(designs, *, m=60, k=40, seed=5, **options):
     X, y = simulated_table()
     return run_experiment(
-        X, y, designs=designs, n_variability=m, n_coverage=k, rng=np.random.default_rng(seed), **options
+        X,
+        y,
+        designs=designs,
+        n_variability=m,
+        n_coverage=k,
+        rng=np.random.default_rng(seed),
+        **options,
     )
 
 
 def arrays(result: ExperimentResult) -> np.ndarray:
     return np.concatenate(
-        [np.r_[d.coverage, d.ci_length, d.ci_length_sd, d.vi_low, d.vi_high, d.coverage_se] for d in result.designs]
+        [
+            np.r_[d.coverage, d.ci_length, d.ci_length_sd, d.vi_low, d.vi_high, d.coverage_se]
+            for d in result.designs
+        ]
     )
 
 
-# --- the slow oracle ---------------------------------------------------------------------------------------------
+# --- the slow oracle ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
@@ -86,7 +97,9 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
         np.testing.assert_allclose(outcomes.theta[i], theta, atol=1e-8)
         np.testing.assert_allclose(outcomes.length[i], length, atol=1e-8, rtol=1e-7)
         np.testing.assert_array_equal(outcomes.inside[i], inside)
-    np.testing.assert_allclose(result.designs[0].theta_hat, paper.minimise(X, y, setting), atol=1e-4)
+    np.testing.assert_allclose(
+        result.designs[0].theta_hat, paper.minimise(X, y, setting), atol=1e-4
+    )
 
 
 def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
@@ -100,8 +113,12 @@ def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
         for symmetric, dim in ((False, p * p), (True, p * (p + 1) // 2)):
             norms = np.linalg.norm(part["laplace", symmetric], axis=(1, 2))
             assert abs(norms.mean() - dim) < 4 * np.sqrt(dim / 400)
-            assert abs((part["gaussian", symmetric] ** 2).sum(axis=(1, 2)).mean() - dim) < 4 * np.sqrt(2 * dim / 400)
-    hessian, covariance = (part["gaussian", False].ravel() for part in (draws.hessian, draws.covariance))
+            assert abs(
+                (part["gaussian", symmetric] ** 2).sum(axis=(1, 2)).mean() - dim
+            ) < 4 * np.sqrt(2 * dim / 400)
+    hessian, covariance = (
+        part["gaussian", False].ravel() for part in (draws.hessian, draws.covariance)
+    )
     assert abs(np.corrcoef(hessian, covariance)[0, 1]) < 0.07
 
 
@@ -112,7 +129,7 @@ def _job():
     return engine._job(design, table, engine.model_noise(design, 50), {})
 
 
-# --- invariance --------------------------------------------------------------------------------------------------
+# --- invariance -----------------------------------------------------------------------------------
 
 
 def everything() -> list[Design]:
@@ -151,7 +168,7 @@ def test_more_replicates_than_covered_ones_and_the_other_way_round():
     assert np.isfinite(arrays(few)).all()
 
 
-# --- against the forecast ----------------------------------------------------------------------------------------
+# --- against the forecast -------------------------------------------------------------------------
 
 K = 400
 
@@ -160,7 +177,11 @@ def tables():
     sets = [pytest.param("census", id="census")]
     for key in ("adult", "bank"):
         missing = not os.environ.get("DPCI_SHARED_DATA")
-        sets.append(pytest.param(key, marks=pytest.mark.skipif(missing, reason="DPCI_SHARED_DATA is not set"), id=key))
+        sets.append(
+            pytest.param(
+                key, marks=pytest.mark.skipif(missing, reason="DPCI_SHARED_DATA is not set"), id=key
+            )
+        )
     return sets
 
 
@@ -172,21 +193,38 @@ def test_the_forecast_holds_where_it_says_it_holds(key):
         "pure": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         "zcdp": ZCDP(model="0.125", hessian="0.03125", covariance="0.03125"),
     }
-    losses = {"logistic": Logistic(), "huber_svm": HuberSVM(h=1.0), "smoothed_hinge": SmoothedHinge(h=1.0)}
+    losses = {
+        "logistic": Logistic(),
+        "huber_svm": HuberSVM(h=1.0),
+        "smoothed_hinge": SmoothedHinge(h=1.0),
+    }
     designs = [
-        Design(loss=losses[loss], mechanism=mechanism, budget=budgets[definition], regularization=1e-3)
+        Design(
+            loss=losses[loss], mechanism=mechanism, budget=budgets[definition], regularization=1e-3
+        )
         for definition, mechanism, loss in ALL
     ]
     result = run_experiment(
-        records.X, records.y, designs=designs, n_variability=2000, n_coverage=K, rng=np.random.default_rng(8), n_jobs=2
+        records.X,
+        records.y,
+        designs=designs,
+        n_variability=2000,
+        n_coverage=K,
+        rng=np.random.default_rng(8),
+        n_jobs=2,
     )
     for design, found in zip(designs, result.designs, strict=True):
-        moments = fit_moments(records.X, records.y, loss=design.loss, regularization=design.regularization)
+        moments = fit_moments(
+            records.X, records.y, loss=design.loss, regularization=design.regularization
+        )
         expected = forecast(moments, design=design)
         assert expected.validity.is_valid
         assert found.n_failed == 0
         slack = 3 * found.ci_length_mean_se
-        assert abs(found.ci_length_mean - expected.ci_length_mean) <= 0.02 * expected.ci_length_mean + slack
+        assert (
+            abs(found.ci_length_mean - expected.ci_length_mean)
+            <= 0.02 * expected.ci_length_mean + slack
+        )
         assert abs(found.vi_length_mean - expected.vi_length_mean) <= 0.05 * expected.vi_length_mean
         assert abs(found.coverage_mean - expected.coverage_mean) <= 3 * found.coverage_se + 0.007
 
@@ -194,7 +232,9 @@ def test_the_forecast_holds_where_it_says_it_holds(key):
 @pytest.mark.parametrize("factor", [1 / np.sqrt(2), np.sqrt(2)])
 def test_a_wrong_factor_root_two_is_seen(factor, monkeypatch):
     design, _ = make_pair("zcdp", "output", "logistic")
-    moments = fit_moments(*simulated_table(), loss=design.loss, regularization=design.regularization)
+    moments = fit_moments(
+        *simulated_table(), loss=design.loss, regularization=design.regularization
+    )
     expected = forecast(moments, design=design)
 
     def agrees():
@@ -212,7 +252,7 @@ def test_a_wrong_factor_root_two_is_seen(factor, monkeypatch):
     assert not agrees()
 
 
-# --- errors, progress, cancel, files -----------------------------------------------------------------------------
+# --- errors, progress, cancel, files --------------------------------------------------------------
 
 
 def test_standard_errors_describe_the_spread_over_seeds():
@@ -225,8 +265,13 @@ def test_standard_errors_describe_the_spread_over_seeds():
     ):
         spread = np.std([getattr(r, value) for r in results], ddof=1)
         claimed = np.mean([getattr(r, error) for r in results])
-        # The error of the mean VI length takes coefficients as moving together, so it may be up to sqrt(p) too large.
-        assert 0.6 * claimed / (np.sqrt(3) if value == "vi_length_mean" else 1) < spread < 1.5 * claimed
+        # The error of the mean VI length takes coefficients as moving together, so it may be up to
+        # sqrt(p) too large.
+        assert (
+            0.6 * claimed / (np.sqrt(3) if value == "vi_length_mean" else 1)
+            < spread
+            < 1.5 * claimed
+        )
 
 
 def test_the_error_of_a_variability_length_is_that_of_normal_quantiles():
@@ -295,7 +340,14 @@ def test_cancel_from_another_thread_is_prompt_and_keeps_what_is_done(n_jobs):
             stop.set()
 
     started = time.monotonic()
-    result = run(everything()[:1], m=50_000_000, k=200, progress=progress, should_stop=stop.is_set, n_jobs=n_jobs)
+    result = run(
+        everything()[:1],
+        m=50_000_000,
+        k=200,
+        progress=progress,
+        should_stop=stop.is_set,
+        n_jobs=n_jobs,
+    )
     assert time.monotonic() - started < 60
     assert 0 < result.n_done < 10_000
     assert np.isfinite(result.designs[0].vi_high).all()

@@ -30,7 +30,9 @@ def test_every_method_arrives(loss, method) -> None:
     fit = minimise(SMALL, loss=loss, regularization=1e-3, tilt=tilt, method=method)
     assert_exact(SMALL, fit.theta, loss, 1e-3, tilt)
     assert fit.gradient_norm <= 1e-10
-    near = minimise(SMALL, loss=loss, regularization=1e-3, tilt=tilt, start=fit.theta + 0.1, method=method)
+    near = minimise(
+        SMALL, loss=loss, regularization=1e-3, tilt=tilt, start=fit.theta + 0.1, method=method
+    )
     np.testing.assert_allclose(near.theta, fit.theta, atol=1e-7)
 
 
@@ -47,7 +49,9 @@ def test_a_start_that_is_the_answer_is_returned_as_it_is(A, method) -> None:
 @pytest.mark.parametrize("A", [SMALL, LARGE], ids=len)
 def test_no_start_keeps_the_certain_method_from_arriving(A, start) -> None:
     fit = minimise(A, loss=Logistic(), regularization=0.05, start=start, method="certain")
-    np.testing.assert_allclose(fit.theta, solve(A, loss=Logistic(), regularization=0.05).theta, atol=1e-8)
+    np.testing.assert_allclose(
+        fit.theta, solve(A, loss=Logistic(), regularization=0.05).theta, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("A", [SMALL, LARGE], ids=len)
@@ -65,7 +69,9 @@ def test_checked_believes_no_norm_but_its_own_sum(monkeypatch) -> None:
     monkeypatch.setattr(entry, "approach", lambda *_, **__: Fit(np.ones(5), 0.0, 0.0, 1))
     fit = minimise(LARGE, method="checked", **how)
     assert np.linalg.norm(gradient_at(LARGE, fit.theta, tilt=None, **how)) <= 1e-10
-    assert np.array_equal(minimise(LARGE, method="quick", **how).theta, np.ones(5))  # which is why there are two
+    assert np.array_equal(
+        minimise(LARGE, method="quick", **how).theta, np.ones(5)
+    )  # which is why there are two
 
 
 def test_checked_is_content_with_the_tolerance_where_its_aim_is_out_of_reach(monkeypatch) -> None:
@@ -101,7 +107,9 @@ def test_what_cannot_be_minimised_is_refused_by_name() -> None:
 def test_every_other_room_takes_the_one_entry() -> None:
     root = Path(__file__).resolve().parents[2]
     behind = {f"dpci_core.solvers.{name}" for name in ("newton", "quasi_newton", "certain")}
-    allowed = {"dpci_core/intervals/draw.py": {"gradient_rounding"}}  # the public bound that the certificate rests on
+    allowed = {
+        "dpci_core/intervals/draw.py": {"gradient_rounding"}
+    }  # the public bound that the certificate rests on
     for path in [*(root / "dpci_core").rglob("*.py"), *(root / "ui").rglob("*.py")]:
         if path.parent.name == "solvers":
             continue

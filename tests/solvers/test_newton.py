@@ -1,4 +1,6 @@
-"""The solver and the moments: certified by gradients recomputed here, and against independent packages."""
+"""The solver and the moments: certified by gradients recomputed here, and against independent
+packages.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,12 @@ def margins_matrix(n: int, d: int, seed: int) -> np.ndarray:
     return y[:, None] * X
 
 
-def gradient_by_loops(A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, tilt: np.ndarray) -> np.ndarray:
-    """Written from the definition of J, in extended precision, sharing nothing with the solver but f'."""
+def gradient_by_loops(
+    A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, tilt: np.ndarray
+) -> np.ndarray:
+    """Written from the definition of J, in extended precision, sharing nothing with the solver but
+    f'.
+    """
     A, theta = A.astype(np.longdouble), theta.astype(np.longdouble)
     z = A @ theta
     total = tilt.astype(np.longdouble)
@@ -47,12 +53,14 @@ def gradient_by_loops(A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, ti
     return total / len(A) + 2 * c * theta
 
 
-def assert_exact(A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, tilt: np.ndarray | None = None) -> None:
+def assert_exact(
+    A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, tilt: np.ndarray | None = None
+) -> None:
     gradient = gradient_by_loops(A, theta, loss, c, np.zeros(A.shape[1]) if tilt is None else tilt)
     assert np.linalg.norm(gradient) <= 1.001e-10
 
 
-# --- objective and derivatives -------------------------------------------------------------------------------------
+# --- objective and derivatives --------------------------------------------------------------------
 
 
 def test_objective_by_hand() -> None:
@@ -60,9 +68,13 @@ def test_objective_by_hand() -> None:
     theta = np.array([1.0, 2.0])
     tilt = np.array([3.0, -1.0])
     logistic = (np.log1p(np.exp(-0.6)) + np.log1p(np.exp(1.6))) / 2 + 0.01 * 5 + (3 - 2) / 2
-    assert objective(A, theta, loss=Logistic(), regularization=0.01, tilt=tilt) == pytest.approx(logistic, rel=1e-14)
+    assert objective(A, theta, loss=Logistic(), regularization=0.01, tilt=tilt) == pytest.approx(
+        logistic, rel=1e-14
+    )
     huber = ((1.5 - 0.6) ** 2 / 2 + 2.6) / 2 + 0.01 * 5
-    assert objective(A, theta, loss=HuberSVM(h=0.5), regularization=0.01) == pytest.approx(huber, rel=1e-14)
+    assert objective(A, theta, loss=HuberSVM(h=0.5), regularization=0.01) == pytest.approx(
+        huber, rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -77,7 +89,9 @@ def test_derivatives_match_finite_differences(loss: Loss) -> None:
     gradient, hessian = gradient_and_hessian(A, theta, loss=loss, regularization=c, tilt=tilt)
     for j, e in enumerate(np.eye(4) * step):
         assert (at(theta + e) - at(theta - e)) / (2 * step) == pytest.approx(gradient[j], abs=2e-9)
-        if isinstance(loss, Logistic):  # the Huber gradient has kinks, so its differences are only directional
+        if isinstance(
+            loss, Logistic
+        ):  # the Huber gradient has kinks, so its differences are only directional
             ahead = gradient_and_hessian(A, theta + e, loss=loss, regularization=c, tilt=tilt)[0]
             behind = gradient_and_hessian(A, theta - e, loss=loss, regularization=c, tilt=tilt)[0]
             assert (ahead - behind) / (2 * step) == pytest.approx(hessian[:, j], abs=1e-9)
@@ -91,7 +105,7 @@ def test_gradient_leaves_its_arguments_alone() -> None:
     assert np.all(tilt == 1)
 
 
-# --- exactness -----------------------------------------------------------------------------------------------------
+# --- exactness ------------------------------------------------------------------------------------
 
 
 def collinear() -> np.ndarray:
@@ -166,7 +180,9 @@ def test_start_does_not_matter(loss: Loss) -> None:
     rng = np.random.default_rng(11)
     for scale in (1.0, 30.0, 1e3):
         other = solve(A, loss=loss, regularization=c, start=rng.normal(size=4) * scale)
-        assert other.theta == pytest.approx(reference, abs=1e-10 / c)  # two certified points: 2 * tol / (2c)
+        assert other.theta == pytest.approx(
+            reference, abs=1e-10 / c
+        )  # two certified points: 2 * tol / (2c)
     again = solve(A, loss=loss, regularization=c, start=reference)
     assert again.n_iterations == 0
     assert np.array_equal(again.theta, reference)
@@ -190,21 +206,25 @@ def test_convergence_error_names_a_remedy(loss: Loss) -> None:
         solve(A, loss=loss, regularization=1e-4, max_iterations=1)
 
 
-@pytest.mark.parametrize("bad", [{"regularization": 0.0}, {"regularization": -1.0}, {"tolerance": 0.0}])
+@pytest.mark.parametrize(
+    "bad", [{"regularization": 0.0}, {"regularization": -1.0}, {"tolerance": 0.0}]
+)
 def test_bad_numbers_are_named(bad: dict[str, float]) -> None:
     arguments = {"regularization": 0.1} | bad
     with pytest.raises(ValueError, match=f"Expected {next(iter(bad))}="):
         solve(np.ones((1, 1)), loss=Logistic(), **arguments)  # type: ignore[arg-type]
 
 
-# --- other packages ------------------------------------------------------------------------------------------------
+# --- other packages -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n", "d", "c"), [(500, 3, 1e-2), (2000, 8, 1e-3), (300, 2, 1e-4)])
 def test_equals_scikit_learn(n: int, d: int, c: float) -> None:
     X, y = table(n, d, 14)
     # scikit-learn: C sum f + |theta|^2/2, so C = 1/(2nc).
-    other = LogisticRegression(C=1 / (2 * n * c), fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, y)
+    other = LogisticRegression(
+        C=1 / (2 * n * c), fit_intercept=False, tol=1e-12, max_iter=10_000
+    ).fit(X, y)
     ours = solve(y[:, None] * X, loss=Logistic(), regularization=c).theta
     assert ours == pytest.approx(other.coef_[0], abs=1e-6)
 
@@ -221,7 +241,7 @@ def test_equals_statsmodels_without_penalty() -> None:
     assert moments.covariance == pytest.approx(scores.T @ scores / len(X), abs=1e-6)
 
 
-# --- moments -------------------------------------------------------------------------------------------------------
+# --- moments --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -273,10 +293,14 @@ def test_chunks_do_not_matter(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> No
     value = objective(A, whole, loss=loss, regularization=c, tilt=tilt)
     for rows in (1, 10, 203):
         monkeypatch.setattr(sums, "CHUNK_ROWS", rows)
-        assert solve(A, loss=loss, regularization=c, tilt=tilt).theta == pytest.approx(whole, abs=1e-8)
+        assert solve(A, loss=loss, regularization=c, tilt=tilt).theta == pytest.approx(
+            whole, abs=1e-8
+        )
         chunked = moments_at(A, whole, loss=loss, regularization=c)
         np.testing.assert_allclose(chunked, whole_moments, rtol=0, atol=1e-13)
-        assert objective(A, whole, loss=loss, regularization=c, tilt=tilt) == pytest.approx(value, abs=1e-13)
+        assert objective(A, whole, loss=loss, regularization=c, tilt=tilt) == pytest.approx(
+            value, abs=1e-13
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -286,7 +310,10 @@ def test_fit_moments(loss: Loss) -> None:
     moments = fit_moments(X, y, loss=loss, regularization=c)
     A = y[:, None] * X
     assert_exact(A[:50], solve(A[:50], loss=loss, regularization=c).theta, loss, c)
-    assert np.linalg.norm(gradient_and_hessian(A, moments.theta_hat, loss=loss, regularization=c)[0]) <= 1e-10
+    assert (
+        np.linalg.norm(gradient_and_hessian(A, moments.theta_hat, loss=loss, regularization=c)[0])
+        <= 1e-10
+    )
     H, S = moments_at(A, moments.theta_hat, loss=loss, regularization=c)
     assert np.array_equal(moments.hessian, H)
     assert np.array_equal(moments.covariance, S)
@@ -313,7 +340,9 @@ def test_hessian_drift_against_plain_recomputation() -> None:
     for step, claimed in zip(moments.drift.step[2:7:2], moments.drift.output[2:7:2], strict=True):
         moved = [
             np.linalg.norm(
-                moments_at(A, moments.theta_hat + step * z / np.sqrt(3), loss=loss, regularization=c)[0]
+                moments_at(
+                    A, moments.theta_hat + step * z / np.sqrt(3), loss=loss, regularization=c
+                )[0]
                 - moments.hessian
             )
             for z in rng.standard_normal((400, 3))

@@ -50,7 +50,9 @@ def gradient_norm(A, theta, loss, c, tilt) -> float:
     """From the definition of J, in extended precision."""
     A, theta = A.astype(np.longdouble), theta.astype(np.longdouble)
     slopes = loss.slope((A @ theta).astype(np.float64))
-    return float(np.linalg.norm((A.T @ slopes.astype(np.longdouble) + tilt) / len(A) + 2 * c * theta))
+    return float(
+        np.linalg.norm((A.T @ slopes.astype(np.longdouble) + tilt) / len(A) + 2 * c * theta)
+    )
 
 
 def large_table(name: str) -> np.ndarray:
@@ -69,7 +71,9 @@ def large_table(name: str) -> np.ndarray:
     return A
 
 
-@pytest.mark.parametrize("name", ["plain", "separable", "rare column", "ill-conditioned", "one half is otherwise"])
+@pytest.mark.parametrize(
+    "name", ["plain", "separable", "rare column", "ill-conditioned", "one half is otherwise"]
+)
 @pytest.mark.parametrize("c", [1e-8, 1e-5, 1e-2, 10.0])
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_the_start_and_single_precision_leave_no_trace(loss, name, c) -> None:
@@ -83,7 +87,9 @@ def test_the_start_and_single_precision_leave_no_trace(loss, name, c) -> None:
 
 def test_a_norm_in_single_precision_certifies_nothing(monkeypatch) -> None:
     A = margins_matrix(10_000, 5, 6)
-    monkeypatch.setattr(quasi_newton._Objective, "changed_gradient", lambda self, theta: np.zeros_like(theta))
+    monkeypatch.setattr(
+        quasi_newton._Objective, "changed_gradient", lambda self, theta: np.zeros_like(theta)
+    )
     fit = minimise(A, loss=Logistic(), regularization=1e-4)
     assert gradient_norm(A, fit.theta, Logistic(), 1e-4, np.zeros(6)) <= 1.01e-10
 
@@ -91,19 +97,25 @@ def test_a_norm_in_single_precision_certifies_nothing(monkeypatch) -> None:
 def test_changes_in_single_precision_are_near() -> None:
     A, rng = margins_matrix(10_000, 5, 6), np.random.default_rng(1)
     for loss in LOSSES:
-        objective = quasi_newton._Objective(A, A[::3], loss, 1e-3, rng.normal(size=6) / 100, A.astype(np.float32))
+        objective = quasi_newton._Objective(
+            A, A[::3], loss, 1e-3, rng.normal(size=6) / 100, A.astype(np.float32)
+        )
         theta = rng.normal(size=6)
         first = objective.gradient(theta).copy()
         for size in (1.0, 1e-4, 1e-8):
             moved = theta + size * rng.normal(size=6)
             exact = quasi_newton._Objective(A, A[::3], loss, 1e-3, objective.linear).gradient(moved)
             change = np.linalg.norm(exact - first)
-            assert np.linalg.norm(objective.changed_gradient(moved) - exact) <= 3e-5 * change + 1e-16
+            assert (
+                np.linalg.norm(objective.changed_gradient(moved) - exact) <= 3e-5 * change + 1e-16
+            )
 
 
 @pytest.mark.parametrize("n", [300, 5_000])
 def test_steps_start_from_the_hessian_of_the_sample_or_its_upper_bound(n: int) -> None:
-    """The bound, curvature as large as it gets, is taken over every fourth row of a large sample."""
+    """The bound, curvature as large as it gets, is taken over every fourth row of a large
+    sample.
+    """
     A, c, loss = margins_matrix(n, 4, 7), 0.3, Logistic()
     objective = quasi_newton._Objective(A, A, loss, c, np.zeros(5))
     theta = np.linspace(-1.0, 1.0, 5)
@@ -117,7 +129,9 @@ def test_steps_start_from_the_hessian_of_the_sample_or_its_upper_bound(n: int) -
 def test_encoded_rows_are_solved_like_the_rows_themselves() -> None:
     rng = np.random.default_rng(2)
     for n in (500, 12_000):
-        rows = EncodedRows(rng.uniform(-1, 1, (n, 4)), scale=0.3, constant=0.7, signs=rng.choice([-1.0, 1.0], n))
+        rows = EncodedRows(
+            rng.uniform(-1, 1, (n, 4)), scale=0.3, constant=0.7, signs=rng.choice([-1.0, 1.0], n)
+        )
         tilt = rng.normal(size=5)
         fit = minimise(rows, loss=Logistic(), regularization=1e-3, tilt=tilt)
         exact = solve(rows[:], loss=Logistic(), regularization=1e-3, tilt=tilt)

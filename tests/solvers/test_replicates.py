@@ -1,4 +1,6 @@
-"""Batched replicates: kernels against plain NumPy, fits against the one-table solver, counts against their law."""
+"""Batched replicates: kernels against plain NumPy, fits against the one-table solver, counts
+against their law.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LOSSES = [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.1), SmoothedHinge(h=1.0), Sm
 
 @dataclasses.dataclass(frozen=True)
 class Smooth(Loss):
-    """A loss of another kind: f(z) = sqrt(1 + (1 - z)^2) - (z - 1), halved, which the kernels do not know."""
+    """A loss of another kind: f(z) = sqrt(1 + (1 - z)^2) - (z - 1), halved, which the kernels do
+    not know.
+    """
 
     name = "smooth"
 
@@ -106,17 +110,24 @@ def test_fits_and_moments_are_those_of_the_repeated_rows(loss, with_tilt):
 
 def test_a_gradient_norm_is_the_true_one():
     A, c = rows(), 0.001
-    table, counts = Table.of(A, loss=Logistic(), regularization=c), counts_of(len(A), len(A), range(8))
+    table, counts = (
+        Table.of(A, loss=Logistic(), regularization=c),
+        counts_of(len(A), len(A), range(8)),
+    )
     fits = fit_replicates(table, counts, n_records=len(A))
     for b in range(8):
-        gradient = (counts[b] * Logistic().slope(A @ fits.theta[b])) @ A / len(A) + 2 * c * fits.theta[b]
+        gradient = (counts[b] * Logistic().slope(A @ fits.theta[b])) @ A / len(
+            A
+        ) + 2 * c * fits.theta[b]
         assert np.linalg.norm(gradient) == pytest.approx(fits.gradient_norm[b], rel=1e-4, abs=1e-14)
         assert np.linalg.norm(gradient) <= 1e-8
 
 
 @pytest.mark.parametrize("c", [1e-8, 1e-4])
 def test_hard_fits_are_solved_one_by_one_and_still_hold_the_tolerance(c):
-    A = np.abs(rows(n=200))  # every margin can be made positive: separable, so theta runs far at a small c
+    A = np.abs(
+        rows(n=200)
+    )  # every margin can be made positive: separable, so theta runs far at a small c
     table = Table.of(A, loss=HuberSVM(h=0.05), regularization=c)
     counts = counts_of(200, 200, range(6))
     tilt = 30.0 * np.random.default_rng(0).normal(size=(6, 4)) if c == 1e-4 else None
@@ -149,7 +160,8 @@ def test_counts_are_uniform_and_complete(n_rows, n_records):
 
 
 def test_numbers_that_would_favour_a_row_are_passed_over():
-    # 2^32 = 1 (mod 3): one of the 2^32 numbers must go, the one whose product with 3 starts a row at 0.
+    # 2^32 = 1 (mod 3): one of the 2^32 numbers must go, the one whose product with 3 starts a row
+    # at 0.
     hit = np.zeros(3, dtype=np.float32)
     assert kernels.count_draws(np.array([0, 1], dtype=np.uint64), 10, hit) == 1
     np.testing.assert_array_equal(hit, [1, 0, 0])
@@ -171,7 +183,10 @@ def test_a_replicate_does_not_feel_its_neighbours(loss):
 
 
 def test_the_start_does_not_decide_the_answer():
-    table, counts = Table.of(rows(), loss=Logistic(), regularization=1e-3), counts_of(1300, 1300, range(4))
+    table, counts = (
+        Table.of(rows(), loss=Logistic(), regularization=1e-3),
+        counts_of(1300, 1300, range(4)),
+    )
     crooked = dataclasses.replace(table, inverse_hessian=table.inverse_hessian * 3.0)
     right = fit_replicates(table, counts, n_records=1300, tolerance=1e-11)
     found = fit_replicates(crooked, counts, n_records=1300, tolerance=1e-11)
@@ -182,12 +197,19 @@ def test_the_start_does_not_decide_the_answer():
 def test_what_single_precision_says_is_nearly_the_truth(loss):
     A, n = rows(), 1300
     table, counts = Table.of(A, loss=loss, regularization=1e-3), counts_of(1300, n, range(4))
-    theta = table.theta_hat + 0.1 * np.random.default_rng(0).normal(size=(4, A.shape[1])).astype(np.float32)
+    theta = table.theta_hat + 0.1 * np.random.default_rng(0).normal(size=(4, A.shape[1])).astype(
+        np.float32
+    )
     every = np.arange(4)
-    rough = batched._first_slopes(table, counts, n) + batched._slope_changes(table, theta, counts, every) / n
+    rough = (
+        batched._first_slopes(table, counts, n)
+        + batched._slope_changes(table, theta, counts, every) / n
+    )
     exact = batched._slope_sums(table, theta, counts, every) / n
     np.testing.assert_allclose(rough, exact, atol=1e-7)
     start = np.tile(table.theta_hat, (4, 1))
     np.testing.assert_allclose(
-        batched._first_slopes(table, counts, n), batched._slope_sums(table, start, counts, every) / n, atol=1e-8
+        batched._first_slopes(table, counts, n),
+        batched._slope_sums(table, start, counts, every) / n,
+        atol=1e-8,
     )

@@ -1,4 +1,6 @@
-"""Accuracy experiments: against single fits, invariant to batches, and the published protocol and its tables."""
+"""Accuracy experiments: against single fits, invariant to batches, and the published protocol and
+its tables.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,25 @@ LOSS = Logistic()
 
 
 def error_of(theta: np.ndarray) -> float:
-    return float(np.mean([(1.0 if x @ theta > 0 else -1.0) != y for x, y in zip(X_TEST, Y_TEST, strict=True)]))
+    return float(
+        np.mean(
+            [(1.0 if x @ theta > 0 else -1.0) != y for x, y in zip(X_TEST, Y_TEST, strict=True)]
+        )
+    )
 
 
 def measured(learners, epsilons=("1",), n_fits=200, seed=3, **settings):
     rng = np.random.default_rng(seed)
     return accuracy_experiment(
-        X, Y, X_TEST, Y_TEST, learners=learners, epsilons=epsilons, n_fits=n_fits, rng=rng, **settings
+        X,
+        Y,
+        X_TEST,
+        Y_TEST,
+        learners=learners,
+        epsilons=epsilons,
+        n_fits=n_fits,
+        rng=rng,
+        **settings,
     )
 
 
@@ -48,7 +62,9 @@ def learner(method: str, loss=LOSS, c: float = 0.01) -> Learner:
 
 def test_without_privacy_it_is_one_fit_and_no_error_of_chance() -> None:
     (row,) = measured([learner("non_private")], epsilons=())
-    assert row.error == pytest.approx(error_of(solve(Y[:, None] * X, loss=LOSS, regularization=0.01).theta))
+    assert row.error == pytest.approx(
+        error_of(solve(Y[:, None] * X, loss=LOSS, regularization=0.01).theta)
+    )
     assert (row.error_se, row.n_fits, row.epsilon, row.n_records) == (0.0, 1, None, 1_000)
 
 
@@ -105,7 +121,9 @@ def test_designs_train_as_a_release_does() -> None:
     for mechanism, budget in budgets.items():
         design = Design(loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01)
         training = Training.of_design(design, n_records=1_000)
-        found = train_and_test(A, X_TEST, Y_TEST, training=training, n_fits=200, seed=5, n_records=1_000)
+        found = train_and_test(
+            A, X_TEST, Y_TEST, training=training, n_fits=200, seed=5, n_records=1_000
+        )
         rng = np.random.default_rng(6)
         single = [error_of(train_private(A, design=design, rng=rng).theta_priv) for _ in range(150)]
         se = math.hypot(np.std(found.error) / math.sqrt(200), np.std(single) / math.sqrt(150))
@@ -128,28 +146,39 @@ def test_mistakes_by_hand() -> None:
 
 
 def test_a_small_epsilon_raises_the_penalty_and_says_so() -> None:
-    rows = measured([learner("objective", c=1e-4), learner("objective_tight", c=1e-4)], epsilons=["0.5", "8"], n_fits=5)
+    rows = measured(
+        [learner("objective", c=1e-4), learner("objective_tight", c=1e-4)],
+        epsilons=["0.5", "8"],
+        n_fits=5,
+    )
     assert [row.is_raised for row in rows] == [True, False, True, False]
     assert rows[0].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.125)), rel=1e-9)
     assert rows[2].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.25)), rel=1e-9)
     assert rows[1].regularization == 1e-4
 
 
-# --- a curve of any trainings -----------------------------------------------------------------------------------
+# --- a curve of any trainings ---------------------------------------------------------------------
 
 HELD_OUT = HeldOut(Y[:, None] * X, X_TEST, Y_TEST)
 OBJECTIVE = Design(
-    loss=LOSS, mechanism="objective", budget=PureDP(model="0.3", hessian=1, covariance=1), regularization=0.01
+    loss=LOSS,
+    mechanism="objective",
+    budget=PureDP(model="0.3", hessian=1, covariance=1),
+    regularization=0.01,
 )
 
 
 def curve_of(points, held_out=HELD_OUT, n_fits=20, seed=5, **settings) -> list[Measured]:
-    return accuracy_curve(held_out, points=points, n_fits=n_fits, rng=np.random.default_rng(seed), **settings)
+    return accuracy_curve(
+        held_out, points=points, n_fits=n_fits, rng=np.random.default_rng(seed), **settings
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str) -> None:
-    training = Training.of_design(dataclasses.replace(OBJECTIVE, mechanism=mechanism), n_records=7_000)
+    training = Training.of_design(
+        dataclasses.replace(OBJECTIVE, mechanism=mechanism), n_records=7_000
+    )
     seven = HeldOut(np.repeat(HELD_OUT.A, 7, axis=0), X_TEST, Y_TEST)
     (few,), (many,) = curve_of([Point(training, 7_000)]), curve_of([Point(training, 7_000)], seven)
     assert dataclasses.asdict(few) == pytest.approx(dataclasses.asdict(many), abs=2e-3)
@@ -160,7 +189,10 @@ def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str
 def test_equal_points_are_measured_once(monkeypatch) -> None:
     seen, measure = [], curve._measure
     monkeypatch.setattr(curve, "_measure", lambda *given: seen.append(given[1]) or measure(*given))
-    raised = [Training.of_learner(learner("objective", c=c), epsilon=0.1, n_records=1_000) for c in (1e-9, 1e-7, 1.0)]
+    raised = [
+        Training.of_learner(learner("objective", c=c), epsilon=0.1, n_records=1_000)
+        for c in (1e-9, 1e-7, 1.0)
+    ]
     found = curve_of([Point(training, 1_000) for training in raised])
     assert len(seen) == 2
     assert found[0] == found[1] != found[2]
@@ -169,7 +201,9 @@ def test_equal_points_are_measured_once(monkeypatch) -> None:
 def test_a_stopped_curve_gives_what_was_measured() -> None:
     points = [Point(Training.of_design(OBJECTIVE, n_records=n), n) for n in (200, 400, 800)]
     done: list[tuple[int, int]] = []
-    found = curve_of(points, progress=lambda k, n: done.append((k, n)), should_stop=lambda: len(done) == 2)
+    found = curve_of(
+        points, progress=lambda k, n: done.append((k, n)), should_stop=lambda: len(done) == 2
+    )
     assert found == curve_of(points)[:2]
     assert done == [(1, 3), (2, 3)]
     assert curve_of(points, should_stop=lambda: True) == []
@@ -199,7 +233,7 @@ def test_it_refuses() -> None:
             measured([learner("output")], **settings)
 
 
-# --- the published protocol -------------------------------------------------------------------------------------
+# --- the published protocol -----------------------------------------------------------------------
 
 
 def test_published_rates_are_the_printed_ones() -> None:
@@ -208,7 +242,9 @@ def test_published_rates_are_the_printed_ones() -> None:
     assert len(cell) == 96
     assert cell[1, "logistic", "objective", "1e-2.5"].error == 0.2161
     assert cell[2, "huber_svm", "objective", "1e-2.0"].error == 0.0064
-    assert cell[1, "logistic", "output", "1e-3.5"].regularization == pytest.approx(0.00015811, rel=1e-4)
+    assert cell[1, "logistic", "output", "1e-3.5"].regularization == pytest.approx(
+        0.00015811, rel=1e-4
+    )
 
 
 def test_folds_cover_the_table_once_and_are_averaged(monkeypatch) -> None:
@@ -229,14 +265,18 @@ def test_folds_cover_the_table_once_and_are_averaged(monkeypatch) -> None:
         rng=np.random.default_rng(0),
         progress=lambda k, total: done.append((k, total)),
     )
-    assert np.array_equal(np.sort(np.concatenate([part for _, part in seen]), axis=0), np.sort(X, axis=0))
+    assert np.array_equal(
+        np.sort(np.concatenate([part for _, part in seen]), axis=0), np.sort(X, axis=0)
+    )
     assert [n for n, _ in seen] == [750] * 4
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert (rows[0].n_fits, rows[1].n_fits) == (4, 24)
     assert rows[0].error_se == 0
     assert rows[0].error_sd > 0
     with pytest.raises(ValueError, match="n_folds=1"):
-        protocol.cross_validated(X, Y, learners=[], epsilons=[], n_folds=1, n_fits=1, rng=np.random.default_rng(0))
+        protocol.cross_validated(
+            X, Y, learners=[], epsilons=[], n_folds=1, n_fits=1, rng=np.random.default_rng(0)
+        )
 
 
 def test_averages_by_hand() -> None:
@@ -251,7 +291,14 @@ def test_averages_by_hand() -> None:
 def test_tuning_finds_the_better_candidate_at_a_large_epsilon() -> None:
     candidates = [Candidate(learner=learner("objective_tight", c=c)) for c in (100.0, 1e-3)]
     found = protocol.tuned_accuracy(
-        X, Y, X_TEST, Y_TEST, candidates=candidates, epsilon=50, n_runs=20, rng=np.random.default_rng(0)
+        X,
+        Y,
+        X_TEST,
+        Y_TEST,
+        candidates=candidates,
+        epsilon=50,
+        n_runs=20,
+        rng=np.random.default_rng(0),
     )
     assert found.chosen[1] >= 18
     assert (found.n_runs, sum(found.chosen), found.n_train) == (20, 20, 333)
@@ -260,17 +307,43 @@ def test_tuning_finds_the_better_candidate_at_a_large_epsilon() -> None:
     assert "epsilon = 50" in found.sentence
 
 
-# --- the command ------------------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 CENSUS = ["--data", "census", "--rows", "400", "--features", "3", "--draws", "4", "--json"]
 
 
 def test_command_against_epsilon_and_records(capsys) -> None:
-    curve = ["--loss", "huber_svm", "--h", "0.5", "--regularization", "0.01", "--epsilons", "0.1", "1", "--folds", "2"]
+    curve = [
+        "--loss",
+        "huber_svm",
+        "--h",
+        "0.5",
+        "--regularization",
+        "0.01",
+        "--epsilons",
+        "0.1",
+        "1",
+        "--folds",
+        "2",
+    ]
     assert main(["accuracy", "epsilon", *CENSUS, *curve]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [r["epsilon"] for r in rows if r["method"] in ("non_private", "output")] == [None, "0.1", "1"]
-    sizes = ["--loss", "logistic", "--regularization", "0.01", "--epsilon", "1", "--sizes", "100", "300"]
+    assert [r["epsilon"] for r in rows if r["method"] in ("non_private", "output")] == [
+        None,
+        "0.1",
+        "1",
+    ]
+    sizes = [
+        "--loss",
+        "logistic",
+        "--regularization",
+        "0.01",
+        "--epsilon",
+        "1",
+        "--sizes",
+        "100",
+        "300",
+    ]
     assert main(["accuracy", "records", *CENSUS[:-1], *sizes, "--methods", "output"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["loss", "method", "epsilon"]
@@ -278,7 +351,17 @@ def test_command_against_epsilon_and_records(capsys) -> None:
 
 
 def test_command_tunes_and_says_the_bound(capsys) -> None:
-    settings = ["--loss", "logistic", "--epsilon", "2", "--sizes", "300", "--regularizations", "0.001", "1"]
+    settings = [
+        "--loss",
+        "logistic",
+        "--epsilon",
+        "2",
+        "--sizes",
+        "300",
+        "--regularizations",
+        "0.001",
+        "1",
+    ]
     assert main(["accuracy", "tuning", *CENSUS, *settings]) == 0
     printed = capsys.readouterr()
     (row,) = json.loads(printed.out)
@@ -299,7 +382,18 @@ def test_command_names_what_is_wrong(capsys) -> None:
 def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setitem(published.EXHIBITS, part, "census")  # so that no public file is needed
     file = tmp_path / "run.csv"
-    settings = ["--rows", "300", "--features", "2", "--folds", "2", "--draws", "2", "--out", str(file)]
+    settings = [
+        "--rows",
+        "300",
+        "--features",
+        "2",
+        "--folds",
+        "2",
+        "--draws",
+        "2",
+        "--out",
+        str(file),
+    ]
     assert main(["accuracy", "published", part, *settings, "--json"]) == 0
     rows, cells = json.loads(capsys.readouterr().out), published.cells_of(part)
     assert len(rows) == n_cells == len(cells)
@@ -316,9 +410,14 @@ def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_pat
 
 
 def test_every_cell_of_a_figure_is_at_the_best_printed_penalty() -> None:
-    best = {("adult", "logistic", "objective"): "1e-2.5", ("kdd99", "huber_svm", "output"): "1e-2.0"}
+    best = {
+        ("adult", "logistic", "objective"): "1e-2.5",
+        ("kdd99", "huber_svm", "output"): "1e-2.0",
+    }
     for (dataset, loss, method), penalty in best.items():
-        part = next(p for p, key in published.EXHIBITS.items() if key == dataset and p.startswith("figure"))
+        part = next(
+            p for p, key in published.EXHIBITS.items() if key == dataset and p.startswith("figure")
+        )
         cells = [c for c in published.cells_of(part) if (c.loss, c.method) == (loss, method)]
         assert {c.penalty for c in cells} == {penalty}
         assert [c.epsilon for c in cells] == list(published.FIGURE_EPSILONS)

@@ -1,4 +1,6 @@
-"""Published against sharp: which cells there are, what a row holds, and a run that is stopped and taken up again."""
+"""Published against sharp: which cells there are, what a row holds, and a run that is stopped and
+taken up again.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,18 @@ N_DESIGNS = 8
 def small_cells(*labels: str) -> list[Comparison]:
     """Cells of the small census, pure and zCDP objective perturbation with the logistic loss."""
     cells = [dataclasses.replace(c, n=SMALL.n) for c in cells_of("census-10")]
-    return [c for c in cells if c.calibration in labels and (c.mechanism, c.loss) == ("objective", "logistic")]
+    return [
+        c
+        for c in cells
+        if c.calibration in labels and (c.mechanism, c.loss) == ("objective", "logistic")
+    ]
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return list(run_comparisons(small_cells("published", "sharp", "best_split"), k=20, m=20, seed=7))
+    return list(
+        run_comparisons(small_cells("published", "sharp", "best_split"), k=20, m=20, seed=7)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +66,10 @@ def experiment():
     return run_experiment(
         records.X,
         records.y,
-        designs=[compare._Background(records).design(c) for c in small_cells("published", "sharp", "best_split")],
+        designs=[
+            compare._Background(records).design(c)
+            for c in small_cells("published", "sharp", "best_split")
+        ],
         n_variability=20,
         n_coverage=20,
         rng=np.random.default_rng(7),
@@ -101,7 +112,8 @@ def test_every_cell_of_a_definition_has_exactly_the_same_total():
             (split,) = {
                 c
                 for c in cells_of("adult-10")
-                if (c.privacy, c.mechanism, c.loss) == (privacy, "output", "logistic") and c.calibration == label
+                if (c.privacy, c.mechanism, c.loss) == (privacy, "output", "logistic")
+                and c.calibration == label
             }
             design = background.design(split)
             assert design.budget.total == total
@@ -112,7 +124,11 @@ def test_every_cell_of_a_definition_has_exactly_the_same_total():
 def test_a_cell_is_the_design_it_names():
     cell = Comparison("adult", 30_162, 10, "huber_svm", "zcdp", "objective", "sharp")
     design = cell.design()
-    assert (design.loss, design.mechanism, design.switches) == (HuberSVM(h=1.0), "objective", Calibration.sharp())
+    assert (design.loss, design.mechanism, design.switches) == (
+        HuberSVM(h=1.0),
+        "objective",
+        Calibration.sharp(),
+    )
     assert (design.regularization, design.confidence_level) == (0.001, 0.95)
     published = dataclasses.replace(cell, calibration="published", privacy="pure")
     assert published.design().budget == PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -123,7 +139,15 @@ def test_a_cell_is_the_design_it_names():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"n": 0}, {"d": 1.5}, {"loss": "hinge"}, {"privacy": "rdp"}, {"mechanism": "x"}, {"calibration": "x"}]
+    "wrong",
+    [
+        {"n": 0},
+        {"d": 1.5},
+        {"loss": "hinge"},
+        {"privacy": "rdp"},
+        {"mechanism": "x"},
+        {"calibration": "x"},
+    ],
 )
 def test_a_cell_that_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -135,7 +159,9 @@ def test_what_is_measured_alone_turns_one_switch():
     for calibration in ALONE.values():
         chosen, none = dataclasses.asdict(calibration), dataclasses.asdict(Calibration.published())
         turned.append([name for name in chosen if chosen[name] != none[name]])
-    assert sorted(name for names in turned for name in names) == sorted(dataclasses.asdict(Calibration.sharp()))
+    assert sorted(name for names in turned for name in names) == sorted(
+        dataclasses.asdict(Calibration.sharp())
+    )
     assert turned.count([]) == 1
 
 
@@ -176,7 +202,8 @@ def test_a_row_is_what_the_experiment_and_the_forecast_give(rows, experiment):
     assert 1 < prevalent.sum() < len(prevalent)
     for row, found in zip(rows, experiment.designs, strict=True):
         expected = forecast(
-            fit_moments(records.X, records.y, loss=found.design.loss, regularization=0.001), design=found.design
+            fit_moments(records.X, records.y, loss=found.design.loss, regularization=0.001),
+            design=found.design,
         )
         numbers = {
             "coverage": found.coverage_mean,
@@ -241,13 +268,17 @@ def test_a_run_says_how_far_it_is_and_can_be_stopped():
     seen = []
     (cell, *_) = small_cells("published")
     assert list(run_comparisons([cell], k=5, m=5, seed=1, should_stop=lambda: True)) == []
-    list(run_comparisons([cell], k=5, m=5, seed=1, progress=lambda table, state: seen.append((table, state.done))))
+    list(
+        run_comparisons(
+            [cell], k=5, m=5, seed=1, progress=lambda table, state: seen.append((table, state.done))
+        )
+    )
     assert seen[-1] == (SMALL, 5)
     with pytest.raises(ValueError, match="k=0"):
         next(run_comparisons([cell], k=0, m=5, seed=1))
 
 
-# --- the command -------------------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -259,7 +290,19 @@ def no_public_sets(monkeypatch, tmp_path: Path):
 
 def test_the_command_takes_up_where_it_was_killed(no_public_sets, tmp_path: Path, capsys):
     file = tmp_path / "rows.csv"
-    command = ["compare", "--sets", "census-10", "--k", "20", "--m", "20", "--output", str(file), "--jobs", "1"]
+    command = [
+        "compare",
+        "--sets",
+        "census-10",
+        "--k",
+        "20",
+        "--m",
+        "20",
+        "--output",
+        str(file),
+        "--jobs",
+        "1",
+    ]
     assert main([*command, "--json"]) == 0
     first = capsys.readouterr()
     assert "26 of 26 cells to run; k = 20, m = 20." in first.err
@@ -274,7 +317,9 @@ def test_the_command_takes_up_where_it_was_killed(no_public_sets, tmp_path: Path
     assert main([*command, "--json"]) == 0
     second = capsys.readouterr()
     assert "8 of 26 cells to run" in second.err  # 18 whole rows below the header, one cut
-    assert [{**row, "date": ""} for row in json.loads(second.out)] == [{**row, "date": ""} for row in printed]
+    assert [{**row, "date": ""} for row in json.loads(second.out)] == [
+        {**row, "date": ""} for row in printed
+    ]
 
     assert main(command) == 0
     third = capsys.readouterr()
@@ -298,7 +343,9 @@ def test_cells_with_fewer_replicates_are_run_again(no_public_sets, rows, tmp_pat
     assert "26 of 26 cells to run; k = 21, m = 21." in capsys.readouterr().err
 
 
-def test_sets_that_are_missing_are_named_with_the_way_to_get_them(no_public_sets, tmp_path: Path, capsys):
+def test_sets_that_are_missing_are_named_with_the_way_to_get_them(
+    no_public_sets, tmp_path: Path, capsys
+):
     file = tmp_path / "rows.csv"
     assert main(["compare", "--k", "2", "--m", "2", "--output", str(file), "--json"]) == 1
     told = capsys.readouterr()

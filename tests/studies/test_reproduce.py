@@ -1,4 +1,6 @@
-"""The published tables: what a cell means, files that can be taken up again, panels, the reader for IPUMS."""
+"""The published tables: what a cell means, files that can be taken up again, panels, the reader for
+IPUMS.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,30 @@ from dpci_core.studies.reproduce import (
     run_cells,
 )
 
-needs_data = pytest.mark.skipif(not os.environ.get("DPCI_SHARED_DATA"), reason="DPCI_SHARED_DATA is not set")
+needs_data = pytest.mark.skipif(
+    not os.environ.get("DPCI_SHARED_DATA"), reason="DPCI_SHARED_DATA is not set"
+)
 
 
 def test_all_published_cells_are_there_once():
     cells = published_cells()
     assert len(cells) == len({c.key for c in cells}) == 376
-    assert collections.Counter(c.table for c in cells) == {"2": 72, "3": 80, "4": 64, "5": 80, "6": 80}
+    assert collections.Counter(c.table for c in cells) == {
+        "2": 72,
+        "3": 80,
+        "4": 64,
+        "5": 80,
+        "6": 80,
+    }
     assert all(0.9 < c.coverage <= 1 for c in cells)
 
 
 def test_a_cell_is_the_design_it_names():
-    cell = next(c for c in cells_of("table4") if c.key == "4/banking/zcdp/output/huber_svm/45211/10/0.3/0.25/0.25")
+    cell = next(
+        c
+        for c in cells_of("table4")
+        if c.key == "4/banking/zcdp/output/huber_svm/45211/10/0.3/0.25/0.25"
+    )
     design = cell.design()
     assert design.budget == ZCDP(model="0.045", hessian="0.03125", covariance="0.03125")
     assert (design.loss, design.mechanism) == (HuberSVM(h=1.0), "output")
@@ -62,7 +76,8 @@ def test_panels_sweep_what_the_figures_sweep():
 
 def row(cell: str = "a", **changes) -> Reproduced:
     values = {
-        f.name: 1.5 if f.type == "float" else 3 if f.type == "int" else "x" for f in dataclasses.fields(Reproduced)
+        f.name: 1.5 if f.type == "float" else 3 if f.type == "int" else "x"
+        for f in dataclasses.fields(Reproduced)
     }
     return Reproduced(**{**values, "cell": cell, **changes})
 
@@ -101,14 +116,20 @@ def test_the_committed_run_is_complete_and_close():
 
 
 @needs_data
-@pytest.mark.parametrize(("name", "field", "value"), [("table3", "d", 2), ("table4", "epsilon_1", "0.6")])
+@pytest.mark.parametrize(
+    ("name", "field", "value"), [("table3", "d", 2), ("table4", "epsilon_1", "0.6")]
+)
 def test_a_cell_computed_again_agrees_with_the_committed_run(name, field, value):
     cells = [c for c in cells_of(name) if getattr(c, field) == value]
     on_file = read_run()
     for cell, found in run_cells(cells, k=150, m=150, seed=9, n_jobs=1):
         mine = on_file[cell.key]
-        assert abs(found.coverage - mine.coverage) <= 4 * np.hypot(found.coverage_se, mine.coverage_se)
-        assert abs(found.ci_length - mine.ci_length) <= 5 * np.hypot(found.ci_length_se, mine.ci_length_se)
+        assert abs(found.coverage - mine.coverage) <= 4 * np.hypot(
+            found.coverage_se, mine.coverage_se
+        )
+        assert abs(found.ci_length - mine.ci_length) <= 5 * np.hypot(
+            found.ci_length_se, mine.ci_length_se
+        )
 
 
 @needs_data
@@ -123,7 +144,20 @@ def test_a_panel_over_d_shows_the_first_coefficient():
 @needs_data
 def test_the_command_takes_up_where_it_stopped(tmp_path: Path, capsys):
     file = tmp_path / "run.csv"
-    arguments = ["reproduce", "table3", "--where", "d=1", "-k", "20", "-m", "20", "--out", str(file), "--jobs", "1"]
+    arguments = [
+        "reproduce",
+        "table3",
+        "--where",
+        "d=1",
+        "-k",
+        "20",
+        "-m",
+        "20",
+        "--out",
+        str(file),
+        "--jobs",
+        "1",
+    ]
     assert main([*arguments, "--where", "loss=logistic"]) == 0
     assert "4 of 4 cells to run" in capsys.readouterr().out
     assert main(arguments) == 0

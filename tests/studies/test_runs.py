@@ -18,7 +18,11 @@ class Measured:
     length: float
 
 
-ROWS = [Measured("plain", 3, 0.1), Measured('with, comma and "quotes"', -4, 1e-300), Measured("η", 0, float("inf"))]
+ROWS = [
+    Measured("plain", 3, 0.1),
+    Measured('with, comma and "quotes"', -4, 1e-300),
+    Measured("η", 0, float("inf")),
+]
 
 
 def test_rows_come_back_as_they_were(tmp_path: Path):
@@ -50,7 +54,9 @@ def test_a_file_of_something_else_is_neither_read_nor_changed(tmp_path: Path):
     file = tmp_path / "other.csv"
     for text in ("name,length\na,1\nunfini", "\n", "a,1,2\n"):
         file.write_text(text)
-        with pytest.raises(ValueError, match=r"Expected other.csv to have the columns name, n, length\."):
+        with pytest.raises(
+            ValueError, match=r"Expected other.csv to have the columns name, n, length\."
+        ):
             read_rows(Measured, file)
         with pytest.raises(ValueError, match=r"Expected other.csv"):
             append_rows(ROWS, file, Measured)

@@ -1,4 +1,6 @@
-"""Figures 4 and 5 of [CMS]: the parts of a permutation, what is trained on which, the choice, the file, the command."""
+"""Figures 4 and 5 of [CMS]: the parts of a permutation, what is trained on which, the choice, the
+file, the command.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +35,26 @@ def table(n: int = N, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 X, Y = table()
 
 
-def curve_of(*, epsilons=("0.5", "4"), protocol=PROTOCOL, seed=3, regularizations=PENALTIES, **settings):
+def curve_of(
+    *, epsilons=("0.5", "4"), protocol=PROTOCOL, seed=3, regularizations=PENALTIES, **settings
+):
     rng = np.random.default_rng(seed)
     settings = {"loss": LOSS, "regularizations": regularizations} | settings
     return tuned_curve.tuned_curve(X, Y, epsilons=epsilons, protocol=protocol, rng=rng, **settings)
 
 
-# --- the parts ---------------------------------------------------------------------------------------------------
+# --- the parts ------------------------------------------------------------------------------------
 
 
 def test_parts_are_disjoint_and_as_large_as_asked_for() -> None:
     parts = divide(100, n_candidates=3, size=20, n_held_out=15, rng=np.random.default_rng(0))
-    assert [len(part) for part in (parts.test, parts.validation, *parts.train)] == [15, 15, 20, 20, 20]
+    assert [len(part) for part in (parts.test, parts.validation, *parts.train)] == [
+        15,
+        15,
+        20,
+        20,
+        20,
+    ]
     rows = np.concatenate([parts.test, parts.validation, *parts.train])
     assert len(set(rows.tolist())) == 90 == len(rows)
     assert not np.array_equal(np.sort(rows), rows)
@@ -78,10 +88,16 @@ def test_what_is_trained_on_which_rows(monkeypatch) -> None:
         validation, test = tested[2 * first], tested[2 * first + 1]
         assert tested[2 * first : 2 * first + 24] == [validation, test] * 12
         assert (len(validation), len(test), len(validation & test)) == (200, 200, 0)
-        for (plain, other, *private), n in ((seen[first : first + 6], 100), (seen[first + 6 : first + 12], 250)):
+        for (plain, other, *private), n in (
+            (seen[first : first + 6], 100),
+            (seen[first + 6 : first + 12], 250),
+        ):
             assert plain[0] == Training.without_privacy(LOSS, 1e-3)
             assert other[0] == Training.without_privacy(LOSS, 0.5)
-            assert plain[1:3] == (private[0][1] | private[1][1], 1)  # once, on the rows of all candidates
+            assert plain[1:3] == (
+                private[0][1] | private[1][1],
+                1,
+            )  # once, on the rows of all candidates
             assert other[1:3] == plain[1:3]
             assert not private[0][1] & private[1][1]
             assert not plain[1] & (validation | test)
@@ -92,25 +108,35 @@ def test_what_is_trained_on_which_rows(monkeypatch) -> None:
                 if not one.is_tilt:  # the n of the bound is that of the part: rate n c epsilon
                     assert one.noise.rate == pytest.approx(n * c * 0.5)
         assert seen[first + 2][1] < seen[first + 8][1]  # a smaller part is within the larger one
-    assert len({seed for *_, seed in seen}) == 4  # another stream for each candidate and permutation
+    assert (
+        len({seed for *_, seed in seen}) == 4
+    )  # another stream for each candidate and permutation
 
 
 def test_no_row_is_tested_or_chosen_with_that_was_trained_on(monkeypatch) -> None:
     made = []
     take = tuned_curve._Permuted.of.__func__
-    monkeypatch.setattr(tuned_curve._Permuted, "of", classmethod(lambda *given: made.append(take(*given)) or made[-1]))
+    monkeypatch.setattr(
+        tuned_curve._Permuted,
+        "of",
+        classmethod(lambda *given: made.append(take(*given)) or made[-1]),
+    )
     curve_of()
     assert len(made) == 3
     assert not np.array_equal(made[0].test[0], made[1].test[0])
     for one in made:
-        rows = [one.test[1][:, None] * one.test[0], one.validation[1][:, None] * one.validation[0], *one.train]
+        rows = [
+            one.test[1][:, None] * one.test[0],
+            one.validation[1][:, None] * one.validation[0],
+            *one.train,
+        ]
         labelled = np.concatenate(rows)
         assert len(np.unique(labelled, axis=0)) == len(labelled) == 900
         whole = {tuple(row) for row in Y[:, None] * X}
         assert {tuple(row) for row in labelled} <= whole
 
 
-# --- the choice --------------------------------------------------------------------------------------------------
+# --- the choice -----------------------------------------------------------------------------------
 
 
 def test_without_privacy_the_fewest_mistakes_win_among_models_of_all_rows() -> None:
@@ -121,8 +147,14 @@ def test_without_privacy_the_fewest_mistakes_win_among_models_of_all_rows() -> N
         rng.integers(2**63, size=2), rng.random(8)
         for n in errors:
             train = np.concatenate([part[:n] for part in parts.train])
-            models = [solve(Y[train, None] * X[train], loss=LOSS, regularization=c).theta for c in PENALTIES]
-            wrong = [[np.mean(np.sign(X[p] @ m) != Y[p]) for m in models] for p in (parts.validation, parts.test)]
+            models = [
+                solve(Y[train, None] * X[train], loss=LOSS, regularization=c).theta
+                for c in PENALTIES
+            ]
+            wrong = [
+                [np.mean(np.sign(X[p] @ m) != Y[p]) for m in models]
+                for p in (parts.validation, parts.test)
+            ]
             best = int(np.argmin(wrong[0]))
             errors[n].append(wrong[1][best])
             picked[n][best] += 1
@@ -142,7 +174,9 @@ def test_choices_follow_the_exponential_mechanism() -> None:
 
 
 def test_the_error_is_that_of_the_chosen_candidate(monkeypatch) -> None:
-    """Models that name one class only: their errors are the shares of the classes, whatever the noise."""
+    """Models that name one class only: their errors are the shares of the classes, whatever the
+    noise.
+    """
     always = {1e-3: np.array([0.0, 0.0, 1.0]), 0.5: np.array([0.0, 0.0, -1.0])}
 
     def fixed(A, training, n_fits, seed, n_records):
@@ -150,7 +184,10 @@ def test_the_error_is_that_of_the_chosen_candidate(monkeypatch) -> None:
 
     monkeypatch.setattr(tuned_curve, "trained_models", fixed)
     protocol = dataclasses.replace(PROTOCOL, n_runs=400)
-    rows = {(row.n_train, row.method, row.epsilon): row for row in curve_of(epsilons=["0.02", "90"], protocol=protocol)}
+    rows = {
+        (row.n_train, row.method, row.epsilon): row
+        for row in curve_of(epsilons=["0.02", "90"], protocol=protocol)
+    }
     constant = rows[100, "output", "90"].constant_error
     positive = np.mean(Y > 0)
     assert constant == pytest.approx(min(positive, 1 - positive), abs=0.05)
@@ -171,9 +208,13 @@ def test_the_error_is_that_of_the_chosen_candidate(monkeypatch) -> None:
 def test_averages_by_hand() -> None:
     def runs(index, error):
         error = np.array(error)
-        return tuned_curve._Runs(np.array(index), error, error, 2 * error, np.array([0.3, 0.1, 0.2]), 0.2, 1)
+        return tuned_curve._Runs(
+            np.array(index), error, error, 2 * error, np.array([0.3, 0.1, 0.2]), 0.2, 1
+        )
 
-    point = tuned_curve._averaged([runs([0, 2], [0.1, 0.3]), runs([2, 2], [0.2, 0.4])], 70, "output", None)
+    point = tuned_curve._averaged(
+        [runs([0, 2], [0.1, 0.3]), runs([2, 2], [0.2, 0.4])], 70, "output", None
+    )
     assert point.error == pytest.approx(0.25)
     assert point.error_se == pytest.approx(0.05)  # means 0.2 and 0.3
     assert point.error_sd == pytest.approx(math.sqrt(0.05 / 3))
@@ -188,7 +229,9 @@ def test_a_seed_gives_one_result_and_another_another() -> None:
     assert rows == curve_of()
     assert done == [(1, 3), (2, 3), (3, 3)]
     assert rows != curve_of(seed=4)
-    assert [row for row in rows if row.epsilon != "4"] == curve_of(epsilons=["0.5"])  # whatever else is asked
+    assert [row for row in rows if row.epsilon != "4"] == curve_of(
+        epsilons=["0.5"]
+    )  # whatever else is asked
     assert [(row.n_train, row.method, row.epsilon) for row in rows[:5]] == [
         (100, "non_private", None),
         (100, "output", "0.5"),
@@ -201,7 +244,9 @@ def test_a_seed_gives_one_result_and_another_another() -> None:
 @pytest.mark.parametrize("loss", [LOSS, HuberSVM(h=0.5)], ids=repr)
 def test_more_budget_and_more_rows_make_fewer_mistakes(loss) -> None:
     protocol = dataclasses.replace(PROTOCOL, sizes=(20, 250), n_runs=40)
-    rows = curve_of(loss=loss, epsilons=["0.1", "20"], protocol=protocol, regularizations=(1e-3, 1e-2))
+    rows = curve_of(
+        loss=loss, epsilons=["0.1", "20"], protocol=protocol, regularizations=(1e-3, 1e-2)
+    )
     for method in ("output", "objective"):
         error = {(row.n_train, row.epsilon): row.error for row in rows if row.method == method}
         assert error[20, "0.1"] > error[250, "20"] + 0.05
@@ -225,7 +270,7 @@ def test_settings_are_checked() -> None:
         curve_of(epsilons=[0])
 
 
-# --- the file ----------------------------------------------------------------------------------------------------
+# --- the file -------------------------------------------------------------------------------------
 
 ROW = TunedRate(
     part="figure4",
@@ -252,7 +297,10 @@ ROW = TunedRate(
 
 
 def test_rows_come_back_and_the_last_of_a_cell_counts(tmp_path) -> None:
-    file, plain = tmp_path / "run.csv", dataclasses.replace(ROW, method="non_private", epsilon="", chosen="5 0")
+    file, plain = (
+        tmp_path / "run.csv",
+        dataclasses.replace(ROW, method="non_private", epsilon="", chosen="5 0"),
+    )
     assert read_tuned(file) == {}
     append_tuned([ROW, plain], file)
     assert list(read_tuned(file).values()) == [ROW, plain]
@@ -294,15 +342,22 @@ def test_a_row_that_no_run_gives_is_refused_by_its_line(change, words, tmp_path)
 
 
 def test_what_is_on_file_is_whole() -> None:
-    """Every method at every size, all of a figure by one run of our settings, from the least to the most rows."""
+    """Every method at every size, all of a figure by one run of our settings, from the least to the
+    most rows.
+    """
     found = read_tuned()
-    how = {("non_private", ""), *((m, e) for m in ("output", "objective") for e in published_tuning.EPSILONS)}
+    how = {
+        ("non_private", ""),
+        *((m, e) for m in ("output", "objective") for e in published_tuning.EPSILONS),
+    }
     for part in published_tuning.EXHIBITS:
         rows = [row for cell, row in found.items() if cell.part == part]
         sizes = sorted({row.n_train for row in rows})
         assert set(sizes) <= set(published_tuning.SIZES)
         assert [sizes[0], sizes[-1]] == [published_tuning.SIZES[0], published_tuning.SIZES[-1]]
-        assert {(row.n_train, row.method, row.epsilon) for row in rows} == {(n, *one) for n in sizes for one in how}
+        assert {(row.n_train, row.method, row.epsilon) for row in rows} == {
+            (n, *one) for n in sizes for one in how
+        }
         assert {row.penalties for row in rows} == {" ".join(published_tuning.PENALTIES)}
         assert len({(row.permutations, row.runs, row.seed, row.versions) for row in rows}) == 1
         assert {(row.held_out, row.n_failed) for row in rows} == {(published_tuning.HELD_OUT, 0)}
@@ -314,28 +369,54 @@ def test_settings_of_the_figures() -> None:
     assert published_tuning.regularizations()[-1] == pytest.approx(0.0158113883)
     assert 5 * max(published_tuning.SIZES) + 2 * published_tuning.HELD_OUT <= 494_021
     assert 5 * max(published_tuning.SIZES) == 444_000
-    printed = sorted({rate.regularization for rate in published.published_rates() if rate.table == 2})
+    printed = sorted(
+        {rate.regularization for rate in published.published_rates() if rate.table == 2}
+    )
     assert published_tuning.regularizations() == printed[-5:]
 
 
-# --- the command -------------------------------------------------------------------------------------------------
+# --- the command ----------------------------------------------------------------------------------
 
-SMALL = ["--rows", "900", "--features", "2", "--sizes", "60", "120", "--held-out", "100", "--draws", "3"]
+SMALL = [
+    "--rows",
+    "900",
+    "--features",
+    "2",
+    "--sizes",
+    "60",
+    "120",
+    "--held-out",
+    "100",
+    "--draws",
+    "3",
+]
 
 
 @pytest.mark.parametrize("part", published_tuning.EXHIBITS)
 def test_command_measures_a_figure_and_keeps_it(part, capsys, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(published_tuning, "DATASET", "census")  # so that no public file is needed
     file = tmp_path / "run.csv"
-    asked = ["accuracy", "published", part, *SMALL, "--permutations", "2", "--seed", "5", "--out", str(file), "--json"]
+    asked = [
+        "accuracy",
+        "published",
+        part,
+        *SMALL,
+        "--permutations",
+        "2",
+        "--seed",
+        "5",
+        "--out",
+        str(file),
+        "--json",
+    ]
     assert main(asked) == 0
     printed = capsys.readouterr()
     rows, on_file = json.loads(printed.out), read_tuned(file)
     assert "permutation 2 of 2" in printed.err
     assert len(rows) == len(on_file) == 10
-    assert {(row.part, row.seed, row.permutations, row.runs, row.held_out) for row in on_file.values()} == {
-        (part, 5, 2, 3, 100)
-    }
+    assert {
+        (row.part, row.seed, row.permutations, row.runs, row.held_out) for row in on_file.values()
+    } == {(part, 5, 2, 3, 100)}
     assert [row["error"] for row in rows] == [row.error for row in on_file.values()]
     assert {row.epsilon for row in on_file.values()} == {"", "0.01", "0.05"}
     assert main(asked) == 0  # the same seed, the same numbers
@@ -350,6 +431,10 @@ def test_command_refuses_what_does_not_apply(capsys, monkeypatch) -> None:
     assert main(["accuracy", "published", "figure5", *SMALL, "--permutations", "1"]) == 1
     assert main(["accuracy", "published", "figure5", "--rows", "900", "--features", "2"]) == 1
     errors = capsys.readouterr().err
-    words = ("no --folds with figure4", "no --permutations with table1", "no --held-out with table1")
+    words = (
+        "no --folds with figure4",
+        "no --permutations with table1",
+        "no --held-out with table1",
+    )
     for part in (*words, "n_permutations=1", "Expected size=88800 <="):
         assert part in errors

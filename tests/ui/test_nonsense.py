@@ -1,4 +1,5 @@
-"""The sentences of the core's errors do not matter to people: with nonsense for them the pages say the same.
+"""The sentences of the core's errors do not matter to people: with nonsense for them the pages say
+the same.
 
 And nobody reads them: no pattern, no replacement is applied to the text of an error.
 """
@@ -61,7 +62,9 @@ def nonsense(monkeypatch: pytest.MonkeyPatch) -> None:
         def made(self, *args, **kwargs):
             make(self, *args, **kwargs)
             self.args = (NONSENSE,)
-            vars(self).update({name: NONSENSE for name in ("message", "suggestion") if name in vars(self)})
+            vars(self).update(
+                {name: NONSENSE for name in ("message", "suggestion") if name in vars(self)}
+            )
 
         return made
 
@@ -87,7 +90,9 @@ def split_locked(total: str, **locked: str) -> object:
     third = Decimal(total) / 4
     budget = PureDP(model=Decimal(total) - 2 * third, hessian=third, covariance=third)
     fit = FITS["logistic"]
-    return best_split(fit, design=design_of(budget=budget, regularization=fit.regularization), locked=locked)
+    return best_split(
+        fit, design=design_of(budget=budget, regularization=fit.regularization), locked=locked
+    )
 
 
 def refused(ask: Callable[[], object]) -> Exception:
@@ -103,17 +108,35 @@ ARGUMENTS = [
         lambda: design_of(regularization=1e9),
         "The penalty c is 1000000000.0, but has to be between 1.00e-10 and 1,000,00",
     ),
-    (lambda: design_of(confidence_level=2), "The confidence level is 2, but has to be between 0 and 1."),
+    (
+        lambda: design_of(confidence_level=2),
+        "The confidence level is 2, but has to be between 0 and 1.",
+    ),
     (lambda: HuberSVM(h=0), "The width h is 0, but has to be above 0."),
-    (lambda: HuberSVM(h=1e7), "The width h is 10000000.0, but has to be between 0.0001 and 1,000,000."),
-    (lambda: records_in_range(0), "The number of records n is 0, but has to be a whole number >= 1."),
+    (
+        lambda: HuberSVM(h=1e7),
+        "The width h is 10000000.0, but has to be between 0.0001 and 1,000,000.",
+    ),
+    (
+        lambda: records_in_range(0),
+        "The number of records n is 0, but has to be a whole number >= 1.",
+    ),
     (
         lambda: records_in_range(2 * 10**15),
         "The number of records n is 2,000,000,000,000,000, but has to be betw",
     ),
-    (lambda: PureDP(model="0", hessian=1, covariance=1), "The part for the coefficients is 0, but has to be above 0."),
-    (lambda: PureDP(model=1, hessian="x", covariance=1), "The part for the curvature is “x”, but has to be a number."),
-    (lambda: PureDP(model=1, hessian=1, covariance=None), "The part for the gradient covariance has to be a number"),
+    (
+        lambda: PureDP(model="0", hessian=1, covariance=1),
+        "The part for the coefficients is 0, but has to be above 0.",
+    ),
+    (
+        lambda: PureDP(model=1, hessian="x", covariance=1),
+        "The part for the curvature is “x”, but has to be a number.",
+    ),
+    (
+        lambda: PureDP(model=1, hessian=1, covariance=None),
+        "The part for the gradient covariance has to be a number",
+    ),
     (
         lambda: design_of(budget=PureDP(model="1e-13", hessian=1, covariance=1)),
         "The part for the coefficients is 1E-13, but has to be between 1.00e-12 and 1.00e+20.",
@@ -126,31 +149,46 @@ ARGUMENTS = [
     (lambda: Cap.pure("1e30"), "ε is 1E+30, but has to be between 1.00e-30 and 1.00e+20."),
     (lambda: Cap.approx("1", "x"), "δ is “x”, but has to be a number."),
     (lambda: Target(-1.0), "The length is -1.0, but has to be above 0."),
-    (lambda: check_choice("worst", ("a", "b"), name="rule"), "rule is “worst”, but has to be one of 'a', 'b'."),
+    (
+        lambda: check_choice("worst", ("a", "b"), name="rule"),
+        "rule is “worst”, but has to be one of 'a', 'b'.",
+    ),
     (lambda: check_line(unit=" "), "What one row stands for has to say something."),
     (lambda: check_line(title=201 * "x"), "title has to have at most 200 characters, got 201."),
     (lambda: one_line("", name="person"), "Your name has to say something."),
-    (lambda: dataset_name("--"), "The name of the data set has to have a letter or a digit, got '--'."),
-    (lambda: one_line("", name="unit"), "What one row stands for has to say something."),
+    (
+        lambda: dataset_name("--"),
+        "The name of the data set has to have a letter or a digit, got '--'.",
+    ),
+    (
+        lambda: one_line("", name="unit"),
+        "What one row stands for has to say something.",
+    ),
 ]
 DESIGNS = [
     (
         lambda: objective_noise_rate(epsilon=0.01, **TINY),
-        "The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this budget and "
-        "n = 100,000. The smallest c that works is 0.000125.",
+        "The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this "
+        "budget and n = 100,000. The smallest c that works is 0.000125.",
     ),
     (
         lambda: gaussian_objective_sd(rho=0.01, **TINY),
-        "The penalty c is 1e-08, but has to be above 1.55e-05 for Gaussian objective perturbation with this budget "
-        "and n = 100,000. The smallest c that works is 1.55e-05.",
+        "The penalty c is 1e-08, but has to be above 1.55e-05 for Gaussian objective perturbation "
+        "with this budget and n = 100,000. The smallest c that works is 1.55e-05.",
     ),
     (
-        lambda: pair_budget(ZCDP(model="5e-13", hessian="3e-13", covariance="2e-13"), rule="guarantee", delta="0.001"),
-        "A rho of 1.0E-12 already means epsilon = 0 at delta = 0.001, … a total of … or more, or a delta of … or less.",
+        lambda: pair_budget(
+            ZCDP(model="5e-13", hessian="3e-13", covariance="2e-13"),
+            rule="guarantee",
+            delta="0.001",
+        ),
+        "A rho of 1.0E-12 already means epsilon = 0 at delta = 0.001, … a total of … or more, or a "
+        "delta of … or less.",
     ),
     (
         lambda: check_feasible(design_of(regularization=1e-9), n_records=10**6, dim=37),
-        "With c = 1e-09, n = 1,000,000 and 37 coefficients the fit cannot be certified to 1e-…a larger h.",
+        "With c = 1e-09, n = 1,000,000 and 37 coefficients the fit cannot be certified to 1e-…a "
+        "larger h.",
     ),
     (
         lambda: split_locked("0.2", hessian="0.3", covariance="0.1"),
@@ -162,8 +200,8 @@ DESIGNS = [
     ),
     (
         lambda: _raise(BudgetExceededError(Decimal(2), Decimal("0.5"), symbol="rho")),
-        "This would cost rho 2, but rho 0.5 of the budget is left, and nothing was booked. Choose a plan that costs "
-        "at most rho 0.5.",
+        "This would cost rho 2, but rho 0.5 of the budget is left, and nothing was booked. Choose "
+        "a plan that costs at most rho 0.5.",
     ),
 ]
 
@@ -185,7 +223,8 @@ def test_designs_keep_their_names_and_numbers(ask, words, nonsense):
 
 
 @pytest.mark.parametrize(
-    "target", [Target(1e-7), Target(1e-7, 2), Target(coefficient=2, excludes_zero_at=-1e-9, probability=0.9)]
+    "target",
+    [Target(1e-7), Target(1e-7, 2), Target(coefficient=2, excludes_zero_at=-1e-9, probability=0.9)],
 )
 @pytest.mark.parametrize("search", [needed_records, needed_budget])
 def test_a_wish_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(search, target, nonsense):
@@ -193,7 +232,11 @@ def test_a_wish_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(search
     why = refused(lambda: search(case.moments, design=case.design, target=target))
     said = no_answer(why, case.records, 0.5)
     assert NONSENSE not in said
-    name = "the mean interval" if target.coefficient is None else f"“{plain(case.records.feature_names[2])}”"
+    name = (
+        "the mean interval"
+        if target.coefficient is None
+        else f"“{plain(case.records.feature_names[2])}”"
+    )
     assert name in said
     assert f" {0.5 * (target.length or target.excludes_zero_at):.3g}" in said
     most = 10**12 if search is needed_records else case.moments.n_records
@@ -205,7 +248,9 @@ def test_a_wish_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(search
 
 def test_a_mechanism_that_cannot_run_keeps_its_numbers(nonsense):
     fit = FITS["logistic"]
-    rows = rank_mechanisms(fit, epsilon="0.001", delta="1e-6", regularization=fit.regularization, n_records=50)
+    rows = rank_mechanisms(
+        fit, epsilon="0.001", delta="1e-6", regularization=fit.regularization, n_records=50
+    )
     said = [in_words(row.refusal) for row in rows if row.refusal is not None]
     assert said
     for words in said:
@@ -230,17 +275,25 @@ def test_pages_keep_the_numbers(page, nonsense):
 
 def test_the_page_plan_keeps_names_and_units(nonsense, monkeypatch):
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    app = start("plan", goal="zero", goal_on="age", goal_value="0.00001", look="mechanisms", **SMALL)
+    app = start(
+        "plan", goal="zero", goal_on="age", goal_value="0.00001", look="mechanisms", **SMALL
+    )
     said = seen(app)
     assert NONSENSE not in said
-    assert "No budget makes it true with 20,000 records that the interval of “age” excludes zero" in said
+    assert (
+        "No budget makes it true with 20,000 records that the interval of “age” excludes zero"
+        in said
+    )
     assert "if the true value is 1e-05: without any noise" in said
     assert "at n = 20,000 the true value must be " in said
 
 
 def test_a_budget_that_cannot_be_paired_keeps_its_numbers(nonsense):
     app = start(delta="0.1", currency="zcdp", split="0.0002~0.0002~0.0001", definitions="pure~zcdp")
-    assert "A rho of 0.0005 already means epsilon = 0 at delta = 0.1, which no pure budget can" in seen(app)
+    assert (
+        "A rho of 0.0005 already means epsilon = 0 at delta = 0.1, which no pure budget can"
+        in seen(app)
+    )
 
 
 def seen(app) -> str:
@@ -256,15 +309,29 @@ def test_a_refusal_travels_between_processes():
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
 
 
-READS = {"replace", "removeprefix", "removesuffix", "split", "partition", "startswith", "endswith", "find", "index"}
+READS = {
+    "replace",
+    "removeprefix",
+    "removesuffix",
+    "split",
+    "partition",
+    "startswith",
+    "endswith",
+    "find",
+    "index",
+}
 WORDS = {"message", "suggestion", "reason", "sentence", "args"}
 """Where an error or an answer keeps what it says to programmers."""
 
 
 def read_prose(source: str) -> list[str]:
-    """Places of a module where a pattern, a method of texts or `in` looks into the words of an error or an answer."""
+    """Places of a module where a pattern, a method of texts or `in` looks into the words of an
+    error or an answer.
+    """
     tree, found = ast.parse(source), []
-    errors = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+    errors = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name
+    }
 
     def is_prose(node: ast.AST) -> bool:
         inner = list(ast.walk(node))
@@ -284,7 +351,9 @@ def read_prose(source: str) -> list[str]:
                 looked_into = [owner]
             elif isinstance(owner, ast.Name) and owner.id == "re":
                 looked_into = list(node.args)
-        elif isinstance(node, ast.Compare) and any(isinstance(op, ast.In | ast.NotIn) for op in node.ops):
+        elif isinstance(node, ast.Compare) and any(
+            isinstance(op, ast.In | ast.NotIn) for op in node.ops
+        ):
             looked_into = list(node.comparators)
         found += [f"{ast.unparse(part)}" for part in looked_into if is_prose(part)]
     return found
@@ -315,19 +384,28 @@ def test_reading_prose_is_seen(line):
 
 
 def test_showing_prose_is_not_reading_it():
-    assert not read_prose("try:\n    f()\nexcept ValueError as error:\n    print(str(error), text.replace('a', 'b'))\n")
+    assert not read_prose(
+        "try:\n    f()\nexcept ValueError as error:\n    print(str(error), text.replace('a', "
+        "'b'))\n"
+    )
 
 
 def shown_as_it_is(source: str) -> list[str]:
     """Places where a module turns a caught error into text by itself."""
     tree, found = ast.parse(source), []
-    errors = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+    errors = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name
+    }
 
     def is_error(node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and node.id in errors
 
     for node in ast.walk(tree):
-        calls_str = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "repr")
+        calls_str = (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("str", "repr")
+        )
         if (calls_str and any(map(is_error, node.args))) or (
             isinstance(node, ast.FormattedValue) and is_error(node.value)
         ):

@@ -1,4 +1,6 @@
-"""Every page and every control through Streamlit's own test runner: no exception, and the state that must follow."""
+"""Every page and every control through Streamlit's own test runner: no exception, and the state
+that must follow.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from ui.session.compute import Store, TableSource
 from ui.session.settings import Settings, from_query
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = {"definitions": ["pure", "zcdp"], "mechanisms": ["objective", "output"], "losses": ["logistic", "huber_svm"]}
+ALL = {
+    "definitions": ["pure", "zcdp"],
+    "mechanisms": ["objective", "output"],
+    "losses": ["logistic", "huber_svm"],
+}
 
 
 def start(page: str = "explore", **query: str) -> AppTest:
@@ -52,13 +58,19 @@ def test_home_starts_with_a_working_demo_and_no_decision():
 def test_home_and_explore_give_the_same_answer_to_begin_with():
     """Also beside settings that a session made elsewhere, which Start says that it leaves out."""
     lengths = {
-        page: next(m.value for m in start(page, mechanisms="objective").metric if "length" in m.label.lower())
+        page: next(
+            m.value
+            for m in start(page, mechanisms="objective").metric
+            if "length" in m.label.lower()
+        )
         for page in ("home", "explore")
     }
     assert lengths["home"] == lengths["explore"]
     app = start("home", n="5000", d="3")
     assert next(m.value for m in app.metric if "length" in m.label) == lengths["home"]
-    assert any("For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption)
+    assert any(
+        "For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption
+    )
 
 
 def test_home_and_explore_share_the_budget():
@@ -100,7 +112,9 @@ def test_a_typed_number_moves_the_slider_the_state_and_the_charts(key, value, re
     assert sum(now(app).split.parts) == now(app).split.total
     slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
     parts = ["model", "hessian", "covariance"]
-    assert slider.value == (round(now(app).split.share(parts.index(key))) if key in parts else value)
+    assert slider.value == (
+        round(now(app).split.share(parts.index(key))) if key in parts else value
+    )
     assert charts_of(app)[0]["data"] != before
 
 
@@ -136,11 +150,15 @@ def test_a_split_that_wastes_budget_is_called_so():
     check(app)
     told = [box.value for box in app.info if "spending less is better" in box.value]
     assert len(told) == 1
-    less, there, here = map(float, re.search(r"ε = ([\d.]+) .* of (\d\.\d+); now it is (\d\.\d+)", told[0]).groups())
+    less, there, here = map(
+        float, re.search(r"ε = ([\d.]+) .* of (\d\.\d+); now it is (\d\.\d+)", told[0]).groups()
+    )
     assert less < 9
     assert there < here
     assert float(app.metric[0].value) == pytest.approx(here, abs=5e-4)
-    with_less = start(epsilon=f"{less}", split=f"{0.82 * less}~{0.015 * less}~{0.165 * less}", **query)
+    with_less = start(
+        epsilon=f"{less}", split=f"{0.82 * less}~{0.015 * less}~{0.165 * less}", **query
+    )
     assert float(with_less.metric[0].value) == pytest.approx(there, abs=5e-4)
     assert not [box for box in with_less.info if "spending less" in box.value]
     app.selectbox(key="sweep").select("n").run()
@@ -152,7 +170,9 @@ def test_pairing_is_named_on_the_chart():
     app = start(definitions="pure~zcdp")
     app.radio(key="pairing").set_value("paper").run()
     check(app)
-    assert "ρ_k = ε_k²/2" in json.dumps(charts_of(app)[0], ensure_ascii=False).replace("\u00a0", " ")
+    assert "ρ_k = ε_k²/2" in json.dumps(charts_of(app)[0], ensure_ascii=False).replace(
+        "\u00a0", " "
+    )
 
 
 def test_currencies_and_delta():
@@ -245,7 +265,9 @@ def test_sharp_stands_alone_at_first_and_published_beside_it_after_one_click():
     assert now(app).calibrations == ("sharp", "published")
     assert names_of(app) == {"sharp", "published"}
     chart = charts_of(app)[0]
-    widths = {t["name"]: t for t in chart["data"] if "obj." in t["name"] and t["name"].endswith("private")}
+    widths = {
+        t["name"]: t for t in chart["data"] if "obj." in t["name"] and t["name"].endswith("private")
+    }
     assert len(widths) == 2
     app.button_group(key="calibrations").set_value(["published"]).run()
     check(app)
@@ -254,7 +276,9 @@ def test_sharp_stands_alone_at_first_and_published_beside_it_after_one_click():
 
 
 def test_what_is_not_reviewed_is_labelled_and_can_be_switched_off():
-    app = start(d="3", n="20000", currency="zcdp", definitions="zcdp", split="0.125~0.03125~0.03125")
+    app = start(
+        d="3", n="20000", currency="zcdp", definitions="zcdp", split="0.125~0.03125~0.03125"
+    )
     assert any("not peer-reviewed" in c.value for c in app.caption)
     before = lengths_of(app)
     app.toggle(key="reviewed").set_value(True).run()
@@ -281,7 +305,11 @@ def test_the_target_can_be_the_coefficient_without_penalty():
 
 def names_of(app) -> set[str]:
     """Calibrations named in the headline."""
-    words = " ".join(m.value for m in app.markdown if m.value.startswith("**Pure") or m.value.startswith("**zCDP"))
+    words = " ".join(
+        m.value
+        for m in app.markdown
+        if m.value.startswith("**Pure") or m.value.startswith("**zCDP")
+    )
     return {word for word in ("sharp", "published") if f"· {word}**" in words}
 
 
@@ -289,7 +317,8 @@ def lengths_of(app) -> dict[str, float]:
     """Mean private length by mechanism."""
     frame = next(d.value for d in app.dataframe if "private length" in d.value.columns)
     return {
-        m: float(frame[frame.combination.str.contains(m)]["private length"].mean()) for m in ("objective", "output")
+        m: float(frame[frame.combination.str.contains(m)]["private length"].mean())
+        for m in ("objective", "output")
     }
 
 
@@ -338,7 +367,9 @@ def test_no_link_breaks_a_page(query, page):
     assert not any("cannot be used" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize(("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")])
+@pytest.mark.parametrize(
+    ("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")]
+)
 @pytest.mark.parametrize("page", ["home", "explore"])
 def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
     app = start(page, currency=currency, epsilon=epsilon)
@@ -377,11 +408,14 @@ def test_an_emptied_field_keeps_its_value(key):
 
 def test_the_link_restores_the_settings():
     app = start(n="5000", c="0.01")
-    assert from_query({k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()})[0] == now(app)
+    assert from_query({k: v[0] if isinstance(v, list) else v for k, v in app.query_params.items()})[
+        0
+    ] == now(app)
 
 
 CSV = "age,income,city,rich\n" + "\n".join(
-    f"{20 + i % 50},{1000 + 37 * (i % 80)},{'abc'[i % 3]},{'yes' if i % 4 else 'no'}" for i in range(400)
+    f"{20 + i % 50},{1000 + 37 * (i % 80)},{'abc'[i % 3]},{'yes' if i % 4 else 'no'}"
+    for i in range(400)
 )
 
 
@@ -406,7 +440,10 @@ def test_a_declared_file_is_explored_and_stays_in_its_session():
 
 def test_a_target_of_numbers_with_a_point_can_be_chosen():
     app = start()
-    upload(app, ("a,t\n" + "\n".join(f"{i % 7},{'1.0' if i % 3 else '0.5'}" for i in range(200))).encode())
+    upload(
+        app,
+        ("a,t\n" + "\n".join(f"{i % 7},{'1.0' if i % 3 else '0.5'}" for i in range(200))).encode(),
+    )
     app.selectbox(key="upload_target").set_value("t").run()
     assert app.selectbox(key="upload_positive_t").options == ["0.5", "1"]
     app.selectbox(key="upload_positive_t").set_value("1").run()
@@ -417,7 +454,11 @@ def test_a_target_of_numbers_with_a_point_can_be_chosen():
 def test_a_file_whose_numbers_overflow_ends_in_a_sentence():
     app = start()
     upload(
-        app, ("a,b,ill\n" + "\n".join(f"{'-' * (i % 2)}1e308,{i % 5},{'yn'[i % 3 > 0]}" for i in range(50))).encode()
+        app,
+        (
+            "a,b,ill\n"
+            + "\n".join(f"{'-' * (i % 2)}1e308,{i % 5},{'yn'[i % 3 > 0]}" for i in range(50))
+        ).encode(),
     )
     app.selectbox(key="upload_target").set_value("ill").run()
     app.selectbox(key="upload_positive_ill").set_value("y").run()
@@ -426,11 +467,17 @@ def test_a_file_whose_numbers_overflow_ends_in_a_sentence():
     assert len(app.session_state["upload"].schema.features) == 1
 
 
-def test_a_table_with_too_many_features_for_its_rows_starts_with_fewer_and_says_how_many(monkeypatch):
+def test_a_table_with_too_many_features_for_its_rows_starts_with_fewer_and_says_how_many(
+    monkeypatch,
+):
     monkeypatch.setattr(upload_rules, "MAX_RECORD_CELLS", 800)
     app = start()
     upload(
-        app, ("a,b,c,d,e,t\n" + "\n".join(",".join(map(str, (i % 7,) * 5)) + f",{i % 2}" for i in range(200))).encode()
+        app,
+        (
+            "a,b,c,d,e,t\n"
+            + "\n".join(",".join(map(str, (i % 7,) * 5)) + f",{i % 2}" for i in range(200))
+        ).encode(),
     )
     app.selectbox(key="upload_target").set_value("t").run()
     app.selectbox(key="upload_positive_t").set_value("1").run()
@@ -449,7 +496,9 @@ def test_a_private_file_is_not_opened():
     assert any("not opened here" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,b\n1,2\n3\n4,5,6,7\n", b"a,a\n1,2\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01\x02", b"a,b\n1,2\n3\n4,5,6,7\n", b"a,a\n1,2\n"]
+)
 def test_a_broken_file_ends_in_a_sentence(content):
     app = start()
     upload(app, content)

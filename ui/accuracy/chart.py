@@ -55,14 +55,18 @@ def accuracy_chart(
     meta: Meta,
     source: str,
 ) -> go.Figure:
-    """Mean test error with its 95 % band; below it, where designs are measured, the length of their intervals."""
+    """Mean test error with its 95 % band; below it, where designs are measured, the length of their
+    intervals.
+    """
     n_rows = 2 if lengths else 1
     fig = make_subplots(rows=n_rows, cols=1, shared_xaxes=True, vertical_spacing=0.07)
     for curve in errors:
         _error_traces(fig, curve)
     for length in lengths:
         _length_traces(fig, length)
-    fig.add_hline(y=constant_error, line={"color": QUIET, "width": 1.5, "dash": "dash"}, row=1, col=1)
+    fig.add_hline(
+        y=constant_error, line={"color": QUIET, "width": 1.5, "dash": "dash"}, row=1, col=1
+    )
     _name_at_left(fig, "always guessing the commoner class", constant_error)
     end = max(max(curve.line.x) for curve in errors)
     if rows_at_hand is not None and rows_at_hand < end:
@@ -75,7 +79,9 @@ def accuracy_chart(
     if lengths:
         fig.update_yaxes(title={"text": "interval length"}, type="log", dtick=1, row=2, col=1)
     height = 560 if lengths else 340
-    return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(errors))
+    return finish(
+        fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(errors)
+    )
 
 
 def _name_at_left(fig: go.Figure, words: str, y: float) -> None:
@@ -106,7 +112,10 @@ def _error_traces(fig: go.Figure, curve: ErrorCurve) -> None:
         y=[float(v) if k else None for v, k in zip(mean, keep, strict=True)],
         mode="lines+markers" if line.is_private else "lines",
         line={"color": style.colour, "width": 2.5 if line.is_private else 2, "dash": style.dash},
-        marker={"symbol": [_opened(style.marker) if r else style.marker for r in is_raised], "size": 7},
+        marker={
+            "symbol": [_opened(style.marker) if r else style.marker for r in is_raised],
+            "size": 7,
+        },
         name=line.name,
         legendgroup=group,
         hovertext=[_hover(curve, k) for k in range(len(x))],
@@ -132,8 +141,8 @@ def _hover(curve: ErrorCurve, k: int) -> str:
         return ""
     return (
         f"<b>{curve.line.name}</b><br>{percent(found.error)} ± {points(BAND * found.error_se)}<br>"
-        f"single models ± {points(found.error_sd)} (sd)<br>of negatives {percent(found.false_positive)}, "
-        f"of positives {percent(found.false_negative)}"
+        f"single models ± {points(found.error_sd)} (sd)<br>of negatives "
+        f"{percent(found.false_positive)}, of positives {percent(found.false_negative)}"
     )
 
 
@@ -188,13 +197,13 @@ def accuracy_sentence(errors: Sequence[ErrorCurve], *, x_label: str, constant_er
             continue
         a, b = keep[0], keep[-1]
         parts.append(
-            f"{curve.line.name}: {percent(mean[a])} at {number(curve.line.x[a])}, {percent(mean[b])} at "
-            f"{number(curve.line.x[b])}"
+            f"{curve.line.name}: {percent(mean[a])} at {number(curve.line.x[a])}, "
+            f"{percent(mean[b])} at {number(curve.line.x[b])}"
         )
     said = "; ".join(parts)
     return (
-        f"Test error as “{x_label}” moves. {said[:1].upper()}{said[1:]}. Always guessing the commoner class: "
-        f"{percent(constant_error)}."
+        f"Test error as “{x_label}” moves. {said[:1].upper()}{said[1:]}. Always guessing the "
+        f"commoner class: {percent(constant_error)}."
     )
 
 

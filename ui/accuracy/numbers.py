@@ -1,4 +1,6 @@
-"""What the page Accuracy measures: which trainings at which budgets and sizes, and what came out. No Streamlit."""
+"""What the page Accuracy measures: which trainings at which budgets and sizes, and what came out.
+No Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def learner_style(method: Method) -> Style:
 
 @dataclass(frozen=True)
 class Line:
-    """One curve: how it is drawn, where, and what is trained there (None where no training is possible).
+    """One curve: how it is drawn, where, and what is trained there (None where no training is
+    possible).
 
     is_raised: where Algorithm 2 raises the penalty.
     """
@@ -95,7 +98,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was measured: one value for each point of the request, the error of guessing, and the rows it rests on."""
+    """What was measured: one value for each point of the request, the error of guessing, and the
+    rows it rests on.
+    """
 
     found: Mapping[Point, Measured]
     constant_error: float
@@ -112,7 +117,11 @@ def present(settings: Settings, sweep: Sweep) -> float:
     """Where a control stands."""
     if sweep == "n":
         return float(settings.n)
-    return float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+    return (
+        float(settings.epsilon)
+        if settings.currency == "approx"
+        else to_float_down(settings.split.total)
+    )
 
 
 def grid(settings: Settings, sweep: Sweep) -> tuple[float, ...]:
@@ -139,17 +148,27 @@ def _lines(settings: Settings, sweep: Sweep, who: Who) -> Iterable[Line]:
     for loss in dict.fromkeys(c.loss for c in settings.combinations):
         yield _without_privacy(settings, sweep, loss)
         if who == "published":
-            yield from (_of_learner(settings, sweep, loss, method) for method in METHODS if method != "non_private")
+            yield from (
+                _of_learner(settings, sweep, loss, method)
+                for method in METHODS
+                if method != "non_private"
+            )
     if who == "designs":
-        yield from (_of_design(settings, sweep, combination) for combination in _trainings(settings))
+        yield from (
+            _of_design(settings, sweep, combination) for combination in _trainings(settings)
+        )
 
 
 def _trainings(settings: Settings) -> list[Combination]:
-    """Combinations that train differently: a calibration only changes that of objective perturbation under zCDP."""
+    """Combinations that train differently: a calibration only changes that of objective
+    perturbation under zCDP.
+    """
     found: dict[object, Combination] = {}
     for one in settings.combinations:
         is_same = one.mechanism == "output" or one.definition == "pure"
-        found.setdefault((one.definition, one.mechanism, one.loss, "" if is_same else one.calibration), one)
+        found.setdefault(
+            (one.definition, one.mechanism, one.loss, "" if is_same else one.calibration), one
+        )
     return list(found.values())
 
 
@@ -158,13 +177,19 @@ def _without_privacy(settings: Settings, sweep: Sweep, loss: LossName) -> Line:
     training = Training.without_privacy(settings.loss(loss), settings.c)
     points = tuple(Point(training, swept(settings, sweep, at).n) for at in x)
     name = f"{METHOD_WORDS['non_private']}, {LOSS_WORDS[loss]}"
-    return Line(sweep=sweep, name=name, style=QUIET_STYLES[loss], is_private=False, x=x, points=points)
+    return Line(
+        sweep=sweep, name=name, style=QUIET_STYLES[loss], is_private=False, x=x, points=points
+    )
 
 
 def _of_design(settings: Settings, sweep: Sweep, combination: Combination) -> Line:
     x = grid(settings, sweep)
     points = tuple(_design_point(swept(settings, sweep, at), combination) for at in x)
-    name = combination.label if len({c.calibration for c in _trainings(settings)}) > 1 else combination.plain
+    name = (
+        combination.label
+        if len({c.calibration for c in _trainings(settings)}) > 1
+        else combination.plain
+    )
     return Line(
         sweep=sweep,
         name=name,
@@ -191,7 +216,9 @@ def _of_learner(settings: Settings, sweep: Sweep, loss: LossName, method: Method
     for at in x:
         moved = swept(settings, sweep, at)
         epsilon = to_float_down(moved.split.total)
-        points.append(Point(Training.of_learner(learner, epsilon=epsilon, n_records=moved.n), moved.n))
+        points.append(
+            Point(Training.of_learner(learner, epsilon=epsilon, n_records=moved.n), moved.n)
+        )
     calibration: CalibrationName = "published" if method == "objective" else "sharp"
     look = Combination("pure", "output" if method == "output" else "objective", loss, calibration)
     return Line(

@@ -1,4 +1,6 @@
-"""The Accuracy page: test error beside interval length for the settings on screen, and the published error rates."""
+"""The Accuracy page: test error beside interval length for the settings on screen, and the
+published error rates.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from ui.views.show import show
 from ui.views.sweep import SWEEP_NAMES
 
 _SHARED = LRU(60)
-"""Answers about public and simulated tables, for all sessions; those about an uploaded one stay in its session."""
+"""Answers about public and simulated tables, for all sessions; those about an uploaded one stay in
+its session.
+"""
 PATIENCE = 0.7
 """Seconds for which an answer is waited for before the page goes on and polls."""
 _WHO_WORDS: dict[Who, str] = {"designs": "Your design", "published": "The published learners"}
@@ -50,28 +54,32 @@ steadily: the table splits it into false positives and false negatives.
 
 The interval lengths below are forecasts, as on Explore. In the grey part of the chart n is beyond the rows to train
 on: the noise there is that of n, but what more records would improve besides is left out.
-"""
+"""  # noqa: E501 - Markdown
 
 
 def page() -> None:
     """Draw the page."""
     st.title("Accuracy")
     st.markdown(
-        "Privacy has two prices: the model is **wrong about more people**, and its coefficients are **known less "
-        f"well**. Here both stand on one screen, for what is set in {text.SETTINGS_PANEL}."
+        "Privacy has two prices: the model is **wrong about more people**, and its coefficients "
+        "are **known less well**. Here both stand on one screen, for what is set in "
+        f"{text.SETTINGS_PANEL}."
     )
     if is_ready() and (view := current_view()) is not None:
         _live(view)
     published.section()
 
 
-# --- what is asked, and its answer -------------------------------------------------------------------------------
+# --- what is asked, and its answer ----------------------------------------------------------------
 
 
 def _who_control(view: compute.View) -> Who:
     st.segmented_control("Who learns", **among(_WHO_WORDS), **_WHO.bound())
     if _WHO.value == "published" and view.settings.own_definition != "pure":
-        st.info("The published learners promise pure ε: choose that definition of the budget to see them.")
+        st.info(
+            "The published learners promise pure ε: choose that definition of the budget to see "
+            "them."
+        )
         return "designs"
     return "published" if _WHO.value == "published" else "designs"
 
@@ -86,7 +94,9 @@ def _known(asked: Request) -> Answer | None:
 
 def _live(view: compute.View) -> None:
     who = _who_control(view)
-    quick, thorough = (request(view.settings, view.records, who=who, effort=effort) for effort in EFFORT)
+    quick, thorough = (
+        request(view.settings, view.records, who=who, effort=effort) for effort in EFFORT
+    )
     answer = _known(thorough)
     asked = quick if answer is None else thorough
     if answer is None and _known(quick) is None:
@@ -117,7 +127,9 @@ def _ask_quick(asked: Request, view: compute.View) -> None:
 
 def _job_of(asked: Request, view: compute.View) -> AccuracyJob:
     is_private = view.settings.dataset == "upload"
-    return AccuracyJob(request=asked, is_private_to_session=is_private, X=view.records.X, y=view.records.y)
+    return AccuracyJob(
+        request=asked, is_private_to_session=is_private, X=view.records.X, y=view.records.y
+    )
 
 
 def _start(asked: Request, view: compute.View) -> None:
@@ -133,7 +145,9 @@ def _collect() -> None:
 
 
 def _watch(asked: Request) -> None:
-    """The jobs that run or have failed; only live ones are polled, and the end of one redraws the page once."""
+    """The jobs that run or have failed; only live ones are polled, and the end of one redraws the
+    page once.
+    """
     if problem := state.queue_problem():
         st.warning(problem)
     if _THOROUGH.is_gone:
@@ -154,7 +168,10 @@ def _running(job: AccuracyJob, words: str) -> None:
 
 def _ended(job: AccuracyJob, words: str) -> None:
     if job.state == "cancelled":
-        st.info(f"The measurement {words} was cancelled. Change a setting, or measure thoroughly, to see errors.")
+        st.info(
+            f"The measurement {words} was cancelled. Change a setting, or measure thoroughly, to "
+            "see errors."
+        )
 
 
 def _panel(name: str, words: str, stop_key: str) -> JobPanel[AccuracyJob]:
@@ -185,10 +202,12 @@ def _thorough_control(thorough: Request, view: compute.View) -> None:
         disabled=is_too_large or _THOROUGH.is_active,
     )
     if is_too_large:
-        st.warning("This table is too large to be trained on again and again here: take fewer features.")
+        st.warning(
+            "This table is too large to be trained on again and again here: take fewer features."
+        )
 
 
-# --- the picture -------------------------------------------------------------------------------------------------
+# --- the picture ----------------------------------------------------------------------------------
 
 
 def _error_curves(asked: Request, answer: Answer, sweep: Sweep) -> list[ErrorCurve]:
@@ -199,7 +218,11 @@ def _headline(view: compute.View, asked: Request, answer: Answer) -> None:
     """One card for each learner at the settings themselves."""
     curves = _error_curves(asked, answer, "total")
     here = present(view.settings, "total")
-    plain = {c.line.points[0].training.loss: c for c in curves if not c.line.is_private and c.line.points[0]}
+    plain = {
+        c.line.points[0].training.loss: c
+        for c in curves
+        if not c.line.is_private and c.line.points[0]
+    }
     made = {o.combination: o.forecast for o in view.drawn}
     private = [c for c in curves if c.line.is_private]
     for start in range(0, len(private), _CARDS_IN_A_ROW):
@@ -210,26 +233,33 @@ def _headline(view: compute.View, asked: Request, answer: Answer) -> None:
                 found = chart.at(curve, here)
                 point = curve.line.points[curve.line.x.index(here)]
                 if found is None or point is None:
-                    st.markdown("Cannot be trained at these settings; Explore says what would help.")
+                    st.markdown(
+                        "Cannot be trained at these settings; Explore says what would help."
+                    )
                     continue
                 st.metric("Wrong for", percent(found.error))
                 without = chart.at(plain[point.training.loss], here)
                 assert without is not None
                 st.markdown(
-                    f"{_more(found, without)} without privacy ({percent(without.error)}); guessing is "
-                    f"wrong for {percent(answer.constant_error)}. Single models ± {points(found.error_sd)}."
+                    f"{_more(found, without)} without privacy ({percent(without.error)}); guessing "
+                    f"is wrong for {percent(answer.constant_error)}. Single models ± "
+                    f"{points(found.error_sd)}."
                 )
-                forecast = None if curve.line.combination is None else made.get(curve.line.combination)
+                forecast = (
+                    None if curve.line.combination is None else made.get(curve.line.combination)
+                )
                 if forecast is not None:
                     ratio = forecast.ci_length_mean / forecast.nonprivate_length_mean
                     st.markdown(
-                        f"Mean interval length **{text.number(forecast.ci_length_mean)}**, **{ratio:.1f}×** the one "
-                        "without privacy."
+                        f"Mean interval length **{text.number(forecast.ci_length_mean)}**, "
+                        f"**{ratio:.1f}×** the one without privacy."
                     )
 
 
 def _more(found: Measured, without: Measured) -> str:
-    """How much more often than without privacy, where the noise of the measurement lets one tell."""
+    """How much more often than without privacy, where the noise of the measurement lets one
+    tell.
+    """
     difference = found.error - without.error
     if abs(difference) <= BAND * float(np.hypot(found.error_se, without.error_se)):
         return "As many, within the measurement's noise, as"
@@ -238,7 +268,9 @@ def _more(found: Measured, without: Measured) -> str:
 
 def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combination, LengthCurve]:
     """Forecast lengths of the designs that are drawn, on the same grid."""
-    wanted = tuple(line.combination for line in asked.lines if line.sweep == sweep and line.combination)
+    wanted = tuple(
+        line.combination for line in asked.lines if line.sweep == sweep and line.combination
+    )
     if not wanted:
         return {}
     x = np.array(grid(view.settings, sweep))
@@ -252,19 +284,27 @@ def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combinati
         here = made.get(curve.combination)
         if curve.combination in wanted and here is not None:
             n = x if sweep == "n" else np.full(len(x), float(view.settings.n))
-            found[curve.combination] = LengthCurve(curve, here.nonprivate_length_mean * np.sqrt(here.n_records / n))
+            found[curve.combination] = LengthCurve(
+                curve, here.nonprivate_length_mean * np.sqrt(here.n_records / n)
+            )
     return found
 
 
 def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
     label = SWEEP_NAMES[sweep]
-    st.header("Both prices against the budget" if sweep == "total" else "Both prices against the records")
+    st.header(
+        "Both prices against the budget" if sweep == "total" else "Both prices against the records"
+    )
     errors, lengths = _error_curves(asked, answer, sweep), _lengths(view, asked, sweep)
-    how = f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} draws"
+    how = (
+        f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} "
+        "draws"
+    )
     sampling = BAND * np.sqrt(answer.constant_error * (1 - answer.constant_error) / answer.n_test)
     caption = (
-        f"{text.assumptions(view.settings, view.records)}; errors simulated: {how}; bands 95 % for the noise, other "
-        f"test rows would move all lines together by up to about {points(float(sampling))}"
+        f"{text.assumptions(view.settings, view.records)}; errors simulated: {how}; bands 95 % for "
+        "the noise, other test rows would move all lines together by up to about "
+        f"{points(float(sampling))}"
     )
     meta: Meta = {
         "settings": view.settings.to_query(),
@@ -284,4 +324,6 @@ def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> 
         source=view.records.source,
     )
     sentence = chart.accuracy_sentence(errors, x_label=label, constant_error=answer.constant_error)
-    show(f"accuracy_{sweep}", figure, sentence, chart.accuracy_table(errors, lengths, x_label=label))
+    show(
+        f"accuracy_{sweep}", figure, sentence, chart.accuracy_table(errors, lengths, x_label=label)
+    )

@@ -1,4 +1,6 @@
-"""Published error rates beside ours, on the page Accuracy: Tables 1 and 2 and Figures 2 to 5 of [CMS]."""
+"""Published error rates beside ours, on the page Accuracy: Tables 1 and 2 and Figures 2 to 5 of
+[CMS].
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from ui.kit.palette import GRID, LossName
 from ui.session.words import in_words
 from ui.views.show import show
 
-_PART = linked.one_of("published", (*EXHIBITS, *tuned.TITLES), default="table1", widget="published_choice")
+_PART = linked.one_of(
+    "published", (*EXHIBITS, *tuned.TITLES), default="table1", widget="published_choice"
+)
 """Name in the address of what was measured again."""
 _TITLES = {
     "table1": "Table 1: Adult, test error against the penalty at ε = 0.1",
@@ -60,7 +64,7 @@ WHAT_DIFFERS = """
 - **Λ = 10⁻¹⁰** stands at the smallest penalty allowed here, twice as large.
 - In figures each method stands at the Λ that was best in the printed table. Their plotted values were never printed,
   so only ε = 0.1 can be compared.
-"""
+"""  # noqa: E501 - Markdown
 
 
 def section() -> None:
@@ -91,26 +95,35 @@ def _on_file() -> tuple[dict[RateCell, MeasuredRate], str]:
     try:
         return read_rates(), ""
     except (ValueError, KeyError, OSError) as problem:
-        return {}, f"Our results on file cannot be read, so only the published values are shown: {in_words(problem)}"
+        return (
+            {},
+            "Our results on file cannot be read, so only the published values are shown: "
+            f"{in_words(problem)}",
+        )
 
 
 def _provenance(part: str, rows: Sequence[MeasuredRate]) -> None:
     key = EXHIBITS[part]
     tuned.say_if_missing(key)
     if not rows:
-        st.info(f"No results of ours are on file; `python -m dpci_core accuracy published {part}` measures them.")
+        st.info(
+            f"No results of ours are on file; `python -m dpci_core accuracy published {part}` "
+            "measures them."
+        )
         return
     one = rows[0]
     draws = max(row.n_fits for row in rows) // one.folds
     st.caption(
-        f"Ours: {one.folds}-fold cross-validation, {draws} draws of noise a fold, seed {one.seed}, {one.date}, "
-        f"{one.versions}; {one.n_records:,} rows to train on. `python -m dpci_core accuracy published {part} "
-        f"--draws {draws} --seed {one.seed}` makes it again. The paper: 10 folds, 50 draws, "
-        f"{PUBLISHED_ROWS[key]:,} rows × {PUBLISHED_COLUMNS[key]} columns."
+        f"Ours: {one.folds}-fold cross-validation, {draws} draws of noise a fold, seed {one.seed}, "
+        f"{one.date}, {one.versions}; {one.n_records:,} rows to train on. `python -m dpci_core "
+        f"accuracy published {part} --draws {draws} --seed {one.seed}` makes it again. The paper: "
+        f"10 folds, 50 draws, {PUBLISHED_ROWS[key]:,} rows × {PUBLISHED_COLUMNS[key]} columns."
     )
 
 
-def published_chart(part: str, cells: Sequence[RateCell], mine: dict[RateCell, MeasuredRate]) -> go.Figure:
+def published_chart(
+    part: str, cells: Sequence[RateCell], mine: dict[RateCell, MeasuredRate]
+) -> go.Figure:
     """Printed values as dotted lines, ours as solid ones with 95 % error bars; one panel a loss."""
     losses = list(dict.fromkeys(cell.loss for cell in cells))
     fig = make_subplots(
@@ -124,19 +137,31 @@ def published_chart(part: str, cells: Sequence[RateCell], mine: dict[RateCell, M
         for method in dict.fromkeys(cell.method for cell in cells):
             group = [cell for cell in cells if (cell.loss, cell.method) == (loss, method)]
             _traces(fig, group, mine, is_table=is_table, row=row)
-        fig.update_yaxes(title={"text": f"test error, {LOSS_WORDS[_LOSSES[loss][0]]}"}, row=row, col=1)
+        fig.update_yaxes(
+            title={"text": f"test error, {LOSS_WORDS[_LOSSES[loss][0]]}"}, row=row, col=1
+        )
     dtick = 2 if is_table else 1  # powers of ten
-    fig.update_xaxes(type="log", dtick=dtick, gridcolor=GRID, automargin=True, exponentformat="power")
+    fig.update_xaxes(
+        type="log", dtick=dtick, gridcolor=GRID, automargin=True, exponentformat="power"
+    )
     title = "penalty Λ = 2c" if is_table else "ε"
     fig.update_xaxes(title={"text": title, "standoff": 4}, row=len(losses), col=1)
     fig.update_yaxes(tickformat=".0%", gridcolor=GRID, automargin=True)
-    caption = f"{_TITLES[part]}; encoding “paper”; dotted or crossed: printed, solid: ours, bars 95 % for the noise"
+    caption = (
+        f"{_TITLES[part]}; encoding “paper”; dotted or crossed: printed, solid: ours, bars 95 % "
+        "for the noise"
+    )
     meta: Meta = {"part": part, "cells": len(mine)}
     return finish(fig, caption=caption, meta=meta, source="public", height=560, legend_rows=6)
 
 
 def _traces(
-    fig: go.Figure, group: Sequence[RateCell], mine: dict[RateCell, MeasuredRate], *, is_table: bool, row: int
+    fig: go.Figure,
+    group: Sequence[RateCell],
+    mine: dict[RateCell, MeasuredRate],
+    *,
+    is_table: bool,
+    row: int,
 ) -> None:
     method = group[0].method
     style, name = learner_style(method), METHOD_WORDS[method]
@@ -149,7 +174,12 @@ def _traces(
             y=[error for _, error in printed],
             mode="lines+markers" if is_table else "markers",
             line={"color": style.colour, "width": 1.8, "dash": "dot"},
-            marker={"symbol": "x-thin-open", "size": 9, "color": style.colour, "line": {"width": 2}},
+            marker={
+                "symbol": "x-thin-open",
+                "size": 9,
+                "color": style.colour,
+                "line": {"width": 2},
+            },
             name=f"{name}: printed",
             **common,
         )
@@ -171,7 +201,11 @@ def _traces(
         y=[ours[0].error] * 2 if is_flat else [one.error for one in ours],
         error_y=None
         if is_flat
-        else {"type": "data", "array": [BAND * one.error_se for one in ours], "color": style.colour},
+        else {
+            "type": "data",
+            "array": [BAND * one.error_se for one in ours],
+            "color": style.colour,
+        },
         mode="lines" if is_flat else "lines+markers",
         line={"color": style.colour, "width": 2.2},
         marker={"symbol": style.marker, "size": 8},
@@ -195,15 +229,21 @@ def published_sentence(cells: Sequence[RateCell], mine: dict[RateCell, MeasuredR
     gaps = np.array([ours - printed for _, printed, ours in both])
     close = int((np.abs(gaps) <= _CLEAR).sum())
     words = (
-        f"{len(both)} of {len(pairs)} printed values are measured here: {close} agree within {points(_CLEAR)}, "
-        f"the median distance is {points(float(np.median(np.abs(gaps))))}, the largest "
-        f"{points(float(np.abs(gaps).max()))}."
+        f"{len(both)} of {len(pairs)} printed values are measured here: {close} agree within "
+        f"{points(_CLEAR)}, the median distance is {points(float(np.median(np.abs(gaps))))}, the "
+        f"largest {points(float(np.abs(gaps).max()))}."
     )
     best = []
     for loss, method in dict.fromkeys((cell.loss, cell.method) for cell, _, _ in both):
-        group = [(printed, ours) for cell, printed, ours in both if (cell.loss, cell.method) == (loss, method)]
+        group = [
+            (printed, ours)
+            for cell, printed, ours in both
+            if (cell.loss, cell.method) == (loss, method)
+        ]
         label = f"{_LOSSES[loss][1].split(',')[0]}, {METHOD_WORDS[method]}"
-        best.append(f"{label} {percent(min(p for p, _ in group))} and {percent(min(o for _, o in group))}")
+        best.append(
+            f"{label} {percent(min(p for p, _ in group))} and {percent(min(o for _, o in group))}"
+        )
     return f"{words} Best of each method at ε = 0.1, printed and ours: {'; '.join(best)}."
 
 

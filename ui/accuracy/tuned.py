@@ -1,4 +1,6 @@
-"""Test error against n under private tuning, on the page Accuracy: Figures 4 and 5 of [CMS], of which we have ours."""
+"""Test error against n under private tuning, on the page Accuracy: Figures 4 and 5 of [CMS], of
+which we have ours.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ of all five, and the model with the fewest mistakes is taken.
 
 The choice is made among models that have their noise already. It finds a good penalty, and it also finds the model
 that was lucky: that is why it can beat the best single penalty trained on n rows (in the table).
-"""
+"""  # noqa: E501 - Markdown
 
 WHAT_DIFFERS = f"""
 - **Nothing to compare with.** The plotted values were never printed: these curves stand alone.
@@ -57,7 +59,7 @@ WHAT_DIFFERS = f"""
   together hold the same curves.
 - **Encoding.** 118 columns and a constant one, inside the norm bound and the penalty; theirs had 119 columns.
 - The rows held out are as many as theirs; the runs are told below the chart.
-"""
+"""  # noqa: E501 - Markdown
 
 
 def section(part: str) -> None:
@@ -69,16 +71,18 @@ def section(part: str) -> None:
     mine = {cell: row for cell, row in found.items() if cell.part == part}
     command = f"python -m dpci_core accuracy published {part}"
     if not mine:
-        st.info(f"No results of ours are on file, and none were printed; `{command}` measures them.")
+        st.info(
+            f"No results of ours are on file, and none were printed; `{command}` measures them."
+        )
         return
     figure = tuned_chart(part, mine)
     show(f"accuracy_{part}", figure, tuned_sentence(mine), tuned_table(mine))
     one, sizes = next(iter(mine.values())), sorted({cell.n_train for cell in mine})
     st.caption(
-        f"Ours: {one.permutations} permutations of the table with {one.runs} runs each (theirs 5 with 50), "
-        f"{one.held_out:,} rows to choose with and as many to test, seed {one.seed}, {one.date}, {one.versions}. "
-        f"`{command} --sizes {' '.join(map(str, sizes))} --permutations {one.permutations} --draws {one.runs} "
-        f"--seed {one.seed}` makes it again."
+        f"Ours: {one.permutations} permutations of the table with {one.runs} runs each (theirs 5 "
+        f"with 50), {one.held_out:,} rows to choose with and as many to test, seed {one.seed}, "
+        f"{one.date}, {one.versions}. `{command} --sizes {' '.join(map(str, sizes))} "
+        f"--permutations {one.permutations} --draws {one.runs} --seed {one.seed}` makes it again."
     )
     hints.expander("How this is measured", HOW)
     hints.expander("What differs", WHAT_DIFFERS)
@@ -89,7 +93,8 @@ def say_if_missing(key: str) -> None:
     info = next(one for one in datasets.list_datasets() if one.key == key)
     if not info.available:
         st.caption(
-            f"{info.title} is not on this machine; with it, the run can be made again. Get it: `{info.how_to_get}`."
+            f"{info.title} is not on this machine; with it, the run can be made again. Get it: "
+            f"`{info.how_to_get}`."
         )
 
 
@@ -119,11 +124,13 @@ def tuned_chart(part: str, mine: Mapping[TunedCell, TunedRate]) -> go.Figure:
         _guessing(fig, _curve(mine, "non_private", epsilon), row)
         fig.update_yaxes(title={"text": f"test error, ε = {epsilon}"}, row=row, col=1)
     fig.update_xaxes(gridcolor=GRID, automargin=True, tickformat=",d", rangemode="tozero")
-    fig.update_xaxes(title={"text": "n, rows that train one candidate", "standoff": 4}, row=len(EPSILONS), col=1)
+    fig.update_xaxes(
+        title={"text": "n, rows that train one candidate", "standoff": 4}, row=len(EPSILONS), col=1
+    )
     fig.update_yaxes(tickformat=".0%", gridcolor=GRID, automargin=True, rangemode="tozero")
     caption = (
-        f"{TITLES[part]}; encoding “paper”; ours alone, no values were printed; bars {LEVEL:.0%} for rows and noise; "
-        "without privacy five times as many rows"
+        f"{TITLES[part]}; encoding “paper”; ours alone, no values were printed; bars {LEVEL:.0%} "
+        "for rows and noise; without privacy five times as many rows"
     )
     meta: Meta = {"part": part, "cells": len(mine)}
     return finish(fig, caption=caption, meta=meta, source="public", height=600, legend_rows=4)
@@ -179,7 +186,10 @@ def tuned_sentence(mine: Mapping[TunedCell, TunedRate]) -> str:
             parts.append(f"at ε = {epsilon} {' and '.join(words)}")
     plain = _curve(mine, "non_private", "")
     if plain:
-        parts.append(f"without privacy {_from_to(plain)}; guessing is wrong for {percent(plain[-1].constant_error)}")
+        parts.append(
+            f"without privacy {_from_to(plain)}; guessing is wrong for "
+            f"{percent(plain[-1].constant_error)}"
+        )
     sizes = sorted(row.n_train for row in mine.values())
     return f"Wrong with {sizes[0]:,} and with {sizes[-1]:,} rows a candidate: {'; '.join(parts)}."
 
@@ -211,7 +221,9 @@ def _table_row(one: TunedRate, method: Method) -> dict[str, object]:
         "false negatives": one.false_negative,
         "best single Λ": one.best_error,
         "chosen (Λ: times)": ", ".join(
-            f"{penalty}: {times}" for penalty, times in zip(penalties, one.times_chosen, strict=True) if times
+            f"{penalty}: {times}"
+            for penalty, times in zip(penalties, one.times_chosen, strict=True)
+            if times
         ),
         "choices": one.n_choices,
     }

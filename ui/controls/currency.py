@@ -19,8 +19,14 @@ DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
 
 
 def total_value(settings: Settings) -> float:
-    """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the others."""
-    return float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+    """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the
+    others.
+    """
+    return (
+        float(settings.epsilon)
+        if settings.currency == "approx"
+        else to_float_down(settings.split.total)
+    )
 
 
 def total_grid(settings: Settings) -> list[Number]:
@@ -62,8 +68,9 @@ def currency_control(settings: Settings) -> None:
         "Privacy definition of the budget",
         **among(CURRENCIES),
         **bound("currency", settings.currency, _set_currency),
-        help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more tightly and is read "
-        "as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that promise.",
+        help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more "
+        "tightly and is read as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that "
+        "promise.",
     )
     if settings.currency != "pure" or settings.is_compared:
         choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))
@@ -84,7 +91,9 @@ def _set_currency(chosen: Currency) -> None:
 
 
 def convert_currency(now: Settings, chosen: Currency) -> Settings:
-    """The same settings with the budget in another currency: about the same (epsilon, delta), the same shares."""
+    """The same settings with the budget in another currency: about the same (epsilon, delta), the
+    same shares.
+    """
     epsilon = float(f"{min(max(now.own_epsilon, LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
     rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
     if now.currency == "approx":

@@ -1,4 +1,6 @@
-"""Describing a table that nobody opens: columns with bounds or levels, and guesses, typed into a grid."""
+"""Describing a table that nobody opens: columns with bounds or levels, and guesses, typed into a
+grid.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,23 @@ from ui.session.compute import DECLARED, declared_table, packed_table
 from ui.session.words import in_words
 
 KINDS = ("number", "levels")
-COLUMNS = ("column", "kind", "lowest", "highest", "levels", "if missing", "typical", "spread", "shares", "effect")
+COLUMNS = (
+    "column",
+    "kind",
+    "lowest",
+    "highest",
+    "levels",
+    "if missing",
+    "typical",
+    "spread",
+    "shares",
+    "effect",
+)
 WHY = (
-    "Bounds and levels must come from what you knew **before** looking at the table: a form, a code book, the law, "
-    "common sense. A bound read off the data would give away its most unusual person, and nothing in the guarantee "
-    "would account for it. Bounds that are too wide let penalty and noise weigh more; values outside are moved to the "
-    "nearest bound."
+    "Bounds and levels must come from what you knew **before** looking at the table: a form, a "
+    "code book, the law, common sense. A bound read off the data would give away its most unusual "
+    "person, and nothing in the guarantee would account for it. Bounds that are too wide let "
+    "penalty and noise weigh more; values outside are moved to the nearest bound."
 )
 
 
@@ -61,7 +74,12 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
         row["effect"] = _listed(effects) if any(effects) else None
         if isinstance(column, NumericColumn):
             missing = None if column.missing is None else f"{column.missing:.12g}"
-            row |= {"kind": "number", "lowest": column.low, "highest": column.high, "if missing": missing}
+            row |= {
+                "kind": "number",
+                "lowest": column.low,
+                "highest": column.high,
+                "if missing": missing,
+            }
             if guess := guesses.numbers.get(column.name):
                 row |= {"typical": guess.centre, "spread": guess.spread}
         else:
@@ -103,8 +121,9 @@ def from_grid(
     """The declaration that a grid and the fields beside it describe.
 
     rows, correlation: of the twin, which the grid does not show.
-    before: the schema that filled the grid. What it says and a row cannot show stays: levels with a semicolon in them
-    and levels without a reference, as long as the row's levels are as they were; and notes.
+    before: the schema that filled the grid. What it says and a row cannot show stays: levels with a
+    semicolon in them and levels without a reference, as long as the row's levels are as they were;
+    and notes.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
@@ -122,31 +141,54 @@ def from_grid(
                 f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
                 f"{', '.join(column.feature_names)}; {len(given)} are there."
             )
-        effects |= {name: value for name, value in zip(column.feature_names, given, strict=False) if value}
+        effects |= {
+            name: value for name, value in zip(column.feature_names, given, strict=False) if value
+        }
         if isinstance(column, CategoricalColumn):
             if wished := _shares(row, column, place):
                 shares[column.name] = wished
         elif guess := _guess(row, column, place):
             numbers[column.name] = guess
     guesses = Guesses(
-        shares=shares, numbers=numbers, effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation
+        shares=shares,
+        numbers=numbers,
+        effects=effects,
+        base_rate=base_rate,
+        n_rows=rows,
+        correlation=correlation,
     )
-    schema = Schema(tuple(columns), target=target, positive=positive, notes=before.notes if before else ())
+    schema = Schema(
+        tuple(columns), target=target, positive=positive, notes=before.notes if before else ()
+    )
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
 
 
 def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
     name = _text(row["column"])
     if row["kind"] == "levels":
-        old = known if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known) else None
-        levels = old.levels if old else tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
+        old = (
+            known
+            if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known)
+            else None
+        )
+        levels = (
+            old.levels
+            if old
+            else tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
+        )
         if len(levels) < 2:
-            raise ValueError(f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons.")
+            raise ValueError(
+                f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons."
+            )
         other = _text(row["if missing"]) or None
         if other is not None and other not in levels:
-            raise ValueError(f"Row {place} (“{name}”), if missing: {other!r} is not one of its levels.")
+            raise ValueError(
+                f"Row {place} (“{name}”), if missing: {other!r} is not one of its levels."
+            )
         return CategoricalColumn(name, levels, other, old is None or old.has_reference)
-    low, high = (_number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest"))
+    low, high = (
+        _number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest")
+    )
     given = row["if missing"]
     missing = _number(given, f"row {place} (“{name}”), if missing") if _is_given(given) else None
     return NumericColumn(name, low, high, missing)
@@ -155,7 +197,10 @@ def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Col
 def _shares(row: dict[Any, Any], column: CategoricalColumn, place: int) -> tuple[float, ...]:
     given = _numbers(row["shares"], f"row {place}, shares")
     if given and len(given) != len(column.levels):
-        raise ValueError(f"Row {place} (“{column.name}”), shares: {len(column.levels)} are needed, one for each level.")
+        raise ValueError(
+            f"Row {place} (“{column.name}”), shares: {len(column.levels)} are needed, one for each "
+            "level."
+        )
     return tuple(given)
 
 
@@ -165,7 +210,8 @@ def _guess(row: dict[Any, Any], column: NumericColumn, place: int) -> NumberGues
     centre, spread = (_number(row[name], f"row {place}, {name}") for name in ("typical", "spread"))
     if not column.low <= centre <= column.high:
         raise ValueError(
-            f"Row {place} (“{column.name}”), typical: {centre:g} lies outside {column.low:g} to {column.high:g}."
+            f"Row {place} (“{column.name}”), typical: {centre:g} lies outside {column.low:g} to "
+            f"{column.high:g}."
         )
     return NumberGuess(centre, spread)
 
@@ -190,7 +236,7 @@ def _numbers(value: object, where: str) -> list[float]:
     return [_number(part, where) for part in _text(value).split(";") if part.strip()]
 
 
-# --- the panel ---------------------------------------------------------------------------------------------------
+# --- the panel ------------------------------------------------------------------------------------
 
 
 def take(table: DeclaredTable) -> None:
@@ -260,36 +306,49 @@ def _offer_names() -> None:
 
 
 def with_offered(grid: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """A grid with a row for each offered name: what was declared about it before, or nothing yet."""
+    """A grid with a row for each offered name: what was declared about it before, or nothing
+    yet.
+    """
     if not names:
         return grid
     known = grid.set_index("column")
-    rows = [{"column": name, **(known.loc[name].to_dict() if name in known.index else {})} for name in names]
+    rows = [
+        {"column": name, **(known.loc[name].to_dict() if name in known.index else {})}
+        for name in names
+    ]
     return _typed(rows)
 
 
 HOW = (
-    "**Effect**: log odds per unit of a number; for levels one number for each level but the first, which is the "
-    "reference. Leave it out where you have no idea: 0. **Typical, spread**: around where, and how widely, a number "
-    "lies; without them every value between the bounds is as likely. **Shares**: of the levels, in their order; "
-    "without them all alike. Lists are separated by semicolons."
+    "**Effect**: log odds per unit of a number; for levels one number for each level but the "
+    "first, which is the reference. Leave it out where you have no idea: 0. **Typical, spread**: "
+    "around where, and how widely, a number lies; without them every value between the bounds is "
+    "as likely. **Shares**: of the levels, in their order; without them all alike. Lists are "
+    "separated by semicolons."
 )
 _CONFIG = {
     "column": st.column_config.TextColumn("Column", required=True),
     "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True),
     "lowest": st.column_config.NumberColumn("Lowest", help="Bound of a number, known beforehand."),
-    "highest": st.column_config.NumberColumn("Highest", help="Bound of a number, known beforehand."),
+    "highest": st.column_config.NumberColumn(
+        "Highest", help="Bound of a number, known beforehand."
+    ),
     "levels": st.column_config.TextColumn(
         "Levels", help="All levels, separated by semicolons; the first is the reference."
     ),
     "if missing": st.column_config.TextColumn(
         "If missing",
-        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the first).",
+        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the "
+        "first).",
     ),
-    "typical": st.column_config.NumberColumn("Typical", help="A guess: where a number usually lies."),
+    "typical": st.column_config.NumberColumn(
+        "Typical", help="A guess: where a number usually lies."
+    ),
     "spread": st.column_config.NumberColumn("Spread", help="A guess: its standard deviation."),
     "shares": st.column_config.TextColumn("Shares", help="A guess: how often each level occurs."),
-    "effect": st.column_config.TextColumn("Effect", help="A guess: log odds per unit, or against the reference."),
+    "effect": st.column_config.TextColumn(
+        "Effect", help="A guess: log odds per unit, or against the reference."
+    ),
 }
 
 
@@ -301,7 +360,11 @@ def _outcome(table: DeclaredTable) -> dict[str, Any]:
         "target": first.text_input("Outcome column", table.schema.target),
         "positive": second.text_input("Its value that counts as “yes”", table.schema.positive),
         "base_rate": third.number_input(
-            "Guessed share of “yes” (%)", low, high, min(max(100.0 * table.guesses.base_rate, low), high), format="%.7g"
+            "Guessed share of “yes” (%)",
+            low,
+            high,
+            min(max(100.0 * table.guesses.base_rate, low), high),
+            format="%.7g",
         )
         / 100.0,
         "unit": fourth.text_input("What one row is", table.unit),
@@ -313,8 +376,18 @@ def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
     old = declared_table(state.settings().declared)
     guesses = old.guesses
     try:
-        take(from_grid(grid, **typed, rows=guesses.n_rows, correlation=guesses.correlation, before=old.schema))
+        take(
+            from_grid(
+                grid,
+                **typed,
+                rows=guesses.n_rows,
+                correlation=guesses.correlation,
+                before=old.schema,
+            )
+        )
         st.session_state.pop(_OFFERED, None)
     except ValueError as problem:
-        st.session_state["declare_refused"] = f"This description cannot be used yet. {in_words(problem)}"
+        st.session_state["declare_refused"] = (
+            f"This description cannot be used yet. {in_words(problem)}"
+        )
     st.rerun()

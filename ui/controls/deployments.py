@@ -1,4 +1,6 @@
-"""Budgets that others chose and published, beside one's own: facts with sources, and why they do not transfer."""
+"""Budgets that others chose and published, beside one's own: facts with sources, and why they do
+not transfer.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,17 @@ from ui.session.text import number
 
 FILE = DATA / "deployments.csv"
 CAVEAT = (
-    "None of these is advice. They protect other things: often one day of one person, or noise added on the person's "
-    "own device before anything is collected. Yours protects one whole record in one release. The same ε over a day "
-    "adds up over a year."
+    "None of these is advice. They protect other things: often one day of one person, or noise "
+    "added on the person's own device before anything is collected. Yours protects one whole "
+    "record in one release. The same ε over a day adds up over a year."
 )
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """One published use: who, what, its epsilon (and delta, "" for none), as stated, what is protected, and where."""
+    """One published use: who, what, its epsilon (and delta, "" for none), as stated, what is
+    protected, and where.
+    """
 
     who: str
     what: str
@@ -52,7 +56,10 @@ def lines(settings: Settings) -> list[str]:
     """The list as Markdown, with the settings' own budget in its place."""
     mine = settings.own_epsilon
     at = "" if settings.currency == "pure" else f", δ = {settings.delta}"
-    own = f"- ▶ **ε = {number(mine)}{at}** · this page now. Protects one person's record in one release."
+    own = (
+        f"- ▶ **ε = {number(mine)}{at}** · this page now. Protects one person's record in one "
+        "release."
+    )
     entries = [(row.epsilon, _line(row)) for row in deployments()] + [(mine, own)]
     return [words for _, words in sorted(entries, key=lambda entry: entry[0])]
 

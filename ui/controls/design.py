@@ -34,7 +34,8 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
         lambda v: state.update(d=min(int(v), len(names)), names=()),
         note=hints.words(text.d_sentence(settings, chosen + 1)),
-        help="The first d of the table's feature list, as the paper takes them, unless you choose by name.",
+        help="The first d of the table's feature list, as the paper takes them, unless you choose "
+        "by name.",
     )
     st.multiselect(
         "… or choose features by name",
@@ -57,13 +58,16 @@ def model_controls(settings: Settings) -> None:
         log_grid("c"),
         lambda v: state.update(c=float(v)),
         note=text.c_sentence(settings),
-        help="c·|θ|² is added to the average loss; the constant is penalised like every coefficient.",
+        help="c·|θ|² is added to the average loss; the constant is penalised like every "
+        "coefficient.",
     )
     if "huber_svm" in settings.losses:
         corner_control()
         paired(
             "h",
-            "Huber width h (SVM only)" if settings.corner == "huber_svm" else "Width h of the corner (SVM only)",
+            "Huber width h (SVM only)"
+            if settings.corner == "huber_svm"
+            else "Width h of the corner (SVM only)",
             settings.h,
             log_grid("h"),
             lambda v: state.update(h=float(v)),
@@ -88,22 +92,36 @@ def corner_control() -> None:
         "Corner of the SVM",
         **among(CORNERS),
         **state.bound("corner"),
-        help="Both round the kink of the hinge over the same band. The smoothed hinge is twice differentiable; its "
-        "largest curvature is one and a half times the Huber's at the same h, and so is what hides it.",
+        help="Both round the kink of the hinge over the same band. The smoothed hinge is twice "
+        "differentiable; its largest curvature is one and a half times the Huber's at the same h, "
+        "and so is what hides it.",
     )
 
 
 def target_control() -> None:
     """What the intervals are for."""
-    st.radio("What the intervals are for", **among(text.TARGETS), **state.bound("target"), help=text.TARGET_HELP)
+    st.radio(
+        "What the intervals are for",
+        **among(text.TARGETS),
+        **state.bound("target"),
+        help=text.TARGET_HELP,
+    )
 
 
-def _pills(field: str, label: str, options: dict[str, str], chosen: tuple[str, ...], help: str) -> None:
+def _pills(
+    field: str, label: str, options: dict[str, str], chosen: tuple[str, ...], help: str
+) -> None:
     def take(picked: list[str]) -> None:
         if picked:  # at least one stays: an empty choice would leave nothing to draw
             state.update(**{field: tuple(o for o in options if o in picked)})
 
-    st.pills(label, selection_mode="multi", **among(options), **bound(field, list(chosen), take), help=help)
+    st.pills(
+        label,
+        selection_mode="multi",
+        **among(options),
+        **bound(field, list(chosen), take),
+        help=help,
+    )
 
 
 CORNERS = {"huber_svm": "Huber", "smoothed_hinge": "Smoothed hinge"}
@@ -112,7 +130,8 @@ MECHANISMS = {"objective": "Objective perturbation", "output": "Output perturbat
 DEFINITIONS = {"pure": "Pure ε", "zcdp": "zCDP"}
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."
 _MECHANISM_HELP = (
-    "Objective: the fitting problem is tilted at random before it is solved. Output: noise is added to the answer."
+    "Objective: the fitting problem is tilted at random before it is solved. Output: noise is "
+    "added to the answer."
 )
 
 
@@ -127,8 +146,14 @@ def combination_controls(settings: Settings) -> None:
         settings.definitions,
         "Choose both to draw pure and concentrated differential privacy side by side.",
     )
-    _pills("calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, text.CALIBRATION_HELP)
-    if "sharp" in settings.calibrations and "objective" in settings.mechanisms and "zcdp" in settings.definitions:
+    _pills(
+        "calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, text.CALIBRATION_HELP
+    )
+    if (
+        "sharp" in settings.calibrations
+        and "objective" in settings.mechanisms
+        and "zcdp" in settings.definitions
+    ):
         _reviewed_toggle(settings)
     if settings.is_compared:
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
@@ -143,8 +168,9 @@ def _reviewed_toggle(settings: Settings) -> None:
             settings.results == "reviewed",
             lambda is_on: state.update(results="reviewed" if is_on else "all"),
         ),
-        help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this project. Its proof "
-        "stands in the documentation and on the page “Published or sharp”; no journal has reviewed it yet.",
+        help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this "
+        "project. Its proof stands in the documentation and on the page “Published or sharp”; no "
+        "journal has reviewed it yet.",
     )
 
 
@@ -152,12 +178,28 @@ def design_controls(settings: Settings) -> None:
     """One loss, one mechanism and one calibration; the definition is the budget's own."""
     first = settings.combinations[0]
     _one_of("loss", "Model", LOSSES, first.loss, "losses", _LOSS_HELP)
-    _one_of("mechanism", "Where the noise goes", MECHANISMS, first.mechanism, "mechanisms", _MECHANISM_HELP)
-    _one_of("calibration", "Intervals", text.CALIBRATIONS, first.calibration, "calibrations", text.CALIBRATION_HELP)
+    _one_of(
+        "mechanism",
+        "Where the noise goes",
+        MECHANISMS,
+        first.mechanism,
+        "mechanisms",
+        _MECHANISM_HELP,
+    )
+    _one_of(
+        "calibration",
+        "Intervals",
+        text.CALIBRATIONS,
+        first.calibration,
+        "calibrations",
+        text.CALIBRATION_HELP,
+    )
     if settings.own_definition == "zcdp" and first.calibration == "sharp":
         _reviewed_toggle(settings)
 
 
-def _one_of(key: str, label: str, options: dict[str, str], chosen: str, field: str, help: str) -> None:
+def _one_of(
+    key: str, label: str, options: dict[str, str], chosen: str, field: str, help: str
+) -> None:
     binding = bound(key, chosen, lambda picked: state.update(**{field: (picked,)}))
     st.segmented_control(label, **among(options), **binding, help=help)

@@ -1,4 +1,6 @@
-"""Explanations that can be switched off, never warnings, guarantees or units; and what was wrong with a link."""
+"""Explanations that can be switched off, never warnings, guarantees or units; and what was wrong
+with a link.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ def switch() -> None:
     st.toggle(
         "Explanations",
         **bound("help_switch", state.is_help_on(), state.set_help),
-        help="Hides what explains controls and charts, on all pages. Warnings, guarantees and units stay.",
+        help="Hides what explains controls and charts, on all pages. Warnings, guarantees and "
+        "units stay.",
     )
 
 
@@ -39,4 +42,6 @@ def link_problem() -> None:
     """Say what the link held but could not be used."""
     if bad := state.link_problem():
         listed = text.plain(", ".join(bad))
-        st.warning(f"This link held values that cannot be used ({listed}); the defaults stand in for them.")
+        st.warning(
+            f"This link held values that cannot be used ({listed}); the defaults stand in for them."
+        )

@@ -1,4 +1,6 @@
-"""A job in the background as its page sees it: found again after a reload, watched while it is active, and stopped."""
+"""A job in the background as its page sees it: found again after a reload, watched while it is
+active, and stopped.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,13 @@ class JobPanel(Generic[J]):
     poll: float = 1.0
 
     def job(self) -> J | None:
-        """The job of this session; after a reload the link still knows its key, if it may be told."""
+        """The job of this session; after a reload the link still knows its key, if it may be
+        told.
+        """
         job = jobs.find(state.job_key(self.name) or "")
-        if not isinstance(job, self.kind) or (job.is_private_to_session and self.name not in st.session_state):
+        if not isinstance(job, self.kind) or (
+            job.is_private_to_session and self.name not in st.session_state
+        ):
             return None
         st.session_state[self.name] = job.key
         return job

@@ -21,16 +21,21 @@ _TYPED_DIGITS = 12
 
 
 def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
-    """A value within the grid's ends, and the positions of its slider: the grid and the value itself."""
+    """A value within the grid's ends, and the positions of its slider: the grid and the value
+    itself.
+    """
     value = min(max(value, grid[0]), grid[-1])
     return value, sorted({*grid, value})
 
 
 def step_for(value: Number, low: float, high: float) -> Number:
-    """What the buttons of a number field add: one of the second digit, less where an end is nearer than that.
+    """What the buttons of a number field add: one of the second digit, less where an end is nearer
+    than that.
 
-    >>> step_for(0.001, 1e-6, 1.0), step_for(30_000, 100, 1_000_000), step_for(0.99, 0.5, 0.999), step_for(7, 1, 36)
-    (0.0001, 1000, 0.001, 1)
+    >>> step_for(0.001, 1e-6, 1.0), step_for(30_000, 100, 1_000_000)
+    (0.0001, 1000)
+    >>> step_for(0.99, 0.5, 0.999), step_for(7, 1, 36)
+    (0.001, 1)
     """
     step = _power_below(value) / 10
     for room in (value - low, high - value):
@@ -40,7 +45,9 @@ def step_for(value: Number, low: float, high: float) -> Number:
 
 
 def _power_below(amount: float) -> float:
-    """The largest power of ten that is not above an amount, but for what floats lose in a difference."""
+    """The largest power of ten that is not above an amount, but for what floats lose in a
+    difference.
+    """
     return float(f"1e{math.floor(math.log10(amount) + 1e-9)}")
 
 
@@ -79,7 +86,8 @@ def paired(
         f"{label}, typed",
         min_value=low,
         max_value=high,
-        value=None,  # otherwise an emptied field would become the smallest value instead of keeping its own
+        # otherwise an emptied field would become the smallest value instead of keeping its own
+        value=None,
         step=step_for(value, low, high),
         format="%d" if is_whole else "%.6g",
         key=f"{key}_number",
@@ -123,8 +131,12 @@ FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6
 _COARSE = (1, 1.25, 1.6, 2, 2.5, 3, 4, 5, 6, 8)
 
 
-def log_grid(name: str, mantissas: tuple[float, ...] = _COARSE, *, whole: bool = False) -> list[Number]:
-    """Round numbers, evenly spaced on a logarithmic scale, between the limits of a control and with both ends."""
+def log_grid(
+    name: str, mantissas: tuple[float, ...] = _COARSE, *, whole: bool = False
+) -> list[Number]:
+    """Round numbers, evenly spaced on a logarithmic scale, between the limits of a control and with
+    both ends.
+    """
     low, high = LIMITS[name]
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     values = {float(f"{m}e{e}") for m in mantissas for e in exponents}

@@ -21,8 +21,8 @@ def panel(case: Case) -> None:
     """Keep, share or open a plan."""
     st.header("Keep this plan")
     st.markdown(
-        "A plan holds what you declared and decided, never a record: it may be shared like any text. The address of "
-        "this page restores it too."
+        "A plan holds what you declared and decided, never a record: it may be shared like any "
+        "text. The address of this page restores it too."
     )
     left, right = st.columns(2, gap="large")
     with left:
@@ -33,7 +33,9 @@ def panel(case: Case) -> None:
 
 def _save(case: Case) -> None:
     title = st.text_input("Title", "A plan", key="plan_title", persist_state="session")
-    notes = st.text_area("Notes for whoever reads it", key="plan_notes", persist_state="session", height=80)
+    notes = st.text_area(
+        "Notes for whoever reads it", key="plan_notes", persist_state="session", height=80
+    )
     try:
         plan = plan_of(case, title, notes)
     except ValueError as problem:
@@ -53,15 +55,30 @@ def _save(case: Case) -> None:
 
 
 KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
-    ("Plan file (YAML), to read, edit and open again", "yaml", "application/yaml", lambda plan, case: as_yaml(plan)),
-    ("Plan file (JSON), for machines", "json", "application/json", lambda plan, case: as_json(plan)),
+    (
+        "Plan file (YAML), to read, edit and open again",
+        "yaml",
+        "application/yaml",
+        lambda plan, case: as_yaml(plan),
+    ),
+    (
+        "Plan file (JSON), for machines",
+        "json",
+        "application/json",
+        lambda plan, case: as_json(plan),
+    ),
     (
         "One page for a data-protection board (HTML)",
         "html",
         "text/html",
         lambda plan, case: to_html(plan, plan.numbers(case.moments)),
     ),
-    ("Python script that gives the same numbers", "py", "text/x-python", lambda plan, case: to_script(plan)),
+    (
+        "Python script that gives the same numbers",
+        "py",
+        "text/x-python",
+        lambda plan, case: to_script(plan),
+    ),
     (
         "Notebook that gives the same numbers",
         "ipynb",
@@ -74,7 +91,11 @@ KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
 def opener() -> None:
     """A plan file into the page."""
     st.file_uploader(
-        "Open a plan file", type=["yaml", "yml", "json"], key="plan_open", on_change=_take_file, max_upload_size=1
+        "Open a plan file",
+        type=["yaml", "yml", "json"],
+        key="plan_open",
+        on_change=_take_file,
+        max_upload_size=1,
     )
     if opened := st.session_state.pop("plan_opened", None):
         st.success(text.plain(opened))
@@ -96,10 +117,15 @@ def _take_file() -> None:
         wanted, bad = state.admissible(asked)
         if bad:
             raise ValueError(
-                f"The table “{asked.dataset}”, or a part of it, is not on this machine ({', '.join(bad)})."
+                f"The table “{asked.dataset}”, or a part of it, is not on this machine "
+                f"({', '.join(bad)})."
             )
     except ValueError as problem:  # UnicodeDecodeError is one
-        words = "It is not text in UTF-8." if isinstance(problem, UnicodeDecodeError) else in_words(problem)
+        words = (
+            "It is not text in UTF-8."
+            if isinstance(problem, UnicodeDecodeError)
+            else in_words(problem)
+        )
         st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"
         return
     state.put(wanted)

@@ -1,4 +1,6 @@
-"""The panel of settings: data, budget, study, model and pictures, the same on every page that has it."""
+"""The panel of settings: data, budget, study, model and pictures, the same on every page that has
+it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from ui.session.words import in_words
 
 
 def is_ready(*, one_design: bool = False) -> bool:
-    """Draw the panel; False, and words on it, while an upload that should be explored is still missing.
+    """Draw the panel; False, and words on it, while an upload that should be explored is still
+    missing.
 
     one_design: a choice instead of a comparison of models, and the `schema` encoding only.
     """
@@ -54,7 +57,9 @@ def _data_controls(*, has_encodings: bool) -> None:
     """Data set and encoding."""
     settings = state.settings()
     left, right = st.columns(2)
-    left.button("The paper's settings", on_click=state.paper_preset, key="preset_paper", width="stretch")
+    left.button(
+        "The paper's settings", on_click=state.paper_preset, key="preset_paper", width="stretch"
+    )
     right.button("Reset", on_click=state.reset, key="reset", width="stretch")
     infos = {info.key: info for info in datasets.list_datasets()}
     st.selectbox(
@@ -76,14 +81,18 @@ def _data_controls(*, has_encodings: bool) -> None:
     if missing := st.session_state.pop("missing_dataset", None):
         st.warning(missing)
     if has_encodings and len(info.encodings) > 1:
-        words = {"schema": "by declared bounds (usable on private data)", "paper": "as in the paper (public data only)"}
+        words = {
+            "schema": "by declared bounds (usable on private data)",
+            "paper": "as in the paper (public data only)",
+        }
         st.radio(
             "Encoding",
             list(info.encodings),
             format_func=words.__getitem__,
             **state.bound("encoding"),
-            help="The paper scales columns by their largest value and rows by their length, which reads the data; "
-            "a release may only use bounds that were declared beforehand. The difference in length is its cost.",
+            help="The paper scales columns by their largest value and rows by their length, which "
+            "reads the data; a release may only use bounds that were declared beforehand. The "
+            "difference in length is its cost.",
         )
 
 
@@ -93,7 +102,9 @@ def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
     if key == compute.DECLARED:
         return "A table you describe (no file needed)"
     info = infos[key]
-    return f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
+    return (
+        f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
+    )
 
 
 def _take_dataset(key: str) -> None:
@@ -107,10 +118,18 @@ def _take_dataset(key: str) -> None:
         return
     info = {i.key: i for i in datasets.list_datasets()}[key]
     if not info.available:
-        st.session_state["missing_dataset"] = f"{info.title} is not on this machine. Get it with `{info.how_to_get}`."
+        st.session_state["missing_dataset"] = (
+            f"{info.title} is not on this machine. Get it with `{info.how_to_get}`."
+        )
         return
-    encoding = state.settings().encoding if state.settings().encoding in info.encodings else info.encodings[0]
-    state.update(dataset=key, names=(), d=min(10, info.max_features), n=info.n_rows, encoding=encoding)
+    encoding = (
+        state.settings().encoding
+        if state.settings().encoding in info.encodings
+        else info.encodings[0]
+    )
+    state.update(
+        dataset=key, names=(), d=min(10, info.max_features), n=info.n_rows, encoding=encoding
+    )
 
 
 def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: bool) -> None:
@@ -125,7 +144,8 @@ def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: b
     st.header("Study")
     kept = state.upload()
     design.n_control(
-        settings, len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings)
+        settings,
+        len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings),
     )
     design.d_control(settings, names)
     st.header("Model")

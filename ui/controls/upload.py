@@ -1,4 +1,6 @@
-"""Bringing a table of one's own: declaration first, then the file, then its schema. Private tables are not opened."""
+"""Bringing a table of one's own: declaration first, then the file, then its schema. Private tables
+are not opened.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ import streamlit as st
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload
 from dpci_core.datasets.upload_rules import most_features
-from dpci_core.schema import CategoricalColumn, NumericColumn, Provenance, Schema, as_text, encode, propose_schema
+from dpci_core.schema import (
+    CategoricalColumn,
+    NumericColumn,
+    Provenance,
+    Schema,
+    as_text,
+    encode,
+    propose_schema,
+)
 from ui.session import state
 from ui.session.compute import Upload
 from ui.session.words import in_words
@@ -30,8 +40,11 @@ look at the private table, and nothing in the guarantee would account for it.
 **Do this instead:** plan on a stand-in. Use the *simulated census*, or a public set or a synthetic file of your own
 that resembles your table: the same kind of columns, about the same number of rows. The budget found there holds for
 your table too, because it never depended on it.
-"""
-DEMO_ONLY = "Uploads are switched off on this public demo. Run the dashboard on your own machine to bring a file."
+"""  # noqa: E501 - Markdown
+DEMO_ONLY = (
+    "Uploads are switched off on this public demo. Run the dashboard on your own machine to bring "
+    "a file."
+)
 
 
 @dataclass(frozen=True)
@@ -41,11 +54,19 @@ class _Choice:
 
 
 def panel() -> None:
-    """Declaration, uploader, target and schema; puts an `Upload` into the session when all is in order."""
+    """Declaration, uploader, target and schema; puts an `Upload` into the session when all is in
+    order.
+    """
     if state.is_public_demo():
         st.info(DEMO_ONLY)
         return
-    kind = st.radio("What is in the file?", list(KINDS), index=None, format_func=KINDS.__getitem__, key="upload_kind")
+    kind = st.radio(
+        "What is in the file?",
+        list(KINDS),
+        index=None,
+        format_func=KINDS.__getitem__,
+        key="upload_kind",
+    )
     if kind is None:
         st.caption(NOT_YET)
         return
@@ -53,7 +74,9 @@ def panel() -> None:
         state.set_upload(None)
         st.warning(WHY_NOT)
         return
-    file = st.file_uploader("CSV or Parquet, up to 200 MB", type=["csv", "tsv", "txt", "parquet"], key="upload_file")
+    file = st.file_uploader(
+        "CSV or Parquet, up to 200 MB", type=["csv", "tsv", "txt", "parquet"], key="upload_file"
+    )
     if file is None:
         if state.upload() is not None:
             state.set_upload(None)
@@ -86,7 +109,9 @@ def _choose_target(frame: pd.DataFrame) -> _Choice | None:
         st.caption("Choose the column whose value the model predicts.")
         return None
     levels = sorted({as_text(v) for v in frame[target].dropna().unique()[:50]})
-    positive = st.selectbox("Its value that counts as “yes”", levels, index=None, key=f"upload_positive_{target}")
+    positive = st.selectbox(
+        "Its value that counts as “yes”", levels, index=None, key=f"upload_positive_{target}"
+    )
     if positive is None:
         st.caption("Everything else counts as “no”.")
         return None
@@ -110,15 +135,22 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
 
 
 def _edited(proposed: Schema) -> Schema:
-    """Bounds as the person wants them; proposed ones come from the file, which is fine for a public file only."""
+    """Bounds as the person wants them; proposed ones come from the file, which is fine for a public
+    file only.
+    """
     numeric = [c for c in proposed.features if isinstance(c, NumericColumn)]
     with st.expander("Columns and bounds"):
         st.caption(
-            "Bounds were proposed from the file, which is all right because you declared it public or synthetic. For a "
-            "private table they must come from knowledge you had before you saw it."
+            "Bounds were proposed from the file, which is all right because you declared it public "
+            "or synthetic. For a private table they must come from knowledge you had before you "
+            "saw it."
         )
         table = pd.DataFrame(
-            {"column": [c.name for c in numeric], "low": [c.low for c in numeric], "high": [c.high for c in numeric]}
+            {
+                "column": [c.name for c in numeric],
+                "low": [c.low for c in numeric],
+                "high": [c.high for c in numeric],
+            }
         )
         edited = st.data_editor(
             table,
@@ -133,7 +165,9 @@ def _edited(proposed: Schema) -> Schema:
     lows, highs = edited["low"].astype(float), edited["high"].astype(float)
     bounds = dict(zip(edited["column"].astype(str), zip(lows, highs, strict=True), strict=True))
     features = tuple(
-        NumericColumn(name=c.name, low=bounds[c.name][0], high=bounds[c.name][1]) if isinstance(c, NumericColumn) else c
+        NumericColumn(name=c.name, low=bounds[c.name][0], high=bounds[c.name][1])
+        if isinstance(c, NumericColumn)
+        else c
         for c in proposed.features
     )
     return Schema(features=features, target=proposed.target, positive=proposed.positive)

@@ -29,9 +29,9 @@ def page() -> None:
     """Draw the page."""
     st.title("Explore")
     st.markdown(
-        "Publishing a model about people with a privacy guarantee means adding noise. **Move the budget and see how "
-        "long the confidence intervals of the coefficients become**, next to the shortest they could be. Everything "
-        f"that can be moved is in {text.SETTINGS_PANEL}."
+        "Publishing a model about people with a privacy guarantee means adding noise. **Move the "
+        "budget and see how long the confidence intervals of the coefficients become**, next to "
+        f"the shortest they could be. Everything that can be moved is in {text.SETTINGS_PANEL}."
     )
     if not is_ready():
         return
@@ -50,7 +50,10 @@ def page() -> None:
 
 def _warnings(view: compute.View) -> None:
     if len(set(view.records.y.tolist())) == 1:
-        st.warning("All rows of this table belong to one class. The method works, but there is nothing to tell apart.")
+        st.warning(
+            "All rows of this table belong to one class. The method works, but there is nothing to "
+            "tell apart."
+        )
     for note in view.records.notes:
         st.caption(note)
     advised = next((o for o in view.drawn if o.forecast and o.forecast.usefulness.is_useless), None)
@@ -60,7 +63,9 @@ def _warnings(view: compute.View) -> None:
             st.warning(f"**{name}**: {outcome.refusal}")
         elif outcome.forecast.validity.grade == "unusable":
             reasons = " ".join(outcome.forecast.validity.reasons)
-            st.warning(f"**{name}: this forecast cannot be used, so no interval is drawn.** {reasons}")
+            st.warning(
+                f"**{name}: this forecast cannot be used, so no interval is drawn.** {reasons}"
+            )
             continue
         elif outcome.forecast.validity.grade == "rough":
             reasons = " ".join(outcome.forecast.validity.reasons)
@@ -73,8 +78,8 @@ def _warnings(view: compute.View) -> None:
 
 
 def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
-    """Loud where the intervals are useless, with what helps if wanted (it takes a while); plain where noise only
-    dominates."""
+    """Loud where the intervals are useless, with what helps if wanted (it takes a while); plain
+    where noise only dominates."""
     made, moments, name = outcome.forecast, outcome.moments, outcome.combination.label
     assert made is not None
     assert moments is not None
@@ -82,14 +87,17 @@ def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
         key = ("remedies", moments.theta_hat.tobytes(), repr(made.design), made.n_records)
         advice = ""
         if with_advice:
-            found = state.curves().get(key, lambda: remedies(moments, design=made.design, n_records=made.n_records))
+            found = state.curves().get(
+                key, lambda: remedies(moments, design=made.design, n_records=made.n_records)
+            )
             advice = found.sentence
         st.warning(f"**{name}: useless.** {made.usefulness.sentence} {advice}", icon="🚫")
     elif made.ci_length_mean > NOISE_DOMINATES * made.nonprivate_length_mean:
         times = made.ci_length_mean / made.nonprivate_length_mean
         st.warning(
-            f"**{name}: the privacy noise dominates.** The intervals are {text.number(times, 2)} times as long as "
-            "without privacy. More records, a larger budget or a larger c help, in this order."
+            f"**{name}: the privacy noise dominates.** The intervals are {text.number(times, 2)} "
+            "times as long as without privacy. More records, a larger budget or a larger c help, "
+            "in this order."
         )
 
 
@@ -99,7 +107,9 @@ def _flat_warning(view: compute.View) -> None:
     for outcome in view.drawn:
         assert outcome.forecast is not None
         marked = outcome.forecast.flat_share > _MOSTLY
-        flat |= dict.fromkeys(n for n, m in zip(view.records.feature_names, marked, strict=True) if m)
+        flat |= dict.fromkeys(
+            n for n, m in zip(view.records.feature_names, marked, strict=True) if m
+        )
     if flat:
         st.warning(text.flat_words(list(flat)))
 
@@ -128,7 +138,12 @@ def _headline(view: compute.View) -> None:
 def _charts(view: compute.View, max_features: int) -> None:
     settings = view.settings
     caption = text.assumptions(settings, view.records)
-    meta = {"settings": settings.to_query(), "total": float(settings.split.total), "n": settings.n, "c": settings.c}
+    meta = {
+        "settings": settings.to_query(),
+        "total": float(settings.split.total),
+        "n": settings.n,
+        "c": settings.c,
+    }
     _interval_chart(view, caption, meta)
     with live.waits("others"):
         _sweep_chart(view, caption, meta, max_features)
@@ -144,16 +159,27 @@ def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
         return
     figure = intervals.interval_chart(
-        rows, caption=caption, meta={**meta, "units": units}, source=view.records.source, odds=units == "odds"
+        rows,
+        caption=caption,
+        meta={**meta, "units": units},
+        source=view.records.source,
+        odds=units == "odds",
     )
     reel = live_intervals.total_reel(view, units, rows)
-    show("intervals", figure, intervals.interval_sentence(rows), intervals.interval_table(rows), reel=reel)
+    show(
+        "intervals",
+        figure,
+        intervals.interval_sentence(rows),
+        intervals.interval_table(rows),
+        reel=reel,
+    )
 
 
 def _units_control(view: compute.View) -> str:
     if view.records.to_original is None:
         st.caption(
-            "Original units need the encoding by declared bounds: the paper's row scaling has no exact way back."
+            "Original units need the encoding by declared bounds: the paper's row scaling has no "
+            "exact way back."
         )
         return "scaled"
     options = [u for u in UNITS if u != "odds" or view.settings.losses == ("logistic",)]
@@ -167,14 +193,19 @@ def _units_control(view: compute.View) -> str:
     return chosen
 
 
-def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_features: int) -> None:
+def _sweep_chart(
+    view: compute.View, caption: str, meta: dict[str, object], max_features: int
+) -> None:
     st.header("What one control does over its whole range")
     settings = view.settings
     name = sweep_control()
     curves = sweep_curves(view, name, max_features)
     note = ""
     if name in ("c", "h", "d"):
-        note = f"Curves fitted on the first {min(compute.SUBSAMPLE, len(view.records.y)):,} rows of the table."
+        note = (
+            f"Curves fitted on the first {min(compute.SUBSAMPLE, len(view.records.y)):,} rows of "
+            "the table."
+        )
     if name == "d":
         note += " Shown is the first coefficient, because the others change with d."
     y_label = "Length for the first coefficient" if name == "d" else "Mean length over coefficients"
@@ -192,7 +223,9 @@ def _sweep_chart(view: compute.View, caption: str, meta: dict[str, object], max_
         st.caption(note)
     if name == "total":
         _say_if_budget_is_wasted(view, curves)
-    sentence = sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=current_value(settings, name))
+    sentence = sweep.sweep_sentence(
+        curves, x_label=SWEEP_NAMES[name], current=current_value(settings, name)
+    )
     show("sweep", figure, sentence, sweep.sweep_table(curves, x_label=SWEEP_NAMES[name]))
 
 
@@ -206,13 +239,17 @@ def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -
     st.header("Coverage: how often the interval contains the coefficient")
     hints.expander("What coverage means", text.HOW_COVERAGE)
     rows = [
-        (o.combination, view.records.feature_names, o.forecast.coverage) for o in view.drawn if o.forecast is not None
+        (o.combination, view.records.feature_names, o.forecast.coverage)
+        for o in view.drawn
+        if o.forecast is not None
     ]
     if not rows:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
         return
     level = view.settings.level
-    figure = intervals.coverage_chart(rows, level=level, caption=caption, meta=meta, source=view.records.source)
+    figure = intervals.coverage_chart(
+        rows, level=level, caption=caption, meta=meta, source=view.records.source
+    )
     show(
         "coverage",
         figure,

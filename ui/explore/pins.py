@@ -23,7 +23,8 @@ def panel(view: View) -> None:
         on_click=_pin,
         args=(view,),
         disabled=full or not view.drawn,
-        help=f"Keeps the present numbers so that you can move on and compare. At most {state.MAX_PINS}.",
+        help="Keeps the present numbers so that you can move on and compare. At most "
+        f"{state.MAX_PINS}.",
     )
     if not pins:
         st.caption("Pin a setting, change something, pin again: they stand here side by side.")
@@ -35,7 +36,9 @@ def panel(view: View) -> None:
             st.caption(pin.assumptions)
             for row in pin.rows:
                 st.markdown(row)
-            st.button("Go back to it", key=f"pin_use_{index}", on_click=state.put, args=(pin.settings,))
+            st.button(
+                "Go back to it", key=f"pin_use_{index}", on_click=state.put, args=(pin.settings,)
+            )
             st.button("Remove", key=f"pin_drop_{index}", on_click=_drop, args=(index,))
 
 

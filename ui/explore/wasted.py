@@ -1,4 +1,6 @@
-"""Where more of a budget lengthens intervals: with a split held fixed, while noise dominates the Hessian."""
+"""Where more of a budget lengthens intervals: with a split held fixed, while noise dominates the
+Hessian.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _WORTH_A_WORD = 0.002
 
 
 def shorter_with_less(curve: SweepCurve, current: float) -> float | None:
-    """The smaller value of the swept control at which a curve is shortest, where it rises from there."""
+    """The smaller value of the swept control at which a curve is shortest, where it rises from
+    there.
+    """
     reached = np.flatnonzero((curve.x <= current * (1.0 + 1e-9)) & np.isfinite(curve.ci_length))
     if not len(reached):
         return None
@@ -26,7 +30,9 @@ def shorter_with_less(curve: SweepCurve, current: float) -> float | None:
 
 
 def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) -> list[str]:
-    """For each design that is drawn and would be shorter for less, by whole forecasts: curves have few draws."""
+    """For each design that is drawn and would be shorter for less, by whole forecasts: curves have
+    few draws.
+    """
     found, by_combination = [], {curve.combination: curve for curve in curves}
     for outcome in view.drawn:
         curve, made = by_combination.get(outcome.combination), outcome.forecast
@@ -35,7 +41,9 @@ def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) ->
             continue
         design = view.settings.swept("total", less).design(outcome.combination)
         try:
-            there = forecast(outcome.moments, design=design, n_records=made.n_records).ci_length_mean
+            there = forecast(
+                outcome.moments, design=design, n_records=made.n_records
+            ).ci_length_mean
         except InfeasibleDesignError:  # the curve's point was rounded
             continue
         if made.ci_length_mean > there * (1.0 + _WORTH_A_WORD):
@@ -46,8 +54,9 @@ def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) ->
 def _words(view: compute.View, name: str, less: float, there: float, here: float) -> str:
     symbol = text.symbol(view.settings)
     return (
-        f"**{name}: with this split, spending less is better.** {symbol} = {text.number(less)} already gives a mean "
-        f"length of {text.number(there, 4)}; now it is {text.number(here, 4)}. Part of what is added goes into "
-        "learning more exactly which coefficients are hard to tell, instead of into telling them. The best split "
-        "does not do that."
+        f"**{name}: with this split, spending less is better.** {symbol} = {text.number(less)} "
+        f"already gives a mean length of {text.number(there, 4)}; now it is "
+        f"{text.number(here, 4)}. Part of what is added goes into learning more exactly which "
+        "coefficients are hard to tell, instead of into telling them. The best split does not do "
+        "that."
     )

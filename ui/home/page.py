@@ -23,9 +23,10 @@ def page() -> None:
     """Draw the page: the demo stands on the simulated census with the session's own budget."""
     st.title("How long will my confidence intervals be under differential privacy?")
     st.markdown(
-        "Suppose you publish how age, education or working hours go with a high income, learnt from records of "
-        "real people. **Differential privacy** adds noise so that nobody can tell what one person's record said. "
-        "The noise makes every confidence interval longer. **How much longer is up to the privacy budget: move it.**"
+        "Suppose you publish how age, education or working hours go with a high income, learnt "
+        "from records of real people. **Differential privacy** adds noise so that nobody can tell "
+        "what one person's record said. The noise makes every confidence interval longer. **How "
+        "much longer is up to the privacy budget: move it.**"
     )
     link_problem()
     _doors()
@@ -35,9 +36,10 @@ def page() -> None:
         currency.total_control(demo)
         hints.expander(
             "What is a privacy budget?",
-            "A number, ε, that limits what any single record can change. Near 0 the published result would look "
-            "almost the same whatever one person's record said; at 1, an even guess about a record can become at "
-            "most 73 % sure; at 10, nearly certain. The budget covers everything that is published.",
+            "A number, ε, that limits what any single record can change. Near 0 the published "
+            "result would look almost the same whatever one person's record said; at 1, an even "
+            "guess about a record can become at most 73 % sure; at 10, nearly certain. The budget "
+            "covers everything that is published.",
         )
         with live.waits("others_chose"):
             deployments.panel(demo)
@@ -49,11 +51,22 @@ def page() -> None:
         if rows:
             caption = text.assumptions(demo, view.records)
             meta: Meta = {"total": float(demo.split.total)}
-            figure = intervals.interval_chart(rows, caption=caption, meta=meta, source=view.records.source, odds=False)
+            figure = intervals.interval_chart(
+                rows, caption=caption, meta=meta, source=view.records.source, odds=False
+            )
             reel = live_intervals.total_reel(view, "scaled", rows)
-            show("home_intervals", figure, intervals.interval_sentence(rows), intervals.interval_table(rows), reel=reel)
+            show(
+                "home_intervals",
+                figure,
+                intervals.interval_sentence(rows),
+                intervals.interval_table(rows),
+                reel=reel,
+            )
         else:
-            st.info("At this budget the noise drowns the data: give more budget, or explore a larger table.")
+            st.info(
+                "At this budget the noise drowns the data: give more budget, or explore a larger "
+                "table."
+            )
 
 
 @dataclass(frozen=True)
@@ -71,11 +84,25 @@ class Door:
 
 
 DOORS = (
-    Door("length", "How long will my intervals be?", "Every coefficient, for any budget, model and table.", "explore"),
     Door(
-        "split", "Which split should I use?", "The best division of the budget, and what yours costs.", "plan", "split"
+        "length",
+        "How long will my intervals be?",
+        "Every coefficient, for any budget, model and table.",
+        "explore",
     ),
-    Door("records", "How many records do I need?", "Records, or budget, for an interval so long.", "plan"),
+    Door(
+        "split",
+        "Which split should I use?",
+        "The best division of the budget, and what yours costs.",
+        "plan",
+        "split",
+    ),
+    Door(
+        "records",
+        "How many records do I need?",
+        "Records, or budget, for an interval so long.",
+        "plan",
+    ),
 )
 
 
@@ -117,12 +144,13 @@ def _summary(view: compute.View) -> None:
     a.metric("Mean interval length", text.number(made.ci_length_mean))
     b.metric("Without privacy", text.number(made.nonprivate_length_mean))
     st.markdown(
-        f"That is **{made.ci_length_mean / made.nonprivate_length_mean:.1f} times** as long as without privacy, and "
-        f"**{made.ci_length_mean / made.vi_length_mean:.2f} times** the spread of the private estimates themselves, "
-        "below which no valid interval around them can go on average."
+        f"That is **{made.ci_length_mean / made.nonprivate_length_mean:.1f} times** as long as "
+        f"without privacy, and **{made.ci_length_mean / made.vi_length_mean:.2f} times** the "
+        "spread of the private estimates themselves, below which no valid interval around them can "
+        "go on average."
     )
     settings = view.settings
     st.caption(
-        f"For {settings.n:,} records and {settings.d} features of the simulated census, whatever you set elsewhere: "
-        "where Explore starts."
+        f"For {settings.n:,} records and {settings.d} features of the simulated census, whatever "
+        "you set elsewhere: where Explore starts."
     )

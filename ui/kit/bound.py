@@ -1,4 +1,5 @@
-"""Widgets that show a value which is kept elsewhere: written before they are drawn, and written back by callbacks.
+"""Widgets that show a value which is kept elsewhere: written before they are drawn, and written
+back by callbacks.
 
 So a value can be set by a widget, a link, a preset or another widget, and all agree.
 """
@@ -11,8 +12,12 @@ from typing import Any
 import streamlit as st
 
 
-def bound(key: str, value: object, take: Callable[[Any], object], *, empty: object = None) -> dict[str, Any]:
-    """Key and callback of a widget that shows a value; one that is emptied gives `empty`, or changes nothing."""
+def bound(
+    key: str, value: object, take: Callable[[Any], object], *, empty: object = None
+) -> dict[str, Any]:
+    """Key and callback of a widget that shows a value; one that is emptied gives `empty`, or
+    changes nothing.
+    """
     st.session_state[key] = value
 
     def give() -> None:

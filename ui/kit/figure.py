@@ -1,7 +1,8 @@
 """What all figures share: layout, badge of the source, assumptions under the plot. No Streamlit.
 
-A `Figure` is written as the nested dictionaries that the browser gets. Plotly's objects check and copy every field as
-it is set, and again at each change, which took most of the time of a page; tests check these figures whole.
+A `Figure` is written as the nested dictionaries that the browser gets. Plotly's objects check and
+copy every field as it is set, and again at each change, which took most of the time of a page;
+tests check these figures whole.
 """
 
 from __future__ import annotations
@@ -43,14 +44,22 @@ def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
         "displaylogo": False,
         "responsive": True,
         "scrollZoom": False,
-        "toImageButtonOptions": {"format": picture, "scale": 2 if picture == "png" else 1, "filename": f"dpci_{name}"},
+        "toImageButtonOptions": {
+            "format": picture,
+            "scale": 2 if picture == "png" else 1,
+            "filename": f"dpci_{name}",
+        },
         "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
     }
 
 
 def literal(name: str) -> str:
-    """A typed text as a figure shows it letter by letter: Plotly reads tags and entities in any text."""
-    return html.escape(name, quote=False)  # of the entities for quotes it knows none, and would show them
+    """A typed text as a figure shows it letter by letter: Plotly reads tags and entities in any
+    text.
+    """
+    return html.escape(
+        name, quote=False
+    )  # of the entities for quotes it knows none, and would show them
 
 
 def short_name(name: str, width: int = 22) -> str:
@@ -61,7 +70,16 @@ def short_name(name: str, width: int = 22) -> str:
 def upright(x: float, *, width: float, dash: str) -> Part:
     """A vertical line over the whole height."""
     line = {"color": QUIET, "width": width, "dash": dash}
-    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain", "line": line}
+    return {
+        "type": "line",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "xref": "x",
+        "yref": "y domain",
+        "line": line,
+    }
 
 
 def band(x: Array, low: Array, high: Array, *, colour: str) -> Part:
@@ -97,7 +115,14 @@ def common_layout(*, meta: Meta, height: int, top: int, bottom: int, right: int 
         "margin": {"l": 8, "r": right, "t": top, "b": bottom},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
-        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "yref": "paper", "font": {"size": 12}},
+        "legend": {
+            "orientation": "h",
+            "y": 1.0,
+            "yanchor": "bottom",
+            "x": 0,
+            "yref": "paper",
+            "font": {"size": 12},
+        },
         "hoverlabel": {"namelength": -1},
         "barmode": "overlay",
     }
@@ -119,17 +144,34 @@ def finished_layout(
     """
     badge, colour = SOURCE_MARKS[source]
     lines = [literal(line) for line in wrapped(caption)]
-    words = {"text": "<br>".join(lines), "yshift": -74, "align": "left", "font": {"size": 10}, "opacity": 0.85}
+    words = {
+        "text": "<br>".join(lines),
+        "yshift": -74,
+        "align": "left",
+        "font": {"size": 10},
+        "opacity": 0.85,
+    }
     mark = {"text": f"<b>{badge}</b>", "yshift": -46, "font": {"size": 11}, "bordercolor": colour}
     frame = {"borderwidth": 2, "borderpad": 3}
     layout = common_layout(
-        meta=meta, height=height, top=24 + 20 * legend_rows, bottom=84 + 15 * len(lines), right=right
+        meta=meta,
+        height=height,
+        top=24 + 20 * legend_rows,
+        bottom=84 + 15 * len(lines),
+        right=right,
     )
     return layout | {"annotations": [*notes, _BELOW | words, _BELOW | mark | frame]}
 
 
 def finish(
-    fig: go.Figure, *, caption: str, meta: Meta, source: str, height: int, legend_rows: int, right: int = 8
+    fig: go.Figure,
+    *,
+    caption: str,
+    meta: Meta,
+    source: str,
+    height: int,
+    legend_rows: int,
+    right: int = 8,
 ) -> go.Figure:
     """The finished layout for a figure of Plotly's objects, whose own annotations stay."""
     layout = finished_layout(
@@ -145,7 +187,9 @@ def finish(
 
 
 class Written(go.Figure):  # type: ignore[misc]  # Plotly's classes are not typed
-    """A figure for Streamlit as it was written: a dictionary would be checked field by field on every page."""
+    """A figure for Streamlit as it was written: a dictionary would be checked field by field on
+    every page.
+    """
 
     def __init__(self, figure: Figure) -> None:
         super().__init__()
@@ -175,5 +219,7 @@ def in_colour(figure: Figure, colour: str) -> Figure:
                 "title": title | {"font": title.get("font", {}) | font},
             }
     layout["legend"] = layout["legend"] | {"font": layout["legend"].get("font", {}) | font}
-    layout["annotations"] = [a | {"font": a.get("font", {}) | font} for a in layout.get("annotations", ())]
+    layout["annotations"] = [
+        a | {"font": a.get("font", {}) | font} for a in layout.get("annotations", ())
+    ]
     return figure | {"layout": layout | {"font": layout.get("font", {}) | font}}

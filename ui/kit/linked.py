@@ -1,7 +1,7 @@
 """Choices of single pages beside the settings: kept by the session, carried by the link.
 
-A page makes each of its choices once, when it is imported; `state` reads all of them from the link of a first visit,
-and writes back what differs from the defaults, whichever page is on screen.
+A page makes each of its choices once, when it is imported; `state` reads all of them from the link
+of a first visit, and writes back what differs from the defaults, whichever page is on screen.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _known: dict[str, Choice] = {}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice: its parameter in a link, the text it has at first, what else it may be, and the key of its widget."""
+    """One choice: its parameter in a link, the text it has at first, what else it may be, and the
+    key of its widget.
+    """
 
     name: str
     default: str
@@ -50,7 +52,12 @@ def whole_number(name: str, largest: int, *, default: int, widget: str) -> Choic
     """A whole number from 0 on; the widget deals in numbers, the choice in digits."""
 
     def accepts(text: str) -> bool:
-        return text.isascii() and text.isdigit() and len(text) <= len(str(largest)) and int(text) <= largest
+        return (
+            text.isascii()
+            and text.isdigit()
+            and len(text) <= len(str(largest))
+            and int(text) <= largest
+        )
 
     return _registered(Choice(name, str(default), accepts, widget))
 

@@ -1,9 +1,11 @@
-"""A chart that follows the pointer: frames drawn in the browser while one of the page's own sliders is dragged.
+"""A chart that follows the pointer: frames drawn in the browser while one of the page's own sliders
+is dragged.
 
-The forecast of every position of the slider is computed beforehand and sent along. While the thumb is away from the
-value that the page stands on, a picture drawn from these frames covers the chart, and whatever else still shows the
-old value fades (`waits`). Letting go is the slider's own business: the page computes itself anew, and the picture goes
-away. So there is one slider, one value, and nothing to send back.
+The forecast of every position of the slider is computed beforehand and sent along. While the thumb
+is away from the value that the page stands on, a picture drawn from these frames covers the chart,
+and whatever else still shows the old value fades (`waits`). Letting go is the slider's own
+business: the page computes itself anew, and the picture goes away. So there is one slider, one
+value, and nothing to send back.
 """
 
 from __future__ import annotations
@@ -25,17 +27,19 @@ _CSS = """
         font-family: var(--st-font); font-size: 12px; overflow: hidden; }
 svg { display: block; width: 100%; height: 100%; }
 text { fill: currentColor; }
-"""
+"""  # noqa: E501 - CSS
 _PAGE_CSS = """<style>
 [class*="st-key-live_box_"] { position: relative; }
 [class*="st-key-live_over_"] { position: absolute !important; inset: 0; z-index: 5; visibility: hidden;
                                pointer-events: none; }
 [data-dpci-live] [class*="st-key-waits_"] { opacity: 0.06; }
 [data-dpci-live="SLIDER_slider"] .st-key-SLIDER_number { visibility: hidden; }
-</style>"""
+</style>"""  # noqa: E501 - CSS
 """The typed number beside a slider holds the same value and cannot follow: it hides meanwhile."""
 NUMBERS_SENT = 60_000
-"""About 420 kB. More than this and the frames stay at home: the chart then moves when the slider is let go."""
+"""About 420 kB. More than this and the frames stay at home: the chart then moves when the slider is
+let go.
+"""
 
 _component = st.components.v2.component("dpci_live", html=_HTML, css=_CSS, js=_JS)
 
@@ -67,7 +71,8 @@ class Frame:
 class Film:
     """Frames for every position of a slider, and what does not move.
 
-    labels: y and text at the left.  lines: x of vertical reference lines.  span: ends of the x axis.
+    labels: y and text at the left.  lines: x of vertical reference lines.  span: ends of the x
+    axis.
     """
 
     frames: tuple[Frame | None, ...]
@@ -81,9 +86,11 @@ class Film:
 
     @cached_property
     def data(self) -> dict[str, object]:
-        """What the browser gets of the film; made once, because films are kept while the slider moves.
+        """What the browser gets of the film; made once, because films are kept while the slider
+        moves.
 
-        What is the same in every frame is sent once: bars and dots that stand still, and where the moving bars are.
+        What is the same in every frame is sent once: bars and dots that stand still, and where the
+        moving bars are.
         """
         shown = [frame for frame in self.frames if frame]
         still, places = _without_motion(shown)
@@ -93,9 +100,12 @@ class Film:
             "stillDots": _short(dots),
             "places": [[shown[0].bars[i][0], shown[0].bars[i][3]] for i in places],
             "frames": [
-                f and _moving(f, places, is_fixed=bool(places or still), has_dots=not dots) for f in self.frames
+                f and _moving(f, places, is_fixed=bool(places or still), has_dots=not dots)
+                for f in self.frames
             ],
-            "strokes": [{"colour": s.colour, "width": s.width, "opacity": s.opacity} for s in self.strokes],
+            "strokes": [
+                {"colour": s.colour, "width": s.width, "opacity": s.opacity} for s in self.strokes
+            ],
             "xTitle": self.x_title,
             "span": list(self.span),
             "rows": list(self.rows),
@@ -112,7 +122,9 @@ class Film:
 
 
 def _without_motion(frames: Sequence[Frame]) -> tuple[tuple[Bar, ...], tuple[int, ...]]:
-    """Bars that stand still in all frames, and the numbers of those that move; nothing where frames differ in rows."""
+    """Bars that stand still in all frames, and the numbers of those that move; nothing where frames
+    differ in rows.
+    """
     rows = [[(bar[0], bar[3]) for bar in frame.bars] for frame in frames]
     if not rows or any(row != rows[0] for row in rows):
         return (), ()
@@ -123,7 +135,9 @@ def _without_motion(frames: Sequence[Frame]) -> tuple[tuple[Bar, ...], tuple[int
     )
 
 
-def _moving(frame: Frame, places: Sequence[int], *, is_fixed: bool, has_dots: bool) -> dict[str, object]:
+def _moving(
+    frame: Frame, places: Sequence[int], *, is_fixed: bool, has_dots: bool
+) -> dict[str, object]:
     """What one frame has of its own: the ends of bars whose rows are known, or whole bars."""
     ends = [float(f"{end:.5g}") for i in places for end in frame.bars[i][1:3]]
     return {
@@ -141,7 +155,8 @@ def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
 
 @dataclass(frozen=True)
 class Reel:
-    """A film, the key of the slider that it follows, and the position of the slider that the page stands on.
+    """A film, the key of the slider that it follows, and the position of the slider that the page
+    stands on.
 
     span: ends of the x axis in place of the film's.
     """
@@ -160,7 +175,9 @@ class Reel:
 
 @contextmanager
 def covering(key: str, reel: Reel | None) -> Iterator[None]:
-    """Around a chart: cover it with the film while the slider is away from where the page stands."""
+    """Around a chart: cover it with the film while the slider is away from where the page
+    stands.
+    """
     with st.container(key=f"live_box_{key}"):
         yield
         if reel is not None and reel.film.n_numbers <= NUMBERS_SENT:

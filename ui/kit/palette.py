@@ -1,4 +1,6 @@
-"""Colours that survive colour blindness and both themes, with a second channel, the marker, for each."""
+"""Colours that survive colour blindness and both themes, with a second channel, the marker, for
+each.
+"""
 
 from __future__ import annotations
 
@@ -80,14 +82,17 @@ def _shortened(label: str) -> str:
     return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
 
 
-# Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour blindness.
+# Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour
+# blindness.
 _COLOURS = {
     ("pure", "objective"): ("#1F77B8", "#8084A1"),
     ("pure", "output"): ("#D76C00", "#925D48"),
     ("zcdp", "objective"): ("#1CA55D", "#CD1538"),
     ("zcdp", "output"): ("#A63BE8", "#F935E9"),
 }
-BLUE, ORANGE, GREEN = (_COLOURS[key][0] for key in (("pure", "objective"), ("pure", "output"), ("zcdp", "objective")))
+BLUE, ORANGE, GREEN = (
+    _COLOURS[key][0] for key in (("pure", "objective"), ("pure", "output"), ("zcdp", "objective"))
+)
 """For what is no combination: two or three things on one chart."""
 QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
@@ -101,7 +106,9 @@ THEME_COLOURS = {
     "LIGHT_LINK": ("theme.light.linkColor", "#0068c9"),
     "DARK_LINK": ("theme.dark.linkColor", "#3d9df3"),
 }
-"""Colours of the theme, and what Streamlit takes where a theme of somebody's own leaves them out."""
+"""Colours of the theme, and what Streamlit takes where a theme of somebody's own leaves them
+out.
+"""
 _MARKERS = {
     ("objective", "logistic"): "circle",
     ("objective", "huber_svm"): "square",

@@ -38,7 +38,7 @@ _CSS = """<style>
   /* Streamlit's script lets an expander grow over half a second; only an important rule outranks it. */
   [data-testid=stExpander] details { height: auto !important }
 }
-</style>"""
+</style>"""  # noqa: E501 - CSS
 CAPTION_OPACITY = 0.8
 """How strong a caption is; a test holds it to 4.5 : 1 on every background."""
 

@@ -1,7 +1,7 @@
 """One page is drawn at a time, in the order they were asked for; the others wait for their turn.
 
-The interpreter runs one thread at a time anyway. Twenty pages at once would each get a twentieth of it, and all would
-be ready as late as the last (`python -m benchmarks.load`).
+The interpreter runs one thread at a time anyway. Twenty pages at once would each get a twentieth of
+it, and all would be ready as late as the last (`python -m benchmarks.load`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from threading import Lock, Semaphore, Timer
 
 LONGEST = 1.0
-"""Seconds a turn lasts at most. A page that takes longer goes on beside the next: slow pages do not block others."""
+"""Seconds a turn lasts at most. A page that takes longer goes on beside the next: slow pages do not
+block others.
+"""
 _FREE = Semaphore(1)  # its waiters are woken in their order, which a lock does not promise
 
 

@@ -1,4 +1,6 @@
-"""Keep import-time objects out of the garbage collector, which Streamlit runs in full after every script run."""
+"""Keep import-time objects out of the garbage collector, which Streamlit runs in full after every
+script run.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ def freeze_gc() -> None:
 
 
 def one_thread() -> None:
-    """Let linear algebra run in the thread that asks for it: sessions are threads already, and would fight for cores.
+    """Let linear algebra run in the thread that asks for it: sessions are threads already, and
+    would fight for cores.
 
-    The matrices of a page are small. Twenty sessions with two threads each spend most of their time waiting.
+    The matrices of a page are small. Twenty sessions with two threads each spend most of their time
+    waiting.
     """
     global _libraries_seen
     if len(sys.modules) != _libraries_seen:

@@ -24,7 +24,10 @@ def budget(start: float = 1.0, lowest: float = 0.1) -> Control:
 
 
 def records(
-    values: Sequence[float], start: float, low_end: str = "small table", high_end: str = "large table"
+    values: Sequence[float],
+    start: float,
+    low_end: str = "small table",
+    high_end: str = "large table",
 ) -> Control:
     """A number of records."""
     return Control(

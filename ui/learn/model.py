@@ -1,4 +1,6 @@
-"""What a screen of Learn is made of: words, one control, one question, and pure functions of the control's value."""
+"""What a screen of Learn is made of: words, one control, one question, and pure functions of the
+control's value.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ class Control:
         if self.values[0] <= 0:
             raise ValueError(f"Expected values of “{self.label}” > 0.")
         if self.start not in self.values or list(self.values) != sorted(set(self.values)):
-            raise ValueError(f"Expected start={self.start!r} among the rising values of “{self.label}”.")
+            raise ValueError(
+                f"Expected start={self.start!r} among the rising values of “{self.label}”."
+            )
 
     def towards(self, typed: float, now: float) -> float:
-        """The position nearest to a typed number, by ratio; at least one step away, or a small change would be lost."""
+        """The position nearest to a typed number, by ratio; at least one step away, or a small
+        change would be lost.
+        """
         nearest = min(self.values, key=lambda value: abs(math.log(value / typed)))
         if nearest != now or typed == now:
             return nearest
@@ -65,9 +71,11 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Screen:
-    """One idea. `compute` asks the core, `figure` draws its table, `sentence` says what is seen, all at one value.
+    """One idea. `compute` asks the core, `figure` draws its table, `sentence` says what is seen,
+    all at one value.
 
-    assumptions: what stands under the picture.  frame: the picture as it follows the pointer, where it can.
+    assumptions: what stands under the picture.  frame: the picture as it follows the pointer, where
+    it can.
     """
 
     key: str

@@ -1,7 +1,9 @@
-"""The numbers behind the screens of Learn: each function takes a control's value and asks the core. No Streamlit.
+"""The numbers behind the screens of Learn: each function takes a control's value and asks the core.
+No Streamlit.
 
-Everything is made up: the records are the first of the simulated census, and every generator has a fixed seed, so the
-same value gives the same picture. Fits that do not depend on the value are kept for the process.
+Everything is made up: the records are the first of the simulated census, and every generator has a
+fixed seed, so the same value gives the same picture. Fits that do not depend on the value are kept
+for the process.
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ _DRAWS = 16
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """What a screen shows at one value: the table that the picture is drawn from, and the facts of its sentence."""
+    """What a screen shows at one value: the table that the picture is drawn from, and the facts of
+    its sentence.
+    """
 
     value: float
     table: pd.DataFrame
@@ -68,7 +72,13 @@ class Numbers:
 @lru_cache(maxsize=32)
 def population(features: int | tuple[str, ...]) -> tuple[Array, Array]:
     """X and y of the made-up people, with so many features or those named."""
-    records = encode(_people(), datasets.schema_of("census"), features=features, source="simulated", title="census")
+    records = encode(
+        _people(),
+        datasets.schema_of("census"),
+        features=features,
+        source="simulated",
+        title="census",
+    )
     return records.X, records.y
 
 
@@ -112,14 +122,16 @@ def design(
     )
 
 
-# --- replayed studies --------------------------------------------------------------------------------------------
+# --- replayed studies -----------------------------------------------------------------------------
 
 REPLAYED = ("age", SHOWN)
 
 
 @dataclass(frozen=True, eq=False)
 class Replays:
-    """Studies of the same population: estimates (N,) of one coefficient, their sampling variances, and the truth."""
+    """Studies of the same population: estimates (N,) of one coefficient, their sampling variances,
+    and the truth.
+    """
 
     truth: float
     estimate: Array
@@ -135,7 +147,9 @@ def replays() -> Replays:
     estimates, variances = [], []
     for child in np.random.SeedSequence(_SEED).spawn(N_REPLAYS):
         sample = A[np.random.default_rng(child).integers(0, len(A), REPLAY_ROWS)]
-        theta = minimise(sample, loss=Logistic(), regularization=REPLAY_C, start=truth, method="newton").theta
+        theta = minimise(
+            sample, loss=Logistic(), regularization=REPLAY_C, start=truth, method="newton"
+        ).theta
         H, S = moments_at(sample, theta, loss=Logistic(), regularization=REPLAY_C)
         estimates.append(theta[1])
         variances.append(sampling_variance(H, S, REPLAY_ROWS)[1])
@@ -144,7 +158,9 @@ def replays() -> Replays:
 
 def sampling_variance(H: Array, S: Array, n_records: int) -> Array:
     """Variance of each coefficient from sampling alone."""
-    return error_variance(H, S, mechanism="objective", noise=NoiseLaw(sd=1.0), n_records=n_records).sampling
+    return error_variance(
+        H, S, mechanism="objective", noise=NoiseLaw(sd=1.0), n_records=n_records
+    ).sampling
 
 
 def plain_half_width(variance: Array, level: float) -> Array:
@@ -166,12 +182,19 @@ def promise(level: float) -> Numbers:
             "holds the truth": hit,
         }
     )
-    facts = {"truth": found.truth, "hits": float(hit.sum()), "level": level, "length": float(2.0 * q.mean())}
+    facts = {
+        "truth": found.truth,
+        "hits": float(hit.sum()),
+        "level": level,
+        "length": float(2.0 * q.mean()),
+    }
     return Numbers(level, table, facts)
 
 
 def _noise_draws(name: str, epsilon: float, dim: int, count: int) -> Array:
-    """Noise of output perturbation for the replayed studies (count, dim): the same draws, scaled, at every epsilon."""
+    """Noise of output perturbation for the replayed studies (count, dim): the same draws, scaled,
+    at every epsilon.
+    """
     law = model_noise(design(epsilon, mechanism="output", c=REPLAY_C), REPLAY_ROWS)
     rng = np.random.default_rng([_SEED, *name.encode()])
     return np.array([law.sample(dim, rng) for _ in range(count)])
@@ -193,12 +216,18 @@ def noise(epsilon: float) -> Numbers:
 
 
 def spread(epsilon: float) -> Numbers:
-    """Estimates of all studies with the noise of each, beside the two intervals that the forecast gives."""
+    """Estimates of all studies with the noise of each, beside the two intervals that the forecast
+    gives.
+    """
     found, level = replays(), 0.95
-    released = found.estimate + _noise_draws("spread", epsilon, found.n_coefficients, N_REPLAYS)[:, 1]
+    released = (
+        found.estimate + _noise_draws("spread", epsilon, found.n_coefficients, N_REPLAYS)[:, 1]
+    )
     X, y = population(REPLAYED)
     moments = _replay_moments(X, y)
-    made = forecast(moments, design=design(epsilon, mechanism="output", c=REPLAY_C), n_records=REPLAY_ROWS)
+    made = forecast(
+        moments, design=design(epsilon, mechanism="output", c=REPLAY_C), n_records=REPLAY_ROWS
+    )
     vi, ci, plain = (float(x[1]) for x in (made.vi_length, made.ci_length, made.nonprivate_length))
     table = pd.DataFrame(
         {
@@ -208,7 +237,14 @@ def spread(epsilon: float) -> Numbers:
         }
     )
     inside = float(table["inside the variability interval"].sum())
-    facts = {"truth": found.truth, "vi": vi, "ci": ci, "plain": plain, "inside": inside, "level": level}
+    facts = {
+        "truth": found.truth,
+        "vi": vi,
+        "ci": ci,
+        "plain": plain,
+        "inside": inside,
+        "level": level,
+    }
     return Numbers(epsilon, table, facts)
 
 
@@ -222,7 +258,7 @@ def _replay_moments(X: Array, y: Array) -> Moments:
     return _kept_moments["replays"]
 
 
-# --- one person --------------------------------------------------------------------------------------------------
+# --- one person -----------------------------------------------------------------------------------
 
 N_SWAPS = 30
 """Persons that are replaced, one at a time."""
@@ -238,15 +274,21 @@ def neighbours(n: float) -> Numbers:
     for i in range(min(N_SWAPS, count)):
         other = table.copy()
         other[i] = strangers[i]
-        after = minimise(other, loss=Logistic(), regularization=REPLAY_C, start=before, method="newton").theta
+        after = minimise(
+            other, loss=Logistic(), regularization=REPLAY_C, start=before, method="newton"
+        ).theta
         moved.append(float(np.linalg.norm(after - before)))
     # Output perturbation scales its noise to this bound: rate = epsilon / sensitivity.
     bound = 1.0 / output_noise_rate(epsilon=1.0, n_records=count, regularization=REPLAY_C)
-    shown = pd.DataFrame({"person replaced": np.arange(1, len(moved) + 1), "coefficients move by": moved})
+    shown = pd.DataFrame(
+        {"person replaced": np.arange(1, len(moved) + 1), "coefficients move by": moved}
+    )
     return Numbers(n, shown, {"bound": bound, "largest": max(moved), "n": n})
 
 
-PRIORS = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999])
+PRIORS = np.array(
+    [0.001, 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999]
+)
 
 
 def odds(epsilon: float) -> Numbers:
@@ -260,7 +302,9 @@ DIMENSIONS = (1, 2, 3, 5, 8, 12, 20, 35, 60, 100)
 
 
 def concentrated(epsilon: float) -> Numbers:
-    """Noise on each coefficient under pure epsilon and under zCDP with the same (epsilon, delta), by their number."""
+    """Noise on each coefficient under pure epsilon and under zCDP with the same (epsilon, delta),
+    by their number.
+    """
     pure = design(epsilon, mechanism="output", c=REPLAY_C)
     zcdp = replace(pure, budget=pair_budget(pure.budget, rule="guarantee", delta=DELTA))
     laws = [model_noise(d, REPLAY_ROWS) for d in (pure, zcdp)]
@@ -280,7 +324,9 @@ def clouds(c: float) -> Numbers:
     exact = minimise(A, loss=Logistic(), regularization=c, method="newton").theta
     tilted = design(1.0, c=c)
     rng = np.random.default_rng([_SEED, 6])
-    objective = np.array([train_private(A, design=tilted, rng=rng).theta_priv for _ in range(N_CLOUD)])
+    objective = np.array(
+        [train_private(A, design=tilted, rng=rng).theta_priv for _ in range(N_CLOUD)]
+    )
     law = model_noise(replace(tilted, mechanism="output"), REPLAY_ROWS)
     added = np.array([law.sample(2, rng) for _ in range(N_CLOUD)])
     found = np.vstack([objective, exact + added])
@@ -296,7 +342,7 @@ def clouds(c: float) -> Numbers:
     return Numbers(c, table, facts)
 
 
-# --- lengths along a control -------------------------------------------------------------------------------------
+# --- lengths along a control ----------------------------------------------------------------------
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 RECORDS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -307,21 +353,29 @@ CURVE_D, CURVE_N = 5, 30_000
 _LENGTHS = ("private", "variability", "non-private")
 
 
-def lengths(moments: Moments, made_for: Design, n: int, *, first: bool = False) -> tuple[float, float, float]:
-    """Private, variability and non-private length: the mean over coefficients, or the first one's."""
+def lengths(
+    moments: Moments, made_for: Design, n: int, *, first: bool = False
+) -> tuple[float, float, float]:
+    """Private, variability and non-private length: the mean over coefficients, or the first
+    one's.
+    """
     made = forecast(moments, design=made_for, n_records=n, n_draws=_DRAWS)
     if first:
         return float(made.ci_length[0]), float(made.vi_length[0]), float(made.nonprivate_length[0])
     return made.ci_length_mean, made.vi_length_mean, made.nonprivate_length_mean
 
 
-def _along(name: str, grid: tuple[float, ...], at: Callable[[float], tuple[float, ...]], value: float) -> Numbers:
+def _along(
+    name: str, grid: tuple[float, ...], at: Callable[[float], tuple[float, ...]], value: float
+) -> Numbers:
     """Lengths over the grid of a control, and those at its value."""
     found = np.array([at(x) for x in grid])
     table = pd.DataFrame({name: grid, **{word: found[:, i] for i, word in enumerate(_LENGTHS)}})
     here = dict(zip(_LENGTHS, at(value), strict=True))
     best = int(np.argmin(found[:, 0]))
-    return Numbers(value, table, {**here, "best": float(grid[best]), "shortest": float(found[best, 0])})
+    return Numbers(
+        value, table, {**here, "best": float(grid[best]), "shortest": float(found[best, 0])}
+    )
 
 
 def split(share: float) -> Numbers:
@@ -366,11 +420,16 @@ def width(h: float) -> Numbers:
 
 
 def sharp(n: float) -> Numbers:
-    """Published and sharp lengths for the same release, as multiples of the variability interval."""
+    """Published and sharp lengths for the same release, as multiples of the variability
+    interval.
+    """
     moments = moments_of(CURVE_D, Logistic(), C)
 
     def at(x: float) -> tuple[float, float]:
-        made = [lengths(moments, design(1.0, calibration=name), int(x)) for name in ("published", "sharp")]
+        made = [
+            lengths(moments, design(1.0, calibration=name), int(x))
+            for name in ("published", "sharp")
+        ]
         return made[0][0] / made[0][1], made[1][0] / made[1][1]
 
     found = np.array([at(x) for x in RECORDS])
@@ -379,18 +438,22 @@ def sharp(n: float) -> Numbers:
     return Numbers(n, table, {"published": here[0], "sharp": here[1]})
 
 
-# --- peeking -----------------------------------------------------------------------------------------------------
+# --- peeking --------------------------------------------------------------------------------------
 
 N_CANDIDATES = 7
 """Records that one person may have had."""
 PEEK_C = 0.05
 PEEK_ROOM = 2.0
-"""The steward asks for this many times the length without privacy, at the table as it would be on average."""
+"""The steward asks for this many times the length without privacy, at the table as it would be on
+average.
+"""
 
 
 @lru_cache(maxsize=16)
 def peeking(n: float) -> Numbers:
-    """The budget that "just enough for my interval" picks on the real table, for each record one person may have."""
+    """The budget that "just enough for my interval" picks on the real table, for each record one
+    person may have.
+    """
     count, A = int(n), rows_of((SHOWN,))
     others, candidates = A[: count - 1], A[len(A) - N_CANDIDATES :]
     everybody = _moments_of_rows(A)
@@ -398,8 +461,15 @@ def peeking(n: float) -> Numbers:
     about = _enough(everybody, wanted, count, (0.01, 100.0))
     tables = [_moments_of_rows(np.vstack([others, record])) for record in candidates]
     picked = [_enough(moments, wanted, count, (about / 1.25, 1.25 * about)) for moments in tables]
-    table = pd.DataFrame({"record of that person": np.arange(1, N_CANDIDATES + 1), "budget ε picked": picked})
-    facts = {"wanted": wanted, "low": min(picked), "high": max(picked), "different": float(len(set(picked)))}
+    table = pd.DataFrame(
+        {"record of that person": np.arange(1, N_CANDIDATES + 1), "budget ε picked": picked}
+    )
+    facts = {
+        "wanted": wanted,
+        "low": min(picked),
+        "high": max(picked),
+        "different": float(len(set(picked))),
+    }
     return Numbers(n, table, facts)
 
 

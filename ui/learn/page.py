@@ -57,7 +57,7 @@ def page() -> None:
     _steps(screen)
 
 
-# --- where the reader is -----------------------------------------------------------------------------------------
+# --- where the reader is --------------------------------------------------------------------------
 
 
 def _place() -> Place:
@@ -85,7 +85,9 @@ def _answers() -> dict[str, int]:
 
 
 def _follow_link() -> None:
-    """Go where the link says, if it is another place than the one last written there: a shared link, or Back."""
+    """Go where the link says, if it is another place than the one last written there: a shared
+    link, or Back.
+    """
     state.settings()  # reads its own part of the link before this page writes to it
     key, text = st.query_params.get("screen", ""), st.query_params.get("value", "")
     if not key or (key, text) == st.session_state.get(_MIRRORED):
@@ -96,7 +98,9 @@ def _follow_link() -> None:
         return
     screen = find(key)
     if screen is None:
-        st.session_state[_PROBLEM] = "This link names a screen that does not exist; the path begins here instead."
+        st.session_state[_PROBLEM] = (
+            "This link names a screen that does not exist; the path begins here instead."
+        )
         st.session_state[_PLACE] = Place(SCREENS[0].key)
         return
     st.session_state[_PLACE] = Place(screen.key)
@@ -112,7 +116,9 @@ def _follow_link() -> None:
 
 def _mirror(place: Place) -> None:
     """Write the place into the address bar."""
-    screen, value = (TEACHERS, "") if place.is_teaching else (place.screen, f"{_value(_screen_at(place)):g}")
+    screen, value = (
+        (TEACHERS, "") if place.is_teaching else (place.screen, f"{_value(_screen_at(place)):g}")
+    )
     extra = {"screen": screen} | ({"value": value} if value else {})
     state.mirror_to_link(extra)
     st.session_state[_MIRRORED] = (screen, value)
@@ -123,7 +129,7 @@ def _go(key: str) -> None:
     st.session_state[_PLACE] = Place(key)
 
 
-# --- one screen --------------------------------------------------------------------------------------------------
+# --- one screen -----------------------------------------------------------------------------------
 
 
 def _tools(place: Place) -> None:
@@ -136,8 +142,14 @@ def _tools(place: Place) -> None:
             **bound("learn_part", part, _take_part, empty="path"),
             label_visibility="collapsed",
         )
-        for name, label in ((_OPEN, "Pictures before questions"), (_LARGE, "Large type, for a projector")):
-            st.toggle(label, **bound(f"{name}_toggle", st.session_state.get(name, False), partial(_keep, name)))
+        for name, label in (
+            (_OPEN, "Pictures before questions"),
+            (_LARGE, "Large type, for a projector"),
+        ):
+            st.toggle(
+                label,
+                **bound(f"{name}_toggle", st.session_state.get(name, False), partial(_keep, name)),
+            )
     if st.session_state.get(_LARGE):
         st.html(_LARGE_CSS)
 
@@ -153,7 +165,11 @@ def _take_part(part: str) -> None:
 
 def _unbroken(words: str) -> str:
     """Words in which no line ends inside a number such as 1e-6, or between it and its sign."""
-    return re.sub(r"(\de)-(\d)", "\\1\u2011\\2", words.replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0"))
+    return re.sub(
+        r"(\de)-(\d)",
+        "\\1\u2011\\2",
+        words.replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0"),
+    )
 
 
 def _screen(screen: Screen) -> None:
@@ -172,8 +188,16 @@ def _screen(screen: Screen) -> None:
         if is_open:
             _picture(screen)
         else:
-            st.info("The picture appears when you have answered. A guess is fine: nothing is counted or kept.")
-            st.button("Show it without answering", key=f"learn_{screen.key}_peek", on_click=_answer, args=(screen, -1))
+            st.info(
+                "The picture appears when you have answered. A guess is fine: nothing is counted "
+                "or kept."
+            )
+            st.button(
+                "Show it without answering",
+                key=f"learn_{screen.key}_peek",
+                on_click=_answer,
+                args=(screen, -1),
+            )
 
 
 def _question(screen: Screen) -> bool:
@@ -233,11 +257,19 @@ def _picture(screen: Screen) -> None:
     figure = drawn(screen, numbers)
     if st.session_state.get(_LARGE):
         figure.update_layout(font_size=_LARGE_FONT, legend_font_size=_LARGE_FONT)
-    show(f"learn_{screen.key}", figure, screen.sentence(numbers), numbers.table, reel=_reel(screen, value))
+    show(
+        f"learn_{screen.key}",
+        figure,
+        screen.sentence(numbers),
+        numbers.table,
+        reel=_reel(screen, value),
+    )
 
 
 def _reel(screen: Screen, value: float) -> live.Reel | None:
-    """The picture at every position of the slider, where the screen has such a film; made once per session."""
+    """The picture at every position of the slider, where the screen has such a film; made once per
+    session.
+    """
     make = screen.film
     if make is None:
         return None
@@ -249,7 +281,8 @@ def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
     """The figure of a screen, dressed as every chart is."""
     return finish(
         screen.figure(numbers),
-        caption=f"{screen.assumptions}; {screen.control.label.lower()}: {screen.control.show(numbers.value)}",
+        caption=f"{screen.assumptions}; {screen.control.label.lower()}: "
+        f"{screen.control.show(numbers.value)}",
         meta={"screen": screen.key, "value": numbers.value},
         source="simulated",
         height=screen.height,
@@ -263,7 +296,9 @@ def _steps(screen: Screen) -> None:
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     if number > 0:
         before = SCREENS[number - 1].key
-        left.button("← Previous", key="learn_previous", on_click=_go, args=(before,), width="stretch")
+        left.button(
+            "← Previous", key="learn_previous", on_click=_go, args=(before,), width="stretch"
+        )
     titles = {s.key: f"{number}. {s.title}" for number, s in enumerate(SCREENS, 1)}
     middle.selectbox(
         "All screens",
@@ -273,6 +308,8 @@ def _steps(screen: Screen) -> None:
     )
     if number + 1 < len(SCREENS):
         after = SCREENS[number + 1].key
-        right.button("Next →", key="learn_next", on_click=_go, args=(after,), type="primary", width="stretch")
+        right.button(
+            "Next →", key="learn_next", on_click=_go, args=(after,), type="primary", width="stretch"
+        )
     else:
         right.page_link("../pages/explore.py", label="**Now with your own settings: Explore →**")

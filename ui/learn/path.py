@@ -1,4 +1,6 @@
-"""The path of Learn in its order, with its last screens: the yardstick, the slack, and the leak of a choice."""
+"""The path of Learn in its order, with its last screens: the yardstick, the slack, and the leak of
+a choice.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,10 @@ SPREAD = Screen(
     key="variability",
     title="No honest interval is shorter than the spread of what you publish",
     text=(
-        "Repeat the whole study, with new people and new noise each time, and look only at the published estimates. "
-        "The middle 95 % of them span the **variability interval**. An interval around such an estimate that keeps its "
-        "promise cannot be shorter on average. So it is the yardstick on all our charts."
+        "Repeat the whole study, with new people and new noise each time, and look only at the "
+        "published estimates. The middle 95 % of them span the **variability interval**. An "
+        "interval around such an estimate that keeps its promise cannot be shorter on average. So "
+        "it is the yardstick on all our charts."
     ),
     control=budget(2.0, lowest=0.3),
     question=Question(
@@ -24,35 +27,40 @@ SPREAD = Screen(
         choices=(
             Choice(
                 "It misses too often",
-                "The other way round: it is longer than the spread, so it misses less often than it may.",
+                "The other way round: it is longer than the spread, so it misses less often than "
+                "it may.",
             ),
             Choice(
                 "It is 20 % longer than it would have to be",
-                "Yes: the extra length pays for not knowing the two matrices exactly, or for a method that wastes.",
+                "Yes: the extra length pays for not knowing the two matrices exactly, or for a "
+                "method that wastes.",
                 is_right=True,
             ),
             Choice(
                 "Privacy made it 20 % longer",
-                "That would be the comparison with the non-private interval. The variability interval already "
-                "contains the privacy noise.",
+                "That would be the comparison with the non-private interval. The variability "
+                "interval already contains the privacy noise.",
             ),
         ),
     ),
     compute=numbers.spread,
     figure=figures.spread,
     sentence=lambda found: (
-        f"The variability interval is {number(found.facts['vi'])} long and holds {found.facts['inside']:.0f} of the "
-        f"{numbers.N_REPLAYS} private estimates; the private interval is {number(found.facts['ci'])} long on average, "
-        f"the non-private one {number(found.facts['plain'])}."
+        f"The variability interval is {number(found.facts['vi'])} long and holds "
+        f"{found.facts['inside']:.0f} of the {numbers.N_REPLAYS} private estimates; the private "
+        f"interval is {number(found.facts['ci'])} long on average, the non-private one "
+        f"{number(found.facts['plain'])}."
     ),
     assumptions=(
-        f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people of the simulated census, output perturbation, "
-        f"half of ε for the coefficients, c = {numbers.REPLAY_C:g}; lengths are forecasts"
+        f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people of the simulated census, "
+        f"output perturbation, half of ε for the coefficients, c = {numbers.REPLAY_C:g}; lengths "
+        "are forecasts"
     ),
     mechanism=(
-        "Under output perturbation an estimate is normal sampling error plus spherical Laplace noise; the variability "
-        "interval holds 95 % of that law. The private interval has to estimate the same law from two noisy matrices, "
-        "so its length varies from release to release; drawn is its mean."
+        "Under output perturbation an estimate is normal sampling error plus spherical Laplace "
+        "noise; the variability interval holds 95 % of that law. The private interval has to "
+        "estimate the same law from two noisy matrices, so its length varies from release to "
+        "release; drawn is its mean."
     ),
     legend_rows=5,
     height=420,
@@ -63,9 +71,10 @@ SHARP = Screen(
     key="sharp",
     title="The same promise from the same budget can be kept with less length",
     text=(
-        "The published method rounds up wherever it can. **“Sharp” intervals of this project make the same two "
-        "promises, privacy and coverage, from the same release budget, without the slack.** The gain is largest "
-        "where the table is large; where noise dominates, sharp is longer, because published intervals then miss."
+        "The published method rounds up wherever it can. **“Sharp” intervals of this project make "
+        "the same two promises, privacy and coverage, from the same release budget, without the "
+        "slack.** The gain is largest where the table is large; where noise dominates, sharp is "
+        "longer, because published intervals then miss."
     ),
     control=records(numbers.RECORDS, 50_000.0),
     question=Question(
@@ -73,40 +82,46 @@ SHARP = Screen(
         choices=(
             Choice(
                 "The people in the table: less privacy",
-                "A fair suspicion. But the guarantee is the same, proved with tighter bounds; ε is what it was.",
+                "A fair suspicion. But the guarantee is the same, proved with tighter bounds; ε is "
+                "what it was.",
             ),
             Choice(
                 "The readers: more intervals miss",
-                "They are held to 95 %. Published intervals often cover 97 or 99 %, which is more than they promise.",
+                "They are held to 95 %. Published intervals often cover 97 or 99 %, which is more "
+                "than they promise.",
             ),
             Choice(
                 "Nobody: the slack was waste",
-                "Yes. Noise was larger than one person requires, and a floor under a matrix lengthened intervals for "
-                "no reason.",
+                "Yes. Noise was larger than one person requires, and a floor under a matrix "
+                "lengthened intervals for no reason.",
                 is_right=True,
             ),
         ),
     ),
     compute=numbers.sharp,
-    figure=figures.lines("records n", "length ÷ variability interval", y_log=False, names=("published", "sharp")),
+    figure=figures.lines(
+        "records n", "length ÷ variability interval", y_log=False, names=("published", "sharp")
+    ),
     sentence=lambda found: (
-        f"At n = {found.value:,.0f} the published interval is {found.facts['published']:.2f} times the variability "
-        f"interval, the sharp one {found.facts['sharp']:.2f} times."
+        f"At n = {found.value:,.0f} the published interval is {found.facts['published']:.2f} times "
+        f"the variability interval, the sharp one {found.facts['sharp']:.2f} times."
     ),
     assumptions=f"{CURVE.replace(', sharp calibration', '')}, c = {numbers.C:g}",
     mechanism=(
-        "Contributions to both matrices are positive semidefinite, which takes √2 off every sensitivity; a symmetric "
-        "matrix needs noise for p(p + 1)/2 entries only; the floor 2c under the gradient covariance has no ground; and "
-        "the known law of the noise is undone in the half-widths. The page “Published or sharp” shows each alone."
+        "Contributions to both matrices are positive semidefinite, which takes √2 off every "
+        "sensitivity; a symmetric matrix needs noise for p(p + 1)/2 entries only; the floor 2c "
+        "under the gradient covariance has no ground; and the known law of the noise is undone in "
+        "the half-widths. The page “Published or sharp” shows each alone."
     ),
 )
 
 
 def _peeking(found: Numbers) -> str:
     return (
-        f"{numbers.N_CANDIDATES} records that one person may have had lead to {found.facts['different']:.0f} "
-        f"different budgets, from {found.facts['low']:g} to {found.facts['high']:g}. Whoever knows "
-        "everybody else can compute this list, and the announced budget then rules records out, with certainty."
+        f"{numbers.N_CANDIDATES} records that one person may have had lead to "
+        f"{found.facts['different']:.0f} different budgets, from {found.facts['low']:g} to "
+        f"{found.facts['high']:g}. Whoever knows everybody else can compute this list, and the "
+        "announced budget then rules records out, with certainty."
     )
 
 
@@ -114,9 +129,10 @@ PEEKING = Screen(
     key="peeking",
     title="Choosing the budget by looking at the table gives the table away",
     text=(
-        "A steward opens the private table and takes **just enough budget** for an interval twice as long as without "
-        "privacy. Then the budget is announced, as it must be. But the number came from the table, without any noise. "
-        "Here it is, for each record that one person in the table may have."
+        "A steward opens the private table and takes **just enough budget** for an interval twice "
+        "as long as without privacy. Then the budget is announced, as it must be. But the number "
+        "came from the table, without any noise. Here it is, for each record that one person in "
+        "the table may have."
     ),
     control=records((100, 200, 500, 1000, 2000, 5000), 200.0),
     question=Question(
@@ -124,16 +140,18 @@ PEEKING = Screen(
         choices=(
             Choice(
                 "Yes: the noise protects everything that is published",
-                "It protects the release. The budget is published too, and it was read off the table without noise.",
+                "It protects the release. The budget is published too, and it was read off the "
+                "table without noise.",
             ),
             Choice(
                 "Yes, if the table is large",
-                "A larger table makes the differences smaller, but exact numbers stay exact: move the control and see.",
+                "A larger table makes the differences smaller, but exact numbers stay exact: move "
+                "the control and see.",
             ),
             Choice(
                 "No: the choice itself is a message about the table",
-                "Yes. Plan on a public table or on one made up from a description, as the page Plan does. Then the "
-                "budget says nothing about anyone.",
+                "Yes. Plan on a public table or on one made up from a description, as the page "
+                "Plan does. Then the budget says nothing about anyone.",
                 is_right=True,
             ),
         ),
@@ -142,13 +160,14 @@ PEEKING = Screen(
     figure=figures.peeking,
     sentence=_peeking,
     assumptions=(
-        f"Simulated census, education and constant, output perturbation, pure ε, c = {numbers.PEEK_C:g}; six digits"
+        "Simulated census, education and constant, output perturbation, pure ε, c = "
+        f"{numbers.PEEK_C:g}; six digits"
     ),
     mechanism=(
-        "The forecast of a length uses the table's own H and S, so the smallest sufficient budget is a deterministic "
-        "function of the records. Such functions have no privacy guarantee at any ε. Rounding the budget helps only "
-        "until a record lies near an edge. The same holds for dropping a feature, or for publishing only if the "
-        "interval came out well."
+        "The forecast of a length uses the table's own H and S, so the smallest sufficient budget "
+        "is a deterministic function of the records. Such functions have no privacy guarantee at "
+        "any ε. Rounding the budget helps only until a record lies near an edge. The same holds "
+        "for dropping a feature, or for publishing only if the interval came out well."
     ),
 )
 

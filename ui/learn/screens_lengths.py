@@ -11,8 +11,8 @@ from ui.learn.numbers import Numbers
 from ui.session.text import number
 
 CURVE = (
-    f"Forecast for {numbers.CURVE_D} features of the simulated census, logistic regression, objective perturbation, "
-    "sharp calibration, pure ε = 1"
+    f"Forecast for {numbers.CURVE_D} features of the simulated census, logistic regression, "
+    "objective perturbation, sharp calibration, pure ε = 1"
 )
 """What all these pictures assume."""
 _MEAN = "mean interval length"
@@ -27,7 +27,9 @@ _FEATURES = Control(
     low_end="few features",
     high_end="many features",
 )
-_PENALTY = penalty(numbers.PENALTIES, 0.001, "free, needs more noise", "held back, needs less noise")
+_PENALTY = penalty(
+    numbers.PENALTIES, 0.001, "free, needs more noise", "held back, needs less noise"
+)
 _WIDTH = Control(
     label="Width h",
     values=numbers.WIDTHS,
@@ -54,8 +56,9 @@ def _lengths(control: Control) -> Callable[[Numbers], str]:
 def _split(found: Numbers) -> str:
     loss = found.facts["private"] / found.facts["shortest"] - 1.0
     return (
-        f"With {100 * found.value:g} % for the coefficients the mean interval is {number(found.facts['private'])} "
-        f"long. The best of the shares drawn is {100 * found.facts['best']:g} %; this one is {100 * loss:.0f} % longer."
+        f"With {100 * found.value:g} % for the coefficients the mean interval is "
+        f"{number(found.facts['private'])} long. The best of the shares drawn is "
+        f"{100 * found.facts['best']:g} %; this one is {100 * loss:.0f} % longer."
     )
 
 
@@ -63,9 +66,10 @@ SPLIT = Screen(
     key="split",
     title="The budget is split in three, because three things are published",
     text=(
-        "Coefficients alone are not enough for an interval: its length depends on the **curvature** of the problem "
-        "and on the **spread of the gradients**, and these two matrices describe real people as well. So each of the "
-        "three gets a part of the budget. Here the two matrices share equally what the coefficients leave."
+        "Coefficients alone are not enough for an interval: its length depends on the "
+        "**curvature** of the problem and on the **spread of the gradients**, and these two "
+        "matrices describe real people as well. So each of the three gets a part of the budget. "
+        "Here the two matrices share equally what the coefficients leave."
     ),
     control=Control(
         label="Share for the coefficients",
@@ -80,18 +84,19 @@ SPLIT = Screen(
         choices=(
             Choice(
                 "As much as possible: the matrices are only bookkeeping",
-                "Nearly: they do need less. But with almost nothing left, their noise makes the lengths explode.",
+                "Nearly: they do need less. But with almost nothing left, their noise makes the "
+                "lengths explode.",
             ),
             Choice(
                 "A good half to three quarters",
-                "Yes. The coefficients need the most, but below some share the matrices become so noisy that the "
-                "interval has to be longer to stay honest.",
+                "Yes. The coefficients need the most, but below some share the matrices become so "
+                "noisy that the interval has to be longer to stay honest.",
                 is_right=True,
             ),
             Choice(
                 "A third for each: equal is fair",
-                "A small part does not protect “that part” more, so there is nothing to be fair about: all three are "
-                "about the same people. What counts is the length.",
+                "A small part does not protect “that part” more, so there is nothing to be fair "
+                "about: all three are about the same people. What counts is the length.",
             ),
         ),
     ),
@@ -100,9 +105,10 @@ SPLIT = Screen(
     sentence=_split,
     assumptions=f"{CURVE}, n = {numbers.CURVE_N:,}, c = {numbers.C:g}",
     mechanism=(
-        "The releases compose: model, Hessian and gradient covariance parts add up to the total. The coefficients' "
-        "noise enters the width as about 1/ε₁; the matrices' noise enters through H⁻¹SH⁻¹, mildly while it is small "
-        "against their eigenvalues and violently after that. The page Plan finds the best split."
+        "The releases compose: model, Hessian and gradient covariance parts add up to the total. "
+        "The coefficients' noise enters the width as about 1/ε₁; the matrices' noise enters "
+        "through H⁻¹SH⁻¹, mildly while it is small against their eigenvalues and violently after "
+        "that. The page Plan finds the best split."
     ),
     legend_rows=2,
 )
@@ -112,9 +118,9 @@ RECORDS = Screen(
     key="n",
     title="More records help twice",
     text=(
-        "Every interval shrinks when more people answer. Without privacy, four times as many people halve it. "
-        "**Privacy noise shrinks faster still: each person can hide in a larger crowd.** In a large table, privacy is "
-        "nearly free; in a small one it can drown everything."
+        "Every interval shrinks when more people answer. Without privacy, four times as many "
+        "people halve it. **Privacy noise shrinks faster still: each person can hide in a larger "
+        "crowd.** In a large table, privacy is nearly free; in a small one it can drown everything."
     ),
     control=_RECORDS,
     question=Question(
@@ -122,8 +128,8 @@ RECORDS = Screen(
         choices=(
             Choice(
                 "It halves, like the sampling error",
-                "That is the rule for sampling error. Privacy noise has to cover one person out of n, so it falls like "
-                "1/n, not like 1 over its square root.",
+                "That is the rule for sampling error. Privacy noise has to cover one person out of "
+                "n, so it falls like 1/n, not like 1 over its square root.",
             ),
             Choice(
                 "It falls to a quarter",
@@ -132,7 +138,8 @@ RECORDS = Screen(
             ),
             Choice(
                 "It stays: ε is the same",
-                "The promise stays the same. The noise that keeps it gets smaller, because one person matters less.",
+                "The promise stays the same. The noise that keeps it gets smaller, because one "
+                "person matters less.",
             ),
         ),
     ),
@@ -141,9 +148,9 @@ RECORDS = Screen(
     sentence=_lengths(_RECORDS),
     assumptions=f"{CURVE}, c = {numbers.C:g}",
     mechanism=(
-        "The variance of a coefficient is about A/n + B/n², the first from sampling and the second from noise. On a "
-        "double logarithmic scale the non-private line falls with slope −1/2, and the private one with slope −1 until "
-        "sampling takes over."
+        "The variance of a coefficient is about A/n + B/n², the first from sampling and the second "
+        "from noise. On a double logarithmic scale the non-private line falls with slope −1/2, and "
+        "the private one with slope −1 until sampling takes over."
     ),
     legend_rows=2,
 )
@@ -152,35 +159,42 @@ FEATURES = Screen(
     key="d",
     title="Every further feature makes the others noisier",
     text=(
-        "More features describe people better. But everything that is published shares one budget: more coefficients, "
-        "and two matrices that grow with their square. **Look at the interval of the first coefficient, age, as "
-        "others join it.**"
+        "More features describe people better. But everything that is published shares one budget: "
+        "more coefficients, and two matrices that grow with their square. **Look at the interval "
+        "of the first coefficient, age, as others join it.**"
     ),
     control=_FEATURES,
     question=Question(
-        ask="From 1 to 30 features: how does the interval of age change without privacy, and with it?",
+        ask="From 1 to 30 features: how does the interval of age change without privacy, and with "
+        "it?",
         choices=(
-            Choice("Both hardly change", "Without privacy that is right. Privacy noise, though, is shared by all."),
+            Choice(
+                "Both hardly change",
+                "Without privacy that is right. Privacy noise, though, is shared by all.",
+            ),
             Choice(
                 "Without privacy a little, with privacy a lot",
-                "Yes. Features that have little to do with age hardly disturb its estimate, but all of them have to be "
-                "hidden by the same noise.",
+                "Yes. Features that have little to do with age hardly disturb its estimate, but "
+                "all of them have to be hidden by the same noise.",
                 is_right=True,
             ),
             Choice(
                 "Both grow alike",
-                "Sampling error grows only where features overlap in meaning. Noise does not ask for meaning.",
+                "Sampling error grows only where features overlap in meaning. Noise does not ask "
+                "for meaning.",
             ),
         ),
     ),
     compute=numbers.features,
     figure=figures.lines("features d", "interval length of age"),
     sentence=_lengths(_FEATURES),
-    assumptions=f"Forecast for the first d features, n = {numbers.CURVE_N:,}, c = {numbers.C:g}, pure ε = 1, sharp",
+    assumptions=f"Forecast for the first d features, n = {numbers.CURVE_N:,}, c = {numbers.C:g}, "
+    "pure ε = 1, sharp",
     mechanism=(
-        "Records are scaled to length at most 1, so with more features each one takes up less of it. Spherical noise "
-        "grows with the dimension, and the noise on the matrices has p(p + 1)/2 entries, p = d + 1. Leaving out what "
-        "you do not need is the cheapest gain there is, if you decide it without looking at the table."
+        "Records are scaled to length at most 1, so with more features each one takes up less of "
+        "it. Spherical noise grows with the dimension, and the noise on the matrices has p(p + "
+        "1)/2 entries, p = d + 1. Leaving out what you do not need is the cheapest gain there is, "
+        "if you decide it without looking at the table."
     ),
     legend_rows=2,
 )
@@ -189,9 +203,9 @@ PENALTY = Screen(
     key="c",
     title="The penalty c buys calm, and pulls coefficients toward zero",
     text=(
-        "A penalty c holds the coefficients back, so that no single person can move them far. The larger c, the less "
-        "noise is needed. **The price: what is estimated is itself pulled toward zero**, and the interval is around "
-        "the pulled coefficient."
+        "A penalty c holds the coefficients back, so that no single person can move them far. The "
+        "larger c, the less noise is needed. **The price: what is estimated is itself pulled "
+        "toward zero**, and the interval is around the pulled coefficient."
     ),
     control=_PENALTY,
     question=Question(
@@ -199,13 +213,13 @@ PENALTY = Screen(
         choices=(
             Choice(
                 "Yes, shorter is better",
-                "Shorter around what? With a large c the interval is short around a number that is close to zero for "
-                "everybody.",
+                "Shorter around what? With a large c the interval is short around a number that is "
+                "close to zero for everybody.",
             ),
             Choice(
                 "Not always: it is around a coefficient that was pulled toward zero",
-                "Yes. It keeps its promise for the pulled coefficient only. “Without penalty” on Explore undoes the "
-                "pull, at the price of length.",
+                "Yes. It keeps its promise for the pulled coefficient only. “Without penalty” on "
+                "Explore undoes the pull, at the price of length.",
                 is_right=True,
             ),
             Choice(
@@ -219,8 +233,9 @@ PENALTY = Screen(
     sentence=_lengths(_PENALTY),
     assumptions=f"{CURVE}, n = {numbers.CURVE_N:,}",
     mechanism=(
-        "c|θ|² is added to the average loss, so every eigenvalue of H is at least 2c. Noise enters as H⁻¹b/n or with "
-        "scale 1/(nc). The target is the minimiser of the penalised expected loss; it moves with c."
+        "c|θ|² is added to the average loss, so every eigenvalue of H is at least 2c. Noise enters "
+        "as H⁻¹b/n or with scale 1/(nc). The target is the minimiser of the penalised expected "
+        "loss; it moves with c."
     ),
     legend_rows=2,
 )
@@ -229,8 +244,9 @@ WIDTH = Screen(
     key="h",
     title="An SVM needs its corner rounded, neither too little nor too much",
     text=(
-        "A support vector machine's loss has a kink, and at a kink one person can flip the curvature. So the kink is "
-        "**rounded over a width h**. A sharp corner makes the curvature hard to publish; a wide one blurs the model."
+        "A support vector machine's loss has a kink, and at a kink one person can flip the "
+        "curvature. So the kink is **rounded over a width h**. A sharp corner makes the curvature "
+        "hard to publish; a wide one blurs the model."
     ),
     control=_WIDTH,
     question=Question(
@@ -238,27 +254,31 @@ WIDTH = Screen(
         choices=(
             Choice(
                 "The noise on the curvature, which grows like 1/h",
-                "Yes. One record changes the curvature by up to 1/(2h), so a small h needs much noise on that matrix.",
+                "Yes. One record changes the curvature by up to 1/(2h), so a small h needs much "
+                "noise on that matrix.",
                 is_right=True,
             ),
             Choice(
                 "Computing time",
-                "The solver takes sharp corners well. It is the protection of the curvature that gets expensive.",
+                "The solver takes sharp corners well. It is the protection of the curvature that "
+                "gets expensive.",
             ),
             Choice(
                 "Nothing: smaller is always better",
-                "The variability interval indeed shrinks at first. But the private interval needs the curvature, and "
-                "that becomes too noisy.",
+                "The variability interval indeed shrinks at first. But the private interval needs "
+                "the curvature, and that becomes too noisy.",
             ),
         ),
     ),
     compute=numbers.width,
     figure=figures.lines("width h", _MEAN),
     sentence=_lengths(_WIDTH),
-    assumptions=f"{CURVE.replace('logistic regression', 'Huber SVM')}, n = {numbers.CURVE_N:,}, c = {numbers.C:g}",
+    assumptions=f"{CURVE.replace('logistic regression', 'Huber SVM')}, n = {numbers.CURVE_N:,}, c "
+    f"= {numbers.C:g}",
     mechanism=(
-        "The Huber loss is quadratic on |1 − z| ≤ h and has curvature 1/(2h) there, 0 elsewhere. That sets the "
-        "sensitivity of H. The loss itself changes with h, and with it the coefficient that is estimated."
+        "The Huber loss is quadratic on |1 − z| ≤ h and has curvature 1/(2h) there, 0 elsewhere. "
+        "That sets the sensitivity of H. The loss itself changes with h, and with it the "
+        "coefficient that is estimated."
     ),
     legend_rows=2,
 )

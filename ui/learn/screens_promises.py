@@ -1,4 +1,6 @@
-"""The first half of the path through Learn: what an interval promises, and what privacy means for one person."""
+"""The first half of the path through Learn: what an interval promises, and what privacy means for
+one person.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,9 @@ from ui.learn.numbers import Numbers
 from ui.session.text import number, percent
 
 _STUDIES = (
-    f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people each, drawn from {numbers.ROWS:,} people of the "
-    f"simulated census, logistic regression on age and education, c = {numbers.REPLAY_C:g}"
+    f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people each, drawn from "
+    f"{numbers.ROWS:,} people of the simulated census, logistic regression on age and education, c "
+    f"= {numbers.REPLAY_C:g}"
 )
 _OUTPUT = "output perturbation, pure ε, half of it for the coefficients, published once"
 LEVELS = (*(round(0.5 + 0.01 * step, 2) for step in range(50)), 0.995, 0.999)
@@ -20,9 +23,10 @@ LEVELS = (*(round(0.5 + 0.01 * step, 2) for step in range(50)), 0.995, 0.999)
 def _promise(found: Numbers) -> str:
     misses = numbers.N_REPLAYS - int(found.facts["hits"])
     return (
-        f"At {percent(found.facts['level'])}, {found.facts['hits']:.0f} of {numbers.N_REPLAYS} intervals hold the "
-        f"truth and {misses} miss it; they are {number(found.facts['length'])} long on average. Some luck is in the "
-        "count: another hundred studies would give a few more or less."
+        f"At {percent(found.facts['level'])}, {found.facts['hits']:.0f} of {numbers.N_REPLAYS} "
+        f"intervals hold the truth and {misses} miss it; they are {number(found.facts['length'])} "
+        "long on average. Some luck is in the count: another hundred studies would give a few more "
+        "or less."
     )
 
 
@@ -30,9 +34,10 @@ PROMISE = Screen(
     key="promise",
     title="A 95 % interval keeps its promise over many studies, not in yours",
     text=(
-        "A hundred teams study the same population. Each asks its own people, and each publishes an interval. Only we "
-        "know the true coefficient, because we made these people up. **95 % is how often the procedure succeeds; "
-        "whether one team's interval is a hit, that team cannot see.**"
+        "A hundred teams study the same population. Each asks its own people, and each publishes "
+        "an interval. Only we know the true coefficient, because we made these people up. **95 % "
+        "is how often the procedure succeeds; whether one team's interval is a hit, that team "
+        "cannot see.**"
     ),
     control=Control(
         label="Confidence level",
@@ -47,18 +52,19 @@ PROMISE = Screen(
         choices=(
             Choice(
                 "They get shorter, and about half of them miss",
-                "Yes. The level is the share of studies that succeed, and a shorter interval succeeds less often.",
+                "Yes. The level is the share of studies that succeed, and a shorter interval "
+                "succeeds less often.",
                 is_right=True,
             ),
             Choice(
                 "They get longer, because we are less sure",
-                "A natural thought: less sure sounds like wider. But the level is what we ask for. Asking for less "
-                "success allows a shorter interval.",
+                "A natural thought: less sure sounds like wider. But the level is what we ask for. "
+                "Asking for less success allows a shorter interval.",
             ),
             Choice(
                 "Each one still holds the truth, with less certainty",
-                "Close to how people speak. But an interval either holds the truth or does not; the level counts how "
-                "many of the hundred do.",
+                "Close to how people speak. But an interval either holds the truth or does not; "
+                "the level counts how many of the hundred do.",
             ),
         ),
     ),
@@ -68,10 +74,11 @@ PROMISE = Screen(
     sentence=_promise,
     assumptions=f"{_STUDIES}; intervals without privacy noise",
     mechanism=(
-        "Each study minimises the penalised average loss on its own sample. Near the minimum the estimate is normal "
-        "with covariance H⁻¹SH⁻¹/n, where H is the curvature of the objective and S the covariance of its gradients. "
-        "The interval is the estimate plus or minus a quantile of the normal distribution times that standard error. "
-        "The truth is the penalised coefficient of the whole population."
+        "Each study minimises the penalised average loss on its own sample. Near the minimum the "
+        "estimate is normal with covariance H⁻¹SH⁻¹/n, where H is the curvature of the objective "
+        "and S the covariance of its gradients. The interval is the estimate plus or minus a "
+        "quantile of the normal distribution times that standard error. The truth is the penalised "
+        "coefficient of the whole population."
     ),
     legend_rows=1,
     height=420,
@@ -81,8 +88,8 @@ PROMISE = Screen(
 def _noise(found: Numbers) -> str:
     ratio = found.facts["noise_sd"] / found.facts["sampling_sd"]
     return (
-        f"The noise has a standard deviation of {number(found.facts['noise_sd'], 2)}, {number(ratio, 2)} times that of "
-        f"sampling ({number(found.facts['sampling_sd'], 2)})."
+        f"The noise has a standard deviation of {number(found.facts['noise_sd'], 2)}, "
+        f"{number(ratio, 2)} times that of sampling ({number(found.facts['sampling_sd'], 2)})."
     )
 
 
@@ -90,8 +97,9 @@ NOISE = Screen(
     key="noise",
     title="Privacy noise moves the number that is published",
     text=(
-        "One team has one estimate. To protect its people it adds noise before publishing. Here is the same estimate "
-        "published a hundred times, with fresh noise each time. In reality it is published **once**: one of these dots."
+        "One team has one estimate. To protect its people it adds noise before publishing. Here is "
+        "the same estimate published a hundred times, with fresh noise each time. In reality it is "
+        "published **once**: one of these dots."
     ),
     control=budget(),
     question=Question(
@@ -99,17 +107,19 @@ NOISE = Screen(
         choices=(
             Choice(
                 "It halves",
-                "Yes. The noise that hides one person is proportional to 1/ε, so twice the budget is half the noise.",
+                "Yes. The noise that hides one person is proportional to 1/ε, so twice the budget "
+                "is half the noise.",
                 is_right=True,
             ),
             Choice(
                 "It doubles, because more privacy is spent",
-                "The word budget misleads here: spending more means giving away more, and so adding less noise.",
+                "The word budget misleads here: spending more means giving away more, and so "
+                "adding less noise.",
             ),
             Choice(
                 "Nothing: noise depends on the people, not on ε",
-                "The noise must not depend on the people, or it would betray them. Its size is set by ε, n and c, "
-                "which are all public.",
+                "The noise must not depend on the people, or it would betray them. Its size is set "
+                "by ε, n and c, which are all public.",
             ),
         ),
     ),
@@ -118,12 +128,14 @@ NOISE = Screen(
     film=figures.noise_film(numbers.noise),
     sentence=_noise,
     assumptions=(
-        f"One study of {numbers.REPLAY_ROWS} people of the simulated census, c = {numbers.REPLAY_C:g}; {_OUTPUT}"
+        f"One study of {numbers.REPLAY_ROWS} people of the simulated census, c = "
+        f"{numbers.REPLAY_C:g}; {_OUTPUT}"
     ),
     mechanism=(
-        "The noise vector b has a density proportional to exp(−γ|b|) with γ = n·c·ε₁, where ε₁ is the part of the "
-        "budget for the coefficients. Its length is Gamma distributed and its direction is uniform. The seed is fixed, "
-        "so the same budget gives the same picture; a real release takes its noise from the operating system."
+        "The noise vector b has a density proportional to exp(−γ|b|) with γ = n·c·ε₁, where ε₁ is "
+        "the part of the budget for the coefficients. Its length is Gamma distributed and its "
+        "direction is uniform. The seed is fixed, so the same budget gives the same picture; a "
+        "real release takes its noise from the operating system."
     ),
     height=380,
 )
@@ -132,55 +144,62 @@ NEIGHBOURS = Screen(
     key="neighbours",
     title="Neighbouring tables differ in what one person says",
     text=(
-        "Take a table, and put another person's answers in the place of one person's. The two tables are called "
-        "**neighbours**. How far do the coefficients move? Noise has to cover that distance, for anybody who might "
-        "stand in that row."
+        "Take a table, and put another person's answers in the place of one person's. The two "
+        "tables are called **neighbours**. How far do the coefficients move? Noise has to cover "
+        "that distance, for anybody who might stand in that row."
     ),
     control=records(
-        (20, 50, 100, 200, 500, 1000, 2000), 200.0, "few people, each matters", "many people, each matters less"
+        (20, 50, 100, 200, 500, 1000, 2000),
+        200.0,
+        "few people, each matters",
+        "many people, each matters less",
     ),
     question=Question(
         ask="Can one very unusual person move the coefficients as far as they like?",
         choices=(
             Choice(
                 "No: there is a limit that holds for everybody",
-                "Yes, there is one: 1/(n·c), for every possible record. That is why the records are scaled to a "
-                "limited size and the coefficients are penalised.",
+                "Yes, there is one: 1/(n·c), for every possible record. That is why the records "
+                "are scaled to a limited size and the coefficients are penalised.",
                 is_right=True,
             ),
             Choice(
                 "Yes: an outlier can do anything",
-                "Often true in statistics. Here it is made impossible: each record is scaled to length at most 1, and "
-                "the penalty c holds the coefficients.",
+                "Often true in statistics. Here it is made impossible: each record is scaled to "
+                "length at most 1, and the penalty c holds the coefficients.",
             ),
             Choice(
                 "No: one person among many changes nothing",
-                "Each of many people matters little, but never nothing. Whoever knows all the others could notice "
-                "exactly that little.",
+                "Each of many people matters little, but never nothing. Whoever knows all the "
+                "others could notice exactly that little.",
             ),
         ),
     ),
     compute=numbers.neighbours,
     figure=figures.neighbours,
     sentence=lambda found: (
-        f"Of these persons the one who matters most moves the coefficients by {number(found.facts['largest'])}; with "
-        f"n = {found.value:,.0f} nobody whatsoever can move them by more than {number(found.facts['bound'])}."
+        "Of these persons the one who matters most moves the coefficients by "
+        f"{number(found.facts['largest'])}; with n = {found.value:,.0f} nobody whatsoever can move "
+        f"them by more than {number(found.facts['bound'])}."
     ),
     assumptions=(
-        f"The first n people of the simulated census; age and education, logistic regression, c = {numbers.REPLAY_C:g}"
+        "The first n people of the simulated census; age and education, logistic regression, c = "
+        f"{numbers.REPLAY_C:g}"
     ),
     mechanism=(
-        "The objective is 2c-strongly convex, and replacing a record changes its gradient by at most 2/n, so the "
-        "minimiser moves by at most (2/n)/(2c) = 1/(nc). Output perturbation adds noise of exactly that scale over ε. "
-        "Neighbours here differ in the value of one record; the number of records is public."
+        "The objective is 2c-strongly convex, and replacing a record changes its gradient by at "
+        "most 2/n, so the minimiser moves by at most (2/n)/(2c) = 1/(nc). Output perturbation adds "
+        "noise of exactly that scale over ε. Neighbours here differ in the value of one record; "
+        "the number of records is public."
     ),
 )
 
 
 def _odds(found: Numbers) -> str:
     return (
-        f"At ε = {found.value:g} an even guess becomes at most {percent(found.facts['even'])} sure: the odds move by a "
-        f"factor of at most {number(found.facts['factor'])}, whatever else the attacker knows."
+        f"At ε = {found.value:g} an even guess becomes at most {percent(found.facts['even'])} "
+        f"sure: the odds move by a factor of at most {number(found.facts['factor'])}, whatever "
+        "else the attacker knows."
     )
 
 
@@ -188,13 +207,14 @@ ODDS = Screen(
     key="odds",
     title="ε limits how sure anyone can become about one person",
     text=(
-        "Someone suspects what your record says. After everything is published they may be surer. **However clever "
-        "they are, and whatever else they know, the odds they give can change by a factor of at most e to the power "
-        "of ε.** This limit is what the budget buys."
+        "Someone suspects what your record says. After everything is published they may be surer. "
+        "**However clever they are, and whatever else they know, the odds they give can change by "
+        "a factor of at most e to the power of ε.** This limit is what the budget buys."
     ),
     control=budget(),
     question=Question(
-        ask="Someone is 50 % sure about your record. A study with ε = 1 is published. How sure can they be at most?",
+        ask="Someone is 50 % sure about your record. A study with ε = 1 is published. How sure can "
+        "they be at most?",
         choices=(
             Choice("100 %", "With ε = 1 never: certainty would need odds without limit."),
             Choice(
@@ -211,31 +231,38 @@ ODDS = Screen(
     compute=numbers.odds,
     figure=figures.odds,
     sentence=_odds,
-    assumptions="A formula, no data: pure ε, two possible records of one person, the attacker knows all the others",
+    assumptions="A formula, no data: pure ε, two possible records of one person, the attacker "
+    "knows all the others",
     legend_rows=2,
     mechanism=(
-        "With prior q for one of two records, the posterior after any output is at most qe^ε/(1 − q + qe^ε), by Bayes' "
-        "rule and the definition: no output is more than e^ε times as likely under one neighbour as under the other."
+        "With prior q for one of two records, the posterior after any output is at most qe^ε/(1 − "
+        "q + qe^ε), by Bayes' rule and the definition: no output is more than e^ε times as likely "
+        "under one neighbour as under the other."
     ),
 )
 
 
 def _concentrated(found: Numbers) -> str:
     start = (
-        f"From d = {found.facts['better']:.0f} on (of the numbers drawn), zCDP needs less noise than pure ε"
+        f"From d = {found.facts['better']:.0f} on (of the numbers drawn), zCDP needs less noise "
+        "than pure ε"
         if found.facts["better"]
         else "In this range pure ε needs less noise throughout"
     )
-    return f"{start}; at d = 100, pure ε needs {number(found.facts['ratio'], 2)} times as much on each coefficient."
+    return (
+        f"{start}; at d = 100, pure ε needs {number(found.facts['ratio'], 2)} times as much on "
+        "each coefficient."
+    )
 
 
 CONCENTRATED = Screen(
     key="concentrated",
     title="A slightly softer promise can need much less noise",
     text=(
-        "Pure ε holds for every output, however rare. **Concentrated privacy (zCDP, ρ) lets the limit be exceeded by "
-        "accidents that almost never happen.** It is read as a pair: ε, and the chance δ that ε fails. Here both "
-        f"promises have the same ε, and zCDP has δ = {numbers.DELTA}, one in a million."
+        "Pure ε holds for every output, however rare. **Concentrated privacy (zCDP, ρ) lets the "
+        "limit be exceeded by accidents that almost never happen.** It is read as a pair: ε, and "
+        "the chance δ that ε fails. Here both promises have the same ε, and zCDP has δ = "
+        f"{numbers.DELTA}, one in a million."
     ),
     control=budget(),
     question=Question(
@@ -243,31 +270,36 @@ CONCENTRATED = Screen(
         choices=(
             Choice(
                 "zCDP, always: it promises less",
-                "It does promise a little less. But its Gaussian noise has a fixed price for δ, which with few "
-                "coefficients is more than pure ε needs.",
+                "It does promise a little less. But its Gaussian noise has a fixed price for δ, "
+                "which with few coefficients is more than pure ε needs.",
             ),
             Choice(
                 "It depends on how many coefficients there are",
-                "Yes. Pure ε must hide a whole vector at once, and its noise on each entry grows with the number of "
-                "coefficients. Gaussian noise stays the same.",
+                "Yes. Pure ε must hide a whole vector at once, and its noise on each entry grows "
+                "with the number of coefficients. Gaussian noise stays the same.",
                 is_right=True,
             ),
             Choice(
                 "Pure ε, always: it is the simpler promise",
-                "With few features that is right. With many, pure noise grows and Gaussian noise does not.",
+                "With few features that is right. With many, pure noise grows and Gaussian noise "
+                "does not.",
             ),
         ),
     ),
     compute=numbers.concentrated,
-    figure=figures.lines("features d", "noise on each coefficient (sd)", at=False, names=("pure ε", "zCDP")),
+    figure=figures.lines(
+        "features d", "noise on each coefficient (sd)", at=False, names=("pure ε", "zCDP")
+    ),
     sentence=_concentrated,
     assumptions=(
-        f"A formula, no data: output perturbation, n = {numbers.REPLAY_ROWS}, c = {numbers.REPLAY_C:g}, half the budget"
+        f"A formula, no data: output perturbation, n = {numbers.REPLAY_ROWS}, c = "
+        f"{numbers.REPLAY_C:g}, half the budget"
     ),
     mechanism=(
-        "Spherical Laplace noise in p = d + 1 dimensions with rate γ has variance (p + 1)/γ² in each coordinate; the "
-        "Gaussian noise of a ρ budget has (1/(nc))²/(2ρ) whatever p is. The ρ is the largest whose conversion to "
-        "(ε, δ) keeps the same ε (Canonne, Kamath, Steinke 2020)."
+        "Spherical Laplace noise in p = d + 1 dimensions with rate γ has variance (p + 1)/γ² in "
+        "each coordinate; the Gaussian noise of a ρ budget has (1/(nc))²/(2ρ) whatever p is. The ρ "
+        "is the largest whose conversion to (ε, δ) keeps the same ε (Canonne, Kamath, Steinke "
+        "2020)."
     ),
 )
 
@@ -276,47 +308,53 @@ CLOUDS = Screen(
     key="mechanisms",
     title="Noise can go into the question or into the answer",
     text=(
-        "**Output perturbation** finds the best coefficients and adds noise to them: the same in every direction. "
-        "**Objective perturbation** tilts the problem at random first and then solves it exactly, so the data resist "
-        "the noise where they are informative. Every dot is one release of the same study."
+        "**Output perturbation** finds the best coefficients and adds noise to them: the same in "
+        "every direction. **Objective perturbation** tilts the problem at random first and then "
+        "solves it exactly, so the data resist the noise where they are informative. Every dot is "
+        "one release of the same study."
     ),
     control=penalty(
-        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1), 0.005, "free coefficients", "tightly held coefficients"
+        (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
+        0.005,
+        "free coefficients",
+        "tightly held coefficients",
     ),
     question=Question(
         ask="The penalty c is made smaller. Which cloud grows faster?",
         choices=(
             Choice(
                 "Output perturbation",
-                "Yes. It must assume the worst that one person could do, 1/(n·c), and that grows as c shrinks. "
-                "Objective perturbation is held by the data as well.",
+                "Yes. It must assume the worst that one person could do, 1/(n·c), and that grows "
+                "as c shrinks. Objective perturbation is held by the data as well.",
                 is_right=True,
             ),
             Choice(
                 "Objective perturbation",
-                "The tilt is indeed divided by the curvature, and a small c leaves less of it. But the data's own "
-                "curvature remains, which output perturbation never gets to use.",
+                "The tilt is indeed divided by the curvature, and a small c leaves less of it. But "
+                "the data's own curvature remains, which output perturbation never gets to use.",
             ),
             Choice(
                 "Both alike",
-                "They protect equally, but pay differently: only one of them profits from the curvature of the data.",
+                "They protect equally, but pay differently: only one of them profits from the "
+                "curvature of the data.",
             ),
         ),
     ),
     compute=numbers.clouds,
     figure=figures.clouds,
     sentence=lambda found: (
-        f"At c = {found.value:g} the releases lie {number(found.facts['objective'], 2)} from the exact answer under "
-        f"objective perturbation and {number(found.facts['output'], 2)} under output perturbation (root mean square)."
+        f"At c = {found.value:g} the releases lie {number(found.facts['objective'], 2)} from the "
+        f"exact answer under objective perturbation and {number(found.facts['output'], 2)} under "
+        "output perturbation (root mean square)."
     ),
     assumptions=(
-        f"{numbers.N_CLOUD} releases each of one study of {numbers.REPLAY_ROWS} people of the simulated census, "
-        "education and constant, pure ε = 1, half for the coefficients"
+        f"{numbers.N_CLOUD} releases each of one study of {numbers.REPLAY_ROWS} people of the "
+        "simulated census, education and constant, pure ε = 1, half for the coefficients"
     ),
     mechanism=(
-        "Output: θ̂ + b with rate nc·ε₁. Objective: the minimiser of the objective plus b·θ/n with rate ε′/2, "
-        "ε′ = ε₁ − log(1 + t/(2nc)); near the minimum that is θ̂ − H⁻¹b/n. H is at least 2c in every direction, and "
-        "larger where the data have something to say."
+        "Output: θ̂ + b with rate nc·ε₁. Objective: the minimiser of the objective plus b·θ/n with "
+        "rate ε′/2, ε′ = ε₁ − log(1 + t/(2nc)); near the minimum that is θ̂ − H⁻¹b/n. H is at least "
+        "2c in every direction, and larger where the data have something to say."
     ),
     legend_rows=2,
     height=400,

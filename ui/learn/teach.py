@@ -1,4 +1,6 @@
-"""The page for teachers: a plan of 45 minutes, exercises whose solutions are computed, and settings by link."""
+"""The page for teachers: a plan of 45 minutes, exercises whose solutions are computed, and settings
+by link.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +61,14 @@ LESSON = (
     ),
     Step(
         minutes="8-16",
-        words="Whose secret is it? Replace one person; then ask what ε = 1 lets a nosy neighbour conclude.",
+        words="Whose secret is it? Replace one person; then ask what ε = 1 lets a nosy neighbour "
+        "conclude.",
         screens=("neighbours", "odds"),
     ),
     Step(
         minutes="16-24",
-        words="Privacy costs certainty: the same estimate with noise, and the yardstick for every interval.",
+        words="Privacy costs certainty: the same estimate with noise, and the yardstick for every "
+        "interval.",
         screens=("noise", "variability"),
     ),
     Step(
@@ -107,9 +111,9 @@ def _halved() -> str:
     two, one = (_made(with_total(BASE, total)) for total in ("2", "1"))
     ratio = one.ci_length_mean / two.ci_length_mean
     return (
-        f"From {number(two.ci_length_mean)} to {number(one.ci_length_mean)}: {number(ratio)} times as long, less than "
-        "twice. Half the budget doubles the privacy noise, but the sampling error, "
-        f"{number(one.nonprivate_length_mean)} long by itself, stays what it was."
+        f"From {number(two.ci_length_mean)} to {number(one.ci_length_mean)}: {number(ratio)} times "
+        "as long, less than twice. Half the budget doubles the privacy noise, but the sampling "
+        f"error, {number(one.nonprivate_length_mean)} long by itself, stays what it was."
     )
 
 
@@ -119,8 +123,9 @@ def _price() -> str:
     assert view.forecast is not None
     records = as_if_records(view.moments, design=view.forecast.design, n_records=BASE.n)
     return (
-        f"As long as from {records:,} records without privacy, so {percent(1.0 - records / BASE.n)} of the information "
-        f"in {BASE.n:,} records is the price. It is smaller for more records and for a larger ε."
+        f"As long as from {records:,} records without privacy, so "
+        f"{percent(1.0 - records / BASE.n)} of the information in {BASE.n:,} records is the price. "
+        "It is smaller for more records and for a larger ε."
     )
 
 
@@ -128,8 +133,9 @@ def _level() -> str:
     hits = int(numbers.promise(0.8).facts["hits"])
     return (
         f"Here {hits} hold the truth. The count is binomial with mean 80 and standard deviation "
-        "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is measured with "
-        "thousands of studies, not a hundred: the page Validate does that, with its Monte Carlo error."
+        "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is "
+        "measured with thousands of studies, not a hundred: the page Validate does that, with its "
+        "Monte Carlo error."
     )
 
 
@@ -138,7 +144,8 @@ def _tiny() -> str:
     private, plain = number(made.ci_length_mean), number(made.nonprivate_length_mean)
     return (
         f"The mean private interval is {private} long, against {plain} without privacy. "
-        f"{made.usefulness.sentence} The page says so instead of drawing a picture, and names what helps."
+        f"{made.usefulness.sentence} The page says so instead of drawing a picture, and names what "
+        "helps."
     )
 
 
@@ -146,34 +153,38 @@ def _shares() -> str:
     found = numbers.split(0.5)
     loss = found.facts["private"] / found.facts["shortest"] - 1.0
     return (
-        f"On the screen about the split the best share drawn is {100 * found.facts['best']:g} %, and one half is "
-        f"{percent(loss)} longer. The optimum is not exact to a percent: near it the curve is flat."
+        f"On the screen about the split the best share drawn is {100 * found.facts['best']:g} %, "
+        f"and one half is {percent(loss)} longer. The optimum is not exact to a percent: near it "
+        "the curve is flat."
     )
 
 
 def _sharper() -> str:
     facts = numbers.sharp(200_000.0).facts
     return (
-        f"At n = 200,000 published intervals are {facts['published']:.2f} times the variability interval, sharp ones "
-        f"{facts['sharp']:.2f} times. ε is the same, and so is the release that it pays for; only bounds and "
-        "calculations are tighter."
+        f"At n = 200,000 published intervals are {facts['published']:.2f} times the variability "
+        f"interval, sharp ones {facts['sharp']:.2f} times. ε is the same, and so is the release "
+        "that it pays for; only bounds and calculations are tighter."
     )
 
 
 EXERCISES = (
     Exercise(
         title="Odds by hand",
-        task="Someone thinks your record says “yes” with 20 %. A study with ε = 0.5 appears. How sure can they become?",
+        task="Someone thinks your record says “yes” with 20 %. A study with ε = 0.5 appears. How "
+        "sure can they become?",
         where="Learn: odds",
         address=screen_link("odds", 0.5),
         solve=lambda: (
-            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = {number(0.25 * math.exp(0.5))}, that is "
-            f"{percent(pure_risk(0.5, 0.2))}. From an even guess it would be {percent(pure_risk(0.5))}."
+            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = {number(0.25 * math.exp(0.5))}, "
+            f"that is {percent(pure_risk(0.5, 0.2))}. From an even guess it would be "
+            f"{percent(pure_risk(0.5))}."
         ),
     ),
     Exercise(
         title="Luck in the count",
-        task="At level 80 %, how many of the hundred intervals hold the truth? Which counts would surprise you?",
+        task="At level 80 %, how many of the hundred intervals hold the truth? Which counts would "
+        "surprise you?",
         where="Learn: what an interval promises",
         address=screen_link("promise", 0.8),
         solve=_level,
@@ -187,7 +198,8 @@ EXERCISES = (
     ),
     Exercise(
         title="The price in records",
-        task=f"With ε = 1 and {BASE.n:,} records: how few records without privacy would do as well?",
+        task=f"With ε = 1 and {BASE.n:,} records: how few records without privacy would do as "
+        "well?",
         where="Plan with these settings",
         address=link("plan", BASE),
         solve=_price,
@@ -201,7 +213,8 @@ EXERCISES = (
     ),
     Exercise(
         title="Dividing a budget",
-        task="Which share for the coefficients makes the mean interval shortest? How flat is the optimum?",
+        task="Which share for the coefficients makes the mean interval shortest? How flat is the "
+        "optimum?",
         where="Plan: split of the budget",
         address=link("plan", replace(BASE, look="split")),
         solve=_shares,
@@ -215,14 +228,15 @@ EXERCISES = (
     ),
     Exercise(
         title="A helpful colleague",
-        task="A colleague runs the release on the private table with ever larger ε until the interval excludes zero, "
-        "and publishes only the last one. List what was given away.",
+        task="A colleague runs the release on the private table with ever larger ε until the "
+        "interval excludes zero, and publishes only the last one. List what was given away.",
         where="Learn: peeking",
         address=screen_link("peeking"),
         solve=lambda: (
-            "Every run spent its own budget, not only the last: the sum counts. The stopping rule is an output about "
-            "the table as well. And the level is gone: an interval chosen because it excludes zero misses more often "
-            "than 5 %. Planned on a stand-in, one release would have been enough."
+            "Every run spent its own budget, not only the last: the sum counts. The stopping rule "
+            "is an output about the table as well. And the level is gone: an interval chosen "
+            "because it excludes zero misses more often than 5 %. Planned on a stand-in, one "
+            "release would have been enough."
         ),
     ),
 )
@@ -231,7 +245,11 @@ PRESETS: tuple[tuple[str, str, Settings], ...] = (
     ("A strict budget, ε = 0.3", "explore", with_total(BASE, "0.3")),
     ("A usual one, ε = 1", "explore", BASE),
     ("A weak one, ε = 8: see the flag", "explore", with_total(BASE, "8")),
-    ("Objective and output perturbation side by side", "explore", replace(BASE, mechanisms=("objective", "output"))),
+    (
+        "Objective and output perturbation side by side",
+        "explore",
+        replace(BASE, mechanisms=("objective", "output")),
+    ),
     ("Pure ε and zCDP at the same (ε, δ)", "explore", replace(BASE, definitions=("pure", "zcdp"))),
     ("A million records", "explore", replace(BASE, n=1_000_000)),
     ("How many records for a length of 0.2?", "plan", replace(BASE, goal_length=0.2)),
@@ -241,9 +259,10 @@ PRESETS: tuple[tuple[str, str, Settings], ...] = (
 def page() -> None:
     """Draw the page."""
     st.markdown(
-        f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; a lesson needs about "
-        "half of them. Switch on **Large type** for a projector, and **Pictures before questions** if you would "
-        "rather ask the class yourself. Every address can be shared: it holds the screen and the value."
+        f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; a "
+        "lesson needs about half of them. Switch on **Large type** for a projector, and **Pictures "
+        "before questions** if you would rather ask the class yourself. Every address can be "
+        "shared: it holds the screen and the value."
     )
     st.header("A lesson of 45 minutes")
     rows = ["| minutes | what happens | screens |", "|---|---|---|"]
@@ -253,11 +272,15 @@ def page() -> None:
     st.markdown("\n".join(rows))
     st.header("Exercises")
     for count, exercise in enumerate(EXERCISES, start=1):
-        st.markdown(f"**{count}. {exercise.title}.** {exercise.task} [{exercise.where}]({exercise.address})")
+        st.markdown(
+            f"**{count}. {exercise.title}.** {exercise.task} [{exercise.where}]({exercise.address})"
+        )
         with st.expander(f"Solution {count}"):
             st.markdown(state.memo().get(("exercise", exercise.title), exercise.solve))
     st.header("Settings by link")
-    st.markdown("\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS))
+    st.markdown(
+        "\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS)
+    )
     st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
 
 

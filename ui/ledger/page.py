@@ -30,8 +30,9 @@ def page() -> None:
     """Draw the page."""
     st.title("Ledger")
     st.markdown(
-        "Every release spends a part of what the people in a table were promised, and spent is spent. **The ledger "
-        "remembers it for you**: what may be spent at most, what was, on what, by whom, and what is left."
+        "Every release spends a part of what the people in a table were promised, and spent is "
+        "spent. **The ledger remembers it for you**: what may be spent at most, what was, on what, "
+        "by whom, and what is left."
     )
     if access.off_on_public_demo("The ledger"):
         return
@@ -55,7 +56,9 @@ def _budgets(accounts: tuple[Account, ...]) -> None:
     st.header("Budgets")
     pools = [account for account in accounts if account.account_id == account.pool_id]
     for start in range(0, len(pools), 2):
-        for account, column in zip(pools[start : start + 2], st.columns(2, gap="small"), strict=False):
+        for account, column in zip(
+            pools[start : start + 2], st.columns(2, gap="small"), strict=False
+        ):
             with column.container(border=True, height="stretch"):
                 _budget(account, accounts)
 
@@ -68,7 +71,11 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
     spent, most = ledger_text.shown(account.spent), ledger_text.shown(cap.amount)
     st.progress(min(share, 1.0), text=f"{spent} of {most} spent ({100 * share:.3g} %)")
     st.markdown(ledger_text.cap_sentence(cap))
-    others = [a.dataset for a in accounts if a.pool_id == account.pool_id and a.account_id != account.account_id]
+    others = [
+        a.dataset
+        for a in accounts
+        if a.pool_id == account.pool_id and a.account_id != account.account_id
+    ]
     if others:
         names = ", ".join(plain(name) for name in dict.fromkeys(others))
         st.caption(f"Shared with: {names} (the same people, or some of them).")
@@ -110,15 +117,15 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
     )
 
 
-# --- verification ------------------------------------------------------------------------------------------------
+# --- verification ---------------------------------------------------------------------------------
 
 
 def _verification(ledger: Ledger) -> None:
     st.header("Is it whole?")
     st.markdown(
-        "Every entry is sealed together with the one before it. A check finds edited, removed, added and reordered "
-        "entries. Give the `release.json` files of past releases too, and it also finds a cut end, and whether one of "
-        "these files was edited."
+        "Every entry is sealed together with the one before it. A check finds edited, removed, "
+        "added and reordered entries. Give the `release.json` files of past releases too, and it "
+        "also finds a cut end, and whether one of these files was edited."
     )
     files = st.file_uploader(
         "Records of past releases (release.json), any number",
@@ -158,11 +165,20 @@ def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Cha
     if not accounts:
         return
     st.header("Take it with you")
-    st.caption("Plain tables for an audit; cells that a spreadsheet could take for formulas are made harmless.")
+    st.caption(
+        "Plain tables for an audit; cells that a spreadsheet could take for formulas are made "
+        "harmless."
+    )
     kinds = {
         "Charges (CSV)": ("charges", lambda: as_csv([charge_row(charge) for charge in charges])),
-        "Budgets (CSV)": ("budgets", lambda: as_csv([account_row(account) for account in accounts])),
-        "Every entry with its seal (CSV)": ("entries", lambda: as_csv([entry_row(e) for e in ledger.entries()])),
+        "Budgets (CSV)": (
+            "budgets",
+            lambda: as_csv([account_row(account) for account in accounts]),
+        ),
+        "Every entry with its seal (CSV)": (
+            "entries",
+            lambda: as_csv([entry_row(e) for e in ledger.entries()]),
+        ),
     }
     with st.container(horizontal=True):
         for label, (name, make) in kinds.items():

@@ -1,4 +1,6 @@
-"""The answers of the page Plan: what the settings give, what budget the wish needs, and how many records."""
+"""The answers of the page Plan: what the settings give, what budget the wish needs, and how many
+records.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from ui.session.case import Case
 
 
 def cards(case: Case) -> Work:
-    """In both directions: what the settings give, what budget the wish needs, and how many records."""
+    """In both directions: what the settings give, what budget the wish needs, and how many
+    records.
+    """
     left, middle, right = st.columns(3, gap="small")
     with left.container(border=True, height="stretch"):
         _got_card(case)
@@ -55,8 +59,8 @@ def _got_card(case: Case) -> None:
         st.metric("Expected length", text.number(found["length"]))
     st.markdown(words.got_sentence(case.settings, found["meets"], found["probability"]))
     st.markdown(
-        f"The price of privacy: the mean interval is as long as if you had **only {found['as_if']:,}** of your "
-        f"{case.n:,} records, without privacy."
+        "The price of privacy: the mean interval is as long as if you had **only "
+        f"{found['as_if']:,}** of your {case.n:,} records, without privacy."
     )
 
 
@@ -75,9 +79,18 @@ def _budget_card(case: Case, work: Work) -> None:
     st.markdown(words.risk_of(settings, to_float_down(found.total)))
     st.caption(words.around_words(found.around, case.target, case.scale, "budget"))
     reaches = numbers.in_limits(settings.currency, typed)
-    st.button("Use this budget", key="use_budget", on_click=_use_budget, args=(typed,), disabled=not reaches)
+    st.button(
+        "Use this budget",
+        key="use_budget",
+        on_click=_use_budget,
+        args=(typed,),
+        disabled=not reaches,
+    )
     if not reaches:
-        st.caption("The budget control does not go there: this would protect nobody, or less than is of use.")
+        st.caption(
+            "The budget control does not go there: this would protect nobody, or less than is of "
+            "use."
+        )
 
 
 def _use_budget(typed: float) -> None:
@@ -98,7 +111,10 @@ def _records_card(case: Case, work: Work) -> None:
     found = cast(NeededRecords, answer)
     st.metric("Records n", f"{found.n_records:,}")
     ratio = found.n_records / case.n
-    st.markdown(f"That is **{text.number(ratio, 2)} times** the {case.n:,} of your settings, at the same budget.")
+    st.markdown(
+        f"That is **{text.number(ratio, 2)} times** the {case.n:,} of your settings, at the same "
+        "budget."
+    )
     st.caption(words.around_words(found.around, case.target, case.scale, "records"))
     reaches = numbers.in_limits("n", found.n_records)
     st.button(

@@ -1,4 +1,6 @@
-"""What a bad bound costs: one column of a described table under bounds that are too narrow or too wide."""
+"""What a bad bound costs: one column of a described table under bounds that are too narrow or too
+wide.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 @dataclass(frozen=True)
 class Outcome:
-    """One width: bounds, share of values outside, estimate and length of the interval in the column's own units."""
+    """One width: bounds, share of values outside, estimate and length of the interval in the
+    column's own units.
+    """
 
     factor: float
     low: float
@@ -44,7 +48,9 @@ class Outcome:
 
 
 def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
-    """The column's expected interval under each width; the same made-up rows, encoded anew. Only rows that can run."""
+    """The column's expected interval under each width; the same made-up rows, encoded anew. Only
+    rows that can run.
+    """
     rows = twin_table(table.schema, table.guesses)
     column = next(c for c in table.schema.features if c.name == name)
     assert isinstance(column, NumericColumn)
@@ -55,18 +61,32 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
             features = tuple(tried if c is column else c for c in table.schema.features)
             schema = Schema(features, table.schema.target, table.schema.positive)
             names = case.records.feature_names[:-1]
-            records = encode(rows, schema, features=names, source="simulated", title=case.records.title)
-            moments = fit_moments(
-                records.X, records.y, loss=case.design.loss, regularization=case.design.regularization
+            records = encode(
+                rows, schema, features=names, source="simulated", title=case.records.title
             )
-            made = forecast(moments, design=case.design, n_records=case.n, contrasts=records.to_original)
+            moments = fit_moments(
+                records.X,
+                records.y,
+                loss=case.design.loss,
+                regularization=case.design.regularization,
+            )
+            made = forecast(
+                moments, design=case.design, n_records=case.n, contrasts=records.to_original
+            )
         except (ValueError, ConvergenceError):
             continue
         place = records.feature_names.index(name)
         values = rows[name].to_numpy()
         outside = float(np.mean((values < tried.low) | (values > tried.high)))
         found.append(
-            Outcome(factor, tried.low, tried.high, outside, float(made.estimate[place]), float(made.ci_length[place]))
+            Outcome(
+                factor,
+                tried.low,
+                tried.high,
+                outside,
+                float(made.estimate[place]),
+                float(made.ci_length[place]),
+            )
         )
     return found
 
@@ -82,15 +102,26 @@ def panel(case: Case) -> None:
     table = declared_table(case.settings.declared)
     numbers = [c.name for c in table.schema.features if isinstance(c, NumericColumn)]
     names = [n for n in case.records.feature_names[:-1] if n in numbers]
-    if not names or not st.toggle("Show what a bad bound costs, on the made-up rows", key="bounds_demo"):
+    if not names or not st.toggle(
+        "Show what a bad bound costs, on the made-up rows", key="bounds_demo"
+    ):
         return
     name = st.selectbox("Column", names, key="bounds_column") or names[0]
     found = state.memo().get(
-        ("bounds", case.settings.declared, name, repr(case.design), case.n, case.records.feature_names),
+        (
+            "bounds",
+            case.settings.declared,
+            name,
+            repr(case.design),
+            case.n,
+            case.records.feature_names,
+        ),
         lambda: outcomes(case, table, name),
     )
     if not found:
-        st.info("With this design none of the widths can run: give more budget, records or a larger c.")
+        st.info(
+            "With this design none of the widths can run: give more budget, records or a larger c."
+        )
         return
     sentence = sentence_of(found, name)
     figure = chart(found, name, case)
@@ -100,14 +131,22 @@ def panel(case: Case) -> None:
 def chart(found: list[Outcome], name: str, case: Case) -> go.Figure:
     """The column's interval for each width, in its own units."""
     fig = go.Figure()
-    for is_narrow, colour, word in ((False, BLUE, "nothing outside"), (True, ORANGE, "values outside, moved")):
+    for is_narrow, colour, word in (
+        (False, BLUE, "nothing outside"),
+        (True, ORANGE, "values outside, moved"),
+    ):
         chosen = [o for o in found if (o.outside > 0.0) == is_narrow]
         if not chosen:
             continue
         fig.add_scatter(
             x=[o.factor for o in chosen],
             y=[o.estimate for o in chosen],
-            error_y={"array": [o.length / 2.0 for o in chosen], "thickness": 5, "width": 0, "color": colour},
+            error_y={
+                "array": [o.length / 2.0 for o in chosen],
+                "thickness": 5,
+                "width": 0,
+                "color": colour,
+            },
             mode="markers",
             marker={"size": 10, "color": colour, "symbol": "diamond" if is_narrow else "circle"},
             name=word,
@@ -115,14 +154,33 @@ def chart(found: list[Outcome], name: str, case: Case) -> go.Figure:
     fig.add_hline(y=0, line={"color": QUIET, "width": 1, "dash": "dot"})
     guess = declared_table(case.settings.declared).guesses.effects.get(name)
     if guess:
-        fig.add_hline(y=guess, line={"color": QUIET, "width": 1.5, "dash": "dash"}, annotation_text="your guess")
+        fig.add_hline(
+            y=guess,
+            line={"color": QUIET, "width": 1.5, "dash": "dash"},
+            annotation_text="your guess",
+        )
     ticks = [o.factor for o in found]
     fig.update_xaxes(
-        type="log", tickvals=ticks, ticktext=[f"{f:g} ×" for f in ticks], title={"text": "width of the bounds"}
+        type="log",
+        tickvals=ticks,
+        ticktext=[f"{f:g} ×" for f in ticks],
+        title={"text": "width of the bounds"},
     )
-    fig.update_yaxes(title={"text": f"log odds per unit of {literal(name)}"}, gridcolor=GRID, automargin=True)
-    caption = f"{case.records.title}, d = {len(case.records.feature_names) - 1}, n = {case.n:,}, everything else as set"
-    return finish(fig, caption=caption, meta={"bounds": name}, source=case.records.source, height=300, legend_rows=1)
+    fig.update_yaxes(
+        title={"text": f"log odds per unit of {literal(name)}"}, gridcolor=GRID, automargin=True
+    )
+    caption = (
+        f"{case.records.title}, d = {len(case.records.feature_names) - 1}, n = {case.n:,}, "
+        "everything else as set"
+    )
+    return finish(
+        fig,
+        caption=caption,
+        meta={"bounds": name},
+        source=case.records.source,
+        height=300,
+        legend_rows=1,
+    )
 
 
 def sentence_of(found: list[Outcome], name: str) -> str:
@@ -130,16 +188,20 @@ def sentence_of(found: list[Outcome], name: str) -> str:
     declared = next((o for o in found if o.factor == 1.0), found[0])
     widest, narrowest = found[-1], found[0]
     words = (
-        f"With bounds {widest.factor:g} times as wide the same penalty and noise weigh more on “{name}”: the interval "
-        f"lies around {number(widest.estimate, 2)} instead of {number(declared.estimate, 2)}, and against that it is "
+        f"With bounds {widest.factor:g} times as wide the same penalty and noise weigh more on "
+        f"“{name}”: the interval lies around {number(widest.estimate, 2)} instead of "
+        f"{number(declared.estimate, 2)}, and against that it is "
         f"{number(widest.against_estimate / declared.against_estimate, 2)} times as long"
     )
     if narrowest.outside > 0.0:
         words += (
-            f". With bounds {narrowest.factor:g} times as wide {100 * narrowest.outside:.0f} % of the values are moved "
-            f"to a bound, and the interval lies around {number(narrowest.estimate, 2)}"
+            f". With bounds {narrowest.factor:g} times as wide {100 * narrowest.outside:.0f} % of "
+            "the values are moved to a bound, and the interval lies around "
+            f"{number(narrowest.estimate, 2)}"
         )
-    return f"{words}. Neither is a reason to look at the table: choose bounds that hold for anybody."
+    return (
+        f"{words}. Neither is a reason to look at the table: choose bounds that hold for anybody."
+    )
 
 
 def as_table(found: list[Outcome]) -> pd.DataFrame:

@@ -21,8 +21,8 @@ from ui.plan.numbers import IsoMap, SplitMap
 
 _WISH, _HERE, _BEST = ORANGE, BLUE, GREEN
 _FINER = 8
-"""Points drawn for one that is computed, interpolated where values are nearly straight: logarithms of lengths, normal
-quantiles of chances."""
+"""Points drawn for one that is computed, interpolated where values are nearly straight: logarithms
+of lengths, normal quantiles of chances."""
 _CHANCE_ENDS = (1e-12, 1.0 - 1e-12)
 _NEAR = 30.0
 """Lengths so many times longer or shorter than the wish get no line."""
@@ -75,23 +75,45 @@ def iso_chart(
         _line(fig, x, y, z, level, colour=QUIET, width=1.2, dash="solid")
     _line(fig, x, y, z, wish, colour=_WISH, width=4, dash="solid")
     what = "chance" if is_chance else "length"
-    for name, width, colour in ((f"your wish: {what} {number(wish)}", 4.0, _WISH), (f"other {what}s", 1.2, QUIET)):
-        fig.add_scatter(x=[None], y=[None], mode="lines", line={"width": width, "color": colour}, name=name)
+    for name, width, colour in (
+        (f"your wish: {what} {number(wish)}", 4.0, _WISH),
+        (f"other {what}s", 1.2, QUIET),
+    ):
+        fig.add_scatter(
+            x=[None], y=[None], mode="lines", line={"width": width, "color": colour}, name=name
+        )
     for mark in marks:
         fig.add_scatter(
             x=[mark.x],
             y=[mark.y],
             mode="markers",
-            marker={"symbol": mark.symbol, "size": 13, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
+            marker={
+                "symbol": mark.symbol,
+                "size": 13,
+                "color": mark.colour,
+                "line": {"color": PAPER, "width": 1.5},
+            },
             name=mark.word,
             hovertemplate=f"{mark.word}<br>budget %{{x:.3g}}<br>n %{{y:,.0f}}<extra></extra>",
         )
-    ends = [[math.log10(float(a[0])), math.log10(float(a[-1]))] for a in (found.totals, found.records)]
+    ends = [
+        [math.log10(float(a[0])), math.log10(float(a[-1]))] for a in (found.totals, found.records)
+    ]
     axis = {"type": "log", "gridcolor": GRID, "automargin": True}
     fig.update_xaxes(
-        title={"text": x_label, "standoff": 4}, range=ends[0], tickvals=_ticks(ends[0]), tickformat="~g", **axis
+        title={"text": x_label, "standoff": 4},
+        range=ends[0],
+        tickvals=_ticks(ends[0]),
+        tickformat="~g",
+        **axis,
     )
-    fig.update_yaxes(title={"text": "records n"}, range=ends[1], tickvals=_ticks(ends[1]), tickformat=",~r", **axis)
+    fig.update_yaxes(
+        title={"text": "records n"},
+        range=ends[1],
+        tickvals=_ticks(ends[1]),
+        tickformat=",~r",
+        **axis,
+    )
     return finish(fig, caption=caption, meta=meta, source=source, height=380, legend_rows=2)
 
 
@@ -114,7 +136,9 @@ def _finer(found: IsoMap, *, is_chance: bool) -> tuple[Array, Array, Array]:
 
 
 def _levels(z: Array, wish: float, *, is_chance: bool) -> list[float]:
-    """Round values inside the map other than the wish, at most a dozen, lengths within 30 times of it."""
+    """Round values inside the map other than the wish, at most a dozen, lengths within 30 times of
+    it.
+    """
     inside = z[np.isfinite(z)]
     if not len(inside):
         return []
@@ -124,18 +148,34 @@ def _levels(z: Array, wish: float, *, is_chance: bool) -> list[float]:
     low, high = max(low, wish / _NEAR), min(high, wish * _NEAR)
     levels: list[float] = []
     for steps in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) if low < high else range(0)
+        powers = (
+            range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+            if low < high
+            else range(0)
+        )
         levels = [v for e in powers for m in steps if low < (v := float(f"{m}e{e}")) < high]
         if len(levels) <= 12:
             break
     return [v for v in levels if abs(math.log(v / wish)) > 0.15]
 
 
-def _line(fig: go.Figure, x: Array, y: Array, z: Array, level: float, *, colour: str, width: float, dash: str) -> None:
+def _line(
+    fig: go.Figure,
+    x: Array,
+    y: Array,
+    z: Array,
+    level: float,
+    *,
+    colour: str,
+    width: float,
+    dash: str,
+) -> None:
     fig.add_contour(
         x=x,
         y=y,
-        z=z.astype(np.float32),  # an array is taken as it is; lists are checked number by number, which takes longer
+        z=z.astype(
+            np.float32
+        ),  # an array is taken as it is; lists are checked number by number, which takes longer
         contours={
             "start": level,
             "end": level,
@@ -156,16 +196,21 @@ def _line(fig: go.Figure, x: Array, y: Array, z: Array, level: float, *, colour:
 def iso_table(found: IsoMap, *, x_label: str, is_chance: bool) -> pd.DataFrame:
     """The map as numbers, a row for each number of records."""
     name = "chance" if is_chance else "length"
-    columns = {f"{name} at {x_label} {total:.3g}": found.values[:, j] for j, total in enumerate(found.totals)}
+    columns = {
+        f"{name} at {x_label} {total:.3g}": found.values[:, j]
+        for j, total in enumerate(found.totals)
+    }
     return pd.DataFrame({"records n": np.round(found.records).astype(int), **columns})
 
 
-# --- the triangle of splits --------------------------------------------------------------------------------------
+# --- the triangle of splits -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SplitMark:
-    """A split on the triangle: a word, its shares (model, hessian, covariance) and how much longer it makes it."""
+    """A split on the triangle: a word, its shares (model, hessian, covariance) and how much longer
+    it makes it.
+    """
 
     word: str
     shares: tuple[float, float, float]
@@ -184,8 +229,12 @@ def the_best_split(shares: tuple[float, float, float]) -> SplitMark:
     return SplitMark("best split", shares, 0.0, "star", _BEST)
 
 
-def split_chart(found: SplitMap, *, marks: list[SplitMark], caption: str, meta: Meta, source: str) -> go.Figure:
-    """All splits of a total as a triangle: lines where the mean interval is so much longer than at the best split."""
+def split_chart(
+    found: SplitMap, *, marks: list[SplitMark], caption: str, meta: Meta, source: str
+) -> go.Figure:
+    """All splits of a total as a triangle: lines where the mean interval is so much longer than at
+    the best split.
+    """
     fig = go.Figure()
     for place, level in enumerate(LOSSES):
         points = level_lines(found.shares, found.loss, found.triangles, level)
@@ -196,7 +245,11 @@ def split_chart(found: SplitMap, *, marks: list[SplitMark], caption: str, meta: 
             b=_with_gaps(points[:, :, 1]),
             c=_with_gaps(points[:, :, 2]),
             mode="lines",
-            line={"color": QUIET, "width": 3.2 - 0.7 * place, "dash": ("solid", "dash", "dot", "dashdot")[place]},
+            line={
+                "color": QUIET,
+                "width": 3.2 - 0.7 * place,
+                "dash": ("solid", "dash", "dot", "dashdot")[place],
+            },
             name=f"{100 * level:g} % longer",
             hoverinfo="skip",
         )
@@ -207,12 +260,24 @@ def split_chart(found: SplitMap, *, marks: list[SplitMark], caption: str, meta: 
             b=[hessian],
             c=[covariance],
             mode="markers",
-            marker={"symbol": mark.symbol, "size": 15, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
+            marker={
+                "symbol": mark.symbol,
+                "size": 15,
+                "color": mark.colour,
+                "line": {"color": PAPER, "width": 1.5},
+            },
             name=f"{mark.word}: {100 * model:.3g}/{100 * hessian:.3g}/{100 * covariance:.3g} %",
-            hovertemplate=f"{mark.word}: {100 * mark.loss:.1f} % longer than the best<extra></extra>",
+            hovertemplate=f"{mark.word}: {100 * mark.loss:.1f} % longer than the "
+            "best<extra></extra>",
         )
     least = 0.0 if min(m.shares[0] for m in marks) < 0.42 else 0.4
-    axis = {"gridcolor": GRID, "linecolor": QUIET, "tickformat": ".0%", "nticks": 6, "showgrid": True}
+    axis = {
+        "gridcolor": GRID,
+        "linecolor": QUIET,
+        "tickformat": ".0%",
+        "nticks": 6,
+        "showgrid": True,
+    }
     fig.update_layout(
         ternary={
             "sum": 1,
@@ -232,7 +297,9 @@ def _with_gaps(ends: Array) -> list[float | None]:
 
 
 def level_lines(points: Array, values: Array, triangles: Positions, level: float) -> Array:
-    """Segments (k, 2, dim) along which piecewise linear `values` on triangles of `points` equal `level`."""
+    """Segments (k, 2, dim) along which piecewise linear `values` on triangles of `points` equal
+    `level`.
+    """
     segments = []
     for corners in triangles:
         v = values[corners]
@@ -248,7 +315,7 @@ def level_lines(points: Array, values: Array, triangles: Positions, level: float
     return np.array(segments).reshape(-1, 2, points.shape[1])
 
 
-# --- the penalty c -----------------------------------------------------------------------------------------------
+# --- the penalty c --------------------------------------------------------------------------------
 
 
 def c_chart(
@@ -261,7 +328,9 @@ def c_chart(
     meta: Meta,
     source: str,
 ) -> go.Figure:
-    """Mean length over c, and under it how far the target moves, in half-widths; the same axis of c."""
+    """Mean length over c, and under it how far the target moves, in half-widths; the same axis of
+    c.
+    """
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     c = curve.regularization.tolist()
     usable = np.array([grade not in ("infeasible", "unusable") for grade in curve.grade])
@@ -272,15 +341,25 @@ def c_chart(
         ),
         start=1,
     ):
-        y = [float(v) if ok and math.isfinite(v) and v > 0.0 else None for v, ok in zip(values, usable, strict=True)]
+        y = [
+            float(v) if ok and math.isfinite(v) and v > 0.0 else None
+            for v, ok in zip(values, usable, strict=True)
+        ]
         line = {"color": colour, "width": 2.5, "dash": dash}
-        fig.add_scatter(x=c, y=y, mode="lines+markers", line=line, marker={"size": 5}, name=name, row=row, col=1)
+        fig.add_scatter(
+            x=c, y=y, mode="lines+markers", line=line, marker={"size": 5}, name=name, row=row, col=1
+        )
     for mark in marks:
         fig.add_scatter(
             x=[mark.x],
             y=[mark.y],
             mode="markers",
-            marker={"symbol": mark.symbol, "size": 14, "color": mark.colour, "line": {"color": PAPER, "width": 1.5}},
+            marker={
+                "symbol": mark.symbol,
+                "size": 14,
+                "color": mark.colour,
+                "line": {"color": PAPER, "width": 1.5},
+            },
             name=mark.word,
             row=1,
             col=1,
@@ -288,7 +367,12 @@ def c_chart(
     fig.add_hline(y=share, line={"color": QUIET, "width": 1.2, "dash": "dot"}, row=2, col=1)
     fig.add_vline(x=now, line={"color": QUIET, "width": 1.2, "dash": "dot"})
     fig.update_traces(cliponaxis=False)  # the shortest is often the last
-    axis = {"type": "log", "gridcolor": GRID, "automargin": True, "range": [math.log10(c[0]), math.log10(c[-1])]}
+    axis = {
+        "type": "log",
+        "gridcolor": GRID,
+        "automargin": True,
+        "range": [math.log10(c[0]), math.log10(c[-1])],
+    }
     fig.update_xaxes(**axis, dtick=1, exponentformat="power")
     fig.update_xaxes(title={"text": "penalty c", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(type="log", gridcolor=GRID, automargin=True, exponentformat="power")

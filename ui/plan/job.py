@@ -1,7 +1,8 @@
-"""The slow answers of the page Plan as a job in the background: what each rests on, and the search for it.
+"""The slow answers of the page Plan as a job in the background: what each rests on, and the search
+for it.
 
-Knows no Streamlit. An answer goes from the job straight into the memory of the session that asked, as soon as it is
-whole; the job keeps none, and lets go of the table when it ends.
+Knows no Streamlit. An answer goes from the job straight into the memory of the session that asked,
+as soon as it is whole; the job keeps none, and lets go of the table when it ends.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _NEVER_ALL = 0.95
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
-    """One slow answer: where it is kept, its name in a sentence, the draws its search usually takes, the search."""
+    """One slow answer: where it is kept, its name in a sentence, the draws its search usually
+    takes, the search.
+    """
 
     key: Key
     name: str
@@ -39,10 +42,12 @@ class Part:
 
 
 def parts_of(case: Case, source: TableSource) -> dict[str, Part]:
-    """What the settings ask for beside the first card: both inverse answers, and the look that is chosen.
+    """What the settings ask for beside the first card: both inverse answers, and the look that is
+    chosen.
 
-    A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split 1,380 to 3,090, a
-    ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to 1,760.
+    A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split
+    1,380 to 3,090, a ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to
+    1,760.
     """
     look = case.settings.look
     wanted = {
@@ -50,7 +55,9 @@ def parts_of(case: Case, source: TableSource) -> dict[str, Part]:
             key=memo_key(case, "budget", but={"total"}),
             name="the budget needed",
             draws=900,
-            find=lambda: needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n),
+            find=lambda: needed_budget(
+                case.moments, design=case.design, target=case.target, n_records=case.n
+            ),
         ),
         "records": Part(
             key=memo_key(case, "records", but={"n"}),
@@ -93,21 +100,28 @@ def _look(case: Case, source: TableSource, look: str) -> Part:
 
 
 def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
-    """What an answer rests on: the case in the scale of the moments, and how budget and wish are typed.
+    """What an answer rests on: the case in the scale of the moments, and how budget and wish are
+    typed.
 
-    but: what it does not rest on, of the "total" (only its shares count), the number "n", the "length" wished for and
-    the whole "wish".
+    but: what it does not rest on, of the "total" (only its shares count), the number "n", the
+    "length" wished for and the whole "wish".
     """
     now, target = case.settings, case.target
     design = with_total(case.design, Decimal(1)) if "total" in but else case.design
-    wish = "" if "wish" in but else repr((target.coefficient, target.excludes_zero_at) if "length" in but else target)
+    wish = (
+        ""
+        if "wish" in but
+        else repr((target.coefficient, target.excludes_zero_at) if "length" in but else target)
+    )
     typed = (now.currency, now.delta, now.results, case.scale)
     return (kind, case.records.digest, repr(design), wish, None if "n" in but else case.n, *typed)
 
 
 @dataclass(eq=False, kw_only=True)
 class PlanJob(Task):
-    """Slow answers, one after the other, for the settings `about`; `held` are the bytes of a table of the session's."""
+    """Slow answers, one after the other, for the settings `about`; `held` are the bytes of a table
+    of the session's.
+    """
 
     about: Settings
     parts: tuple[Part, ...]
@@ -125,7 +139,9 @@ class PlanJob(Task):
     def seconds_left(self) -> float | None:
         """About how long it still takes; None while that would be a guess."""
         passed = time.monotonic() - self.began
-        return passed * (1.0 / self.share - 1.0) if self.share >= _FROM and passed >= _SURE else None
+        return (
+            passed * (1.0 / self.share - 1.0) if self.share >= _FROM and passed >= _SURE else None
+        )
 
     def _execute(self) -> bool:
         parts, memo = self.parts, self.memo

@@ -1,4 +1,6 @@
-"""What the page Plan computes: one design, one wish, and the answers. No Streamlit; maths only by `dpci_core`."""
+"""What the page Plan computes: one design, one wish, and the answers. No Streamlit; maths only by
+`dpci_core`.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,18 @@ from ui.session.compute import TableSource
 from ui.session.settings import LIMITS, Settings
 
 MAP_POINTS = {False: 13, True: 7}
-"""Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY` coefficients (the key);
-between them it is interpolated in logarithms."""
+"""Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
+coefficients (the key); between them it is interpolated in logarithms."""
 MAP_TOTALS = {"pure": (0.05, 10.0), "zcdp": (0.0005, 10.0), "approx": (0.05, 10.0)}
 MAP_RECORDS = (300.0, 1_000_000.0)
 MAP_DRAWS = (16, 8, 2)
-"""Draws behind a point of a picture: usually, from 21 features on, with more than `MANY` coefficients. Answers take all
-of them."""
+"""Draws behind a point of a picture: usually, from 21 features on, with more than `MANY`
+coefficients. Answers take all of them."""
 MANY = 61
 SPLIT_SHARES = tuple((k / 10.0) ** 2 for k in (0.4, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 7, 8))
-"""Shares of each matrix at which the split's picture is computed, closer where the best ones lie."""
+"""Shares of each matrix at which the split's picture is computed, closer where the best ones
+lie.
+"""
 
 
 def draws(case: Case) -> int:
@@ -48,7 +52,9 @@ def draws(case: Case) -> int:
 
 
 def moved_wish(case: Case, name: str) -> dict[str, float | str]:
-    """The settings that say the same wish, to two digits, about another coefficient in its own units."""
+    """The settings that say the same wish, to two digits, about another coefficient in its own
+    units.
+    """
     now = case.settings
     ratio = unit_of(case.records, place_of(replace(now, goal_on=name), case.records)) / case.scale
     length, value = (float(f"{x * ratio:.2g}") for x in (now.goal_length, now.goal_value))
@@ -56,10 +62,14 @@ def moved_wish(case: Case, name: str) -> dict[str, float | str]:
 
 
 def at(case: Case, total: float, n: float) -> float:
-    """What the map shows: the length, in the units of the wish, or the chance to tell the value from zero."""
+    """What the map shows: the length, in the units of the wish, or the chance to tell the value
+    from zero.
+    """
     try:
         design = with_total(case.design, _decimal(total))
-        found = outcome(case.moments, design=design, target=case.target, n_records=round(n), n_draws=draws(case))
+        found = outcome(
+            case.moments, design=design, target=case.target, n_records=round(n), n_draws=draws(case)
+        )
     except ValueError:  # infeasible there
         return float("nan")
     return found.probability if case.target.is_power else found.length * case.scale
@@ -71,7 +81,9 @@ def _decimal(value: float) -> Decimal:
 
 @dataclass(frozen=True, eq=False)
 class IsoMap:
-    """Lengths (or chances) by budget and records: values (n_y, n_x), NaN where the design cannot run."""
+    """Lengths (or chances) by budget and records: values (n_y, n_x), NaN where the design cannot
+    run.
+    """
 
     totals: Array
     records: Array
@@ -101,7 +113,9 @@ def own_total(settings: Settings, typed: float) -> float:
 
 
 def typed_total(settings: Settings, spent: Decimal) -> float:
-    """What is spent as it is typed; epsilon rounded up for (epsilon, delta), so that it buys at least as much."""
+    """What is spent as it is typed; epsilon rounded up for (epsilon, delta), so that it buys at
+    least as much.
+    """
     if settings.currency != "approx":
         return float(spent)
     epsilon = zcdp_to_epsilon(float(spent), float(settings.delta))
@@ -110,9 +124,11 @@ def typed_total(settings: Settings, spent: Decimal) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SplitMap:
-    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring splits by index.
+    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring
+    splits by index.
 
-    best_length: at the best split, from the same few draws as the others, so that what they err by cancels.
+    best_length: at the best split, from the same few draws as the others, so that what they err by
+    cancels.
     """
 
     shares: Array
@@ -130,7 +146,9 @@ def locked_parts(settings: Settings) -> tuple[tuple[str, Decimal], ...]:
     """Names and amounts of the parts that are locked."""
     split = settings.split
     return tuple(
-        (name, part) for name, part, is_locked in zip(PARTS, split.parts, split.locked, strict=True) if is_locked
+        (name, part)
+        for name, part, is_locked in zip(PARTS, split.parts, split.locked, strict=True)
+        if is_locked
     )
 
 
@@ -142,7 +160,8 @@ def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
 
 
 def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
-    """Mean interval lengths over a grid of splits of the same total, finer where matrices get little, through the best.
+    """Mean interval lengths over a grid of splits of the same total, finer where matrices get
+    little, through the best.
 
     best: shares of the best split, without which the valley would end beside it.
     """
@@ -165,25 +184,35 @@ def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
             if across is not None:
                 cells.append((right, across, up))
     best_length = _mean_length(case, best[1], best[2])
-    return SplitMap(np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp), best_length)
+    return SplitMap(
+        np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp), best_length
+    )
 
 
 def _mean_length(case: Case, hessian: float, covariance: float) -> float:
     budget = case.design.budget
     h, s = (budget.total * _decimal(share) for share in (hessian, covariance))
     try:
-        design = replace(case.design, budget=type(budget)(model=budget.total - h - s, hessian=h, covariance=s))
-        return forecast(case.moments, design=design, n_records=case.n, n_draws=draws(case)).ci_length_mean
+        design = replace(
+            case.design, budget=type(budget)(model=budget.total - h - s, hessian=h, covariance=s)
+        )
+        return forecast(
+            case.moments, design=design, n_records=case.n, n_draws=draws(case)
+        ).ci_length_mean
     except ValueError:
         return float("nan")
 
 
 def guarantee(settings: Settings) -> tuple[float, float]:
-    """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP may add to it."""
+    """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP
+    may add to it.
+    """
     total, delta = to_float_down(settings.split.total), float(settings.delta)
     if settings.currency == "pure":
         return total, delta
-    return (float(settings.epsilon) if settings.currency == "approx" else zcdp_to_epsilon(total, delta)), delta
+    return (
+        float(settings.epsilon) if settings.currency == "approx" else zcdp_to_epsilon(total, delta)
+    ), delta
 
 
 def ranking(case: Case) -> tuple[RankedDesign, ...]:
@@ -211,9 +240,15 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
     model, hessian, covariance = row.design.budget.parts
     now, epsilon = settings, f"{guarantee(settings)[0]:.9g}"
     if row.definition != settings.own_definition:
-        now = replace(settings, currency="pure" if row.definition == "pure" else "approx", epsilon=epsilon)
-    if not in_limits(now.currency, float(epsilon) if now.currency == "approx" else float(row.design.budget.total)):
-        raise ValueError(f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first.")
+        now = replace(
+            settings, currency="pure" if row.definition == "pure" else "approx", epsilon=epsilon
+        )
+    if not in_limits(
+        now.currency, float(epsilon) if now.currency == "approx" else float(row.design.budget.total)
+    ):
+        raise ValueError(
+            f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first."
+        )
     return replace(
         now,
         split=Split(row.design.budget.total, (model, hessian, covariance)),
@@ -224,9 +259,13 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
 
 
 def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
-    """The c of the shortest intervals and of those with a faithful target, each fit remembered in the store."""
+    """The c of the shortest intervals and of those with a faithful target, each fit remembered in
+    the store.
+    """
     return best_regularization(
-        lambda c: source.store.moments(case.records, case.design.loss, c), design=case.design, n_records=case.n
+        lambda c: source.store.moments(case.records, case.design.loss, c),
+        design=case.design,
+        n_records=case.n,
     )
 
 

@@ -1,4 +1,6 @@
-"""The page Plan: say how long an interval may be, get the budget, the number of records or the split."""
+"""The page Plan: say how long an interval may be, get the budget, the number of records or the
+split.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ def page() -> None:
     settings = state.settings()
     st.title("Plan")
     st.markdown(
-        "Before anyone opens the real table: **say what your intervals should be able to do, and see what it takes** "
-        "in privacy budget or in records. Everything here is computed on a stand-in, never on private records."
+        "Before anyone opens the real table: **say what your intervals should be able to do, and "
+        "see what it takes** in privacy budget or in records. Everything here is computed on a "
+        "stand-in, never on private records."
     )
     if not is_ready(one_design=True):
         return
@@ -55,7 +58,7 @@ def page() -> None:
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
 
 
-# --- the wish ----------------------------------------------------------------------------------------------------
+# --- the wish -------------------------------------------------------------------------------------
 
 
 def _wish(case: Case) -> None:
@@ -96,14 +99,16 @@ def _which(case: Case) -> None:
 
 
 def _say_if_gone(case: Case, shown: str) -> None:
-    """A wish about a coefficient that another table, or other features, do not have, is about another one now."""
+    """A wish about a coefficient that another table, or other features, do not have, is about
+    another one now.
+    """
     asked = case.settings.goal_on
     if asked in (MEAN, shown):
         return
     now = f"“{text.plain(shown)}”" if shown else "the mean over all coefficients"
     st.warning(
-        f"Your wish was about “{text.plain(asked)}”, which is not among the coefficients. It is about {now} for now, "
-        "with the same number in its units."
+        f"Your wish was about “{text.plain(asked)}”, which is not among the coefficients. It is "
+        f"about {now} for now, with the same number in its units."
     )
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
 
@@ -132,7 +137,9 @@ def _take_amount(case: Case, name: str, value: float) -> None:
         return
     try:
         make_target(
-            replace(case.settings, **cast("dict[str, Any]", {name: float(value)})), case.target.coefficient, case.scale
+            replace(case.settings, **cast("dict[str, Any]", {name: float(value)})),
+            case.target.coefficient,
+            case.scale,
         )
     except WishError as problem:
         st.session_state["goal_refused"] = in_words(problem)
@@ -147,8 +154,8 @@ def _chance(settings: Settings) -> None:
         choices,
         format_func=lambda chance: words.chance_words(settings.goal, chance),
         **state.bound("goal_chance"),
-        help="The noise differs from release to release, and with it the length: ask for more than an even chance if "
-        "you have only one release.",
+        help="The noise differs from release to release, and with it the length: ask for more than "
+        "an even chance if you have only one release.",
     )
 
 
@@ -157,4 +164,6 @@ def _is_wanted(case: Case) -> bool:
     p = len(case.records.feature_names)
     if p <= numbers.MANY:
         return True
-    return st.toggle(f"Compute the answers for {p} coefficients, which takes minutes", key="many_coefficients")
+    return st.toggle(
+        f"Compute the answers for {p} coefficients, which takes minutes", key="many_coefficients"
+    )

@@ -30,7 +30,9 @@ LOOKS = {
 def panel(case: Case, work: Work) -> None:
     """The look that is chosen."""
     st.header("Look closer")
-    st.segmented_control("Look closer", **among(LOOKS), **state.bound("look"), label_visibility="collapsed")
+    st.segmented_control(
+        "Look closer", **among(LOOKS), **state.bound("look"), label_visibility="collapsed"
+    )
     look = case.settings.look
     if look in work.missing:
         work.stand_in(look)
@@ -70,8 +72,9 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         source=case.records.source,
     )
     st.markdown(
-        "On the thick line your wish comes true exactly; right of it and above it, with room to spare. Every other "
-        f"line joins budgets and numbers of records with the same {'chance' if is_chance else 'length'}."
+        "On the thick line your wish comes true exactly; right of it and above it, with room to "
+        "spare. Every other line joins budgets and numbers of records with the same "
+        f"{'chance' if is_chance else 'length'}."
     )
     show(
         "plan_map",
@@ -83,7 +86,9 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
 
 
 def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
-    """Where the wish comes true on the two lines through the present settings, as far as that is known."""
+    """Where the wish comes true on the two lines through the present settings, as far as that is
+    known.
+    """
     settings, marks = case.settings, []
     budget, records = (work.known.get(name, (None, None))[0] for name in ("budget", "records"))
     if budget is not None:
@@ -117,15 +122,17 @@ def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
     among = " among those that keep what you locked" if locked else ""
     shares = " / ".join(f"{100 * share:.3g} %" for share in best.shares)
     left.markdown(
-        f"The best split{among}: **{shares}** for coefficients, curvature and gradient covariance. Yours makes the "
-        f"mean interval **{100 * loss:.1f} %** longer than that. {text.SPLIT_NOTE}"
+        f"The best split{among}: **{shares}** for coefficients, curvature and gradient covariance. "
+        f"Yours makes the mean interval **{100 * loss:.1f} %** longer than that. {text.SPLIT_NOTE}"
     )
     model, hessian, covariance = best.design.budget.parts
     now = state.settings().split
     right.button(
         "Use the best split",
         key="use_split",
-        on_click=lambda: state.update(split=Split(now.total, (model, hessian, covariance), now.locked)),
+        on_click=lambda: state.update(
+            split=Split(now.total, (model, hessian, covariance), now.locked)
+        ),
         disabled=(model, hessian, covariance) == now.parts,
         type="primary",
     )
@@ -134,8 +141,9 @@ def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
 def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     epsilon, delta = numbers.guarantee(case.settings)
     st.markdown(
-        f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; pure ways keep it with "
-        "δ = 0, which is more), each with its own best split, the shortest intervals first."
+        f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; "
+        "pure ways keep it with δ = 0, which is more), each with its own best split, the shortest "
+        "intervals first."
     )
     table = _ranked_table(rows)
     picked = st.dataframe(
@@ -180,8 +188,12 @@ def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
                 "mean length": row.length if row.design else None,
                 "against the best": row.length / best if row.design else None,
                 "as if records": row.as_if_records if row.design else None,
-                "guarantee": f"ε = {text.number(row.epsilon)}, δ = {row.delta:g}" if row.design else "cannot run",
-                "split": words.share_words(row.design.budget.parts, row.design.budget.total) if row.design else "",
+                "guarantee": f"ε = {text.number(row.epsilon)}, δ = {row.delta:g}"
+                if row.design
+                else "cannot run",
+                "split": words.share_words(row.design.budget.parts, row.design.budget.total)
+                if row.design
+                else "",
             }
             for row in rows
         ]
@@ -199,8 +211,9 @@ def _use_way(row: RankedDesign | None) -> None:
 
 def _penalty(case: Case, found: RegularizationAnswer) -> None:
     st.markdown(
-        "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the coefficients toward zero**, "
-        "and the intervals are for the pulled ones. Short intervals around something else are no gain: below, both."
+        "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the "
+        "coefficients toward zero**, and the intervals are for the pulled ones. Short intervals "
+        "around something else are no gain: below, both."
     )
     choices = [("shortest", found.shortest, charts.shortest_c)]
     if found.faithful is not None:
@@ -212,14 +225,21 @@ def _penalty(case: Case, found: RegularizationAnswer) -> None:
                 f"Use c = {choice.regularization:g}",
                 key=f"use_c_{name}",
                 on_click=lambda c=choice.regularization: state.update(c=c),
-                disabled=choice.regularization == case.settings.c or not numbers.in_limits("c", choice.regularization),
+                disabled=choice.regularization == case.settings.c
+                or not numbers.in_limits("c", choice.regularization),
             )
     if found.faithful is None:
-        st.info(f"No c that was tried keeps the target within {found.share:g} half-widths of the unpenalised one.")
+        st.info(
+            f"No c that was tried keeps the target within {found.share:g} half-widths of the "
+            "unpenalised one."
+        )
     figure = charts.c_chart(
         found.curve,
         now=case.settings.c,
-        marks=[mark(choice.regularization, choice.forecast.ci_length_mean) for _, choice, mark in choices],
+        marks=[
+            mark(choice.regularization, choice.forecast.ci_length_mean)
+            for _, choice, mark in choices
+        ],
         share=found.share,
         caption=_caption(case),
         meta={"look": "c", "settings": case.settings.to_query()},

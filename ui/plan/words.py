@@ -24,8 +24,8 @@ GOALS = {
 }
 GOAL_HELP = {
     "length": "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long.",
-    "zero": "If the true coefficient is this number, the interval should leave out zero, so that the effect shows. "
-    "It is the power of a test, with the privacy noise in it.",
+    "zero": "If the true coefficient is this number, the interval should leave out zero, so that "
+    "the effect shows. It is the power of a test, with the privacy noise in it.",
 }
 USUAL_CHANCE = {"length": 0.5, "zero": 0.8}
 CHANCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -45,12 +45,18 @@ def goal_unit(settings: Settings, records: Records) -> str:
     if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
         return "scaled coefficient"
     name = records.feature_names[place]
-    return f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
+    return (
+        f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
+    )
 
 
 def total_words(settings: Settings) -> str:
     """The typed total."""
-    value = float(settings.epsilon) if settings.currency == "approx" else to_float_down(settings.split.total)
+    value = (
+        float(settings.epsilon)
+        if settings.currency == "approx"
+        else to_float_down(settings.split.total)
+    )
     return f"{symbol(settings)} = {number(value)}" + (
         f", δ = {settings.delta}" if settings.currency == "approx" else ""
     )
@@ -61,22 +67,30 @@ def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
     if not isinstance(why, OutOfReachError):
         return in_words(why)
     place = why.target.coefficient
-    what = why.target.what if place is None else f"the interval of “{plain(records.feature_names[place])}”"
+    what = (
+        why.target.what
+        if place is None
+        else f"the interval of “{plain(records.feature_names[place])}”"
+    )
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
 
 def wish_words(settings: Settings, records: Records) -> str:
     """The wish, as it stands on charts and exports."""
     place = place_of(settings, records)
-    which = "the mean interval" if place is None else f"the interval of {records.feature_names[place]}"
+    which = (
+        "the mean interval" if place is None else f"the interval of {records.feature_names[place]}"
+    )
     unit = goal_unit(settings, records)
     if settings.goal == "zero":
         return (
-            f"wish: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if the true value is "
-            f"{number(settings.goal_value)} ({unit})"
+            f"wish: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if the "
+            f"true value is {number(settings.goal_value)} ({unit})"
         )
     return f"wish: {which} at most {number(settings.goal_length)} long ({unit}), " + (
-        "on average" if settings.goal_chance == 0.5 else f"with a chance of {100 * settings.goal_chance:g} %"
+        "on average"
+        if settings.goal_chance == 0.5
+        else f"with a chance of {100 * settings.goal_chance:g} %"
     )
 
 
@@ -86,7 +100,8 @@ def got_sentence(settings: Settings, meets: bool, probability: float) -> str:
     if settings.goal == "zero":
         return f"{verdict}: you asked for {100 * settings.goal_chance:g} %."
     return (
-        f"{verdict}: in {percent(probability)} of releases the interval is at most {number(settings.goal_length)} long."
+        f"{verdict}: in {percent(probability)} of releases the interval is at most "
+        f"{number(settings.goal_length)} long."
     )
 
 
@@ -98,7 +113,9 @@ def risk_of(settings: Settings, total: float) -> str:
         delta = float(settings.delta)
         epsilon = zcdp_to_epsilon(total, delta)
         sentence = f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx(epsilon, delta)}"
-    return sentence + (" **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else "")
+    return sentence + (
+        " **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else ""
+    )
 
 
 def around_words(around: Sequence[Neighbour], target: Target, scale: float, what: str) -> str:
@@ -119,12 +136,13 @@ def map_sentence(settings: Settings, records: Records, marks: Sequence[Mark]) ->
     """The takeaway of the map."""
     words = wish_words(settings, records)
     here, *answers = marks
-    parts = [f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}" for mark in answers] or [
-        "out of reach along both axes from your settings"
-    ]
+    parts = [
+        f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}"
+        for mark in answers
+    ] or ["out of reach along both axes from your settings"]
     return (
-        f"{words[0].upper()}{words[1:]}. Your settings: {symbol(settings)} = {number(here.x)}, n = {here.y:,.0f}; "
-        + ("; ".join(parts) + ".")
+        f"{words[0].upper()}{words[1:]}. Your settings: {symbol(settings)} = {number(here.x)}, n = "
+        f"{here.y:,.0f}; " + ("; ".join(parts) + ".")
     )
 
 
@@ -141,8 +159,8 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
         return "None of them can run with these settings."
     first, last = able[0], able[-1]
     sentence = (
-        f"The shortest: {way(first).label}, {number(first.length)} on average, as if you had {first.as_if_records:,} "
-        "of your records without privacy."
+        f"The shortest: {way(first).label}, {number(first.length)} on average, as if you had "
+        f"{first.as_if_records:,} of your records without privacy."
     )
     if last is first:
         return sentence
@@ -160,15 +178,20 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
     share = found.share
     if name == "shortest" and choice.regularization == found.curve.regularization[-1]:
         return (
-            "**By length alone there is no best c:** the larger, the shorter, up to the largest that was tried, "
-            f"c = {choice.regularization:g}. There the intervals are {number(choice.forecast.ci_length_mean)} long on "
-            f"average, and what they are for lies **{number(choice.mean_shift, 2)} half-widths** from the coefficients "
-            "without penalty: short, and about something else."
+            "**By length alone there is no best c:** the larger, the shorter, up to the largest "
+            f"that was tried, c = {choice.regularization:g}. There the intervals are "
+            f"{number(choice.forecast.ci_length_mean)} long on average, and what they are for lies "
+            f"**{number(choice.mean_shift, 2)} half-widths** from the coefficients without "
+            "penalty: short, and about something else."
         )
-    title = {"shortest": "The shortest intervals", "faithful": f"The shortest within {share:g} half-widths"}[name]
+    title = {
+        "shortest": "The shortest intervals",
+        "faithful": f"The shortest within {share:g} half-widths",
+    }[name]
     low, high = choice.flat
     return (
-        f"**{title}: c = {choice.regularization:g}.** Mean length {number(choice.forecast.ci_length_mean)}; what the "
-        f"intervals are for lies **{number(choice.mean_shift, 2)} half-widths** from the coefficients without penalty. "
+        f"**{title}: c = {choice.regularization:g}.** Mean length "
+        f"{number(choice.forecast.ci_length_mean)}; what the intervals are for lies "
+        f"**{number(choice.mean_shift, 2)} half-widths** from the coefficients without penalty. "
         f"Between c = {low:g} and {high:g} lengths are within 5 %."
     )

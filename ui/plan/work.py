@@ -1,4 +1,6 @@
-"""How the slow answers of the page Plan come about: known ones at once, the others by a job that the page watches."""
+"""How the slow answers of the page Plan come about: known ones at once, the others by a job that
+the page watches.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,29 @@ from ui.session.case import Case
 
 _JOB = "plan_job"
 PATIENCE = 0.25
-"""Seconds for which answers are waited for that may come by then; a fifth of it, until it shows that they will not."""
+"""Seconds for which answers are waited for that may come by then; a fifth of it, until it shows
+that they will not.
+"""
 _LENIENT = 1.6
-"""So many times too far away may the end seem: a thread takes time to begin, and a step counts when it is done."""
+"""So many times too far away may the end seem: a thread takes time to begin, and a step counts when
+it is done.
+"""
 _QUICK = 21
 """With more coefficients no answer comes in time."""
 _TALL = {False: 330, True: 420}
-"""Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when the answer comes."""
+"""Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when
+the answer comes.
+"""
 _LOOKS = ("map", "split", "mechanisms", "c")
 
 
 @dataclass(frozen=True)
 class Work:
-    """The slow answers of a case by name, those that are known; the names of the others, and the job for them.
+    """The slow answers of a case by name, those that are known; the names of the others, and the
+    job for them.
 
-    is_active: whether that was at work when the answers were looked up.  problem: why there is none.
+    is_active: whether that was at work when the answers were looked up.  problem: why there is
+    none.
     """
 
     known: dict[str, Answer]
@@ -40,7 +50,9 @@ class Work:
     problem: str | None
 
     def stand_in(self, name: str) -> None:
-        """What stands where an answer will; in one of the places how the work goes on, and how to stop it."""
+        """What stands where an answer will; in one of the places how the work goes on, and how to
+        stop it.
+        """
         is_look = name in _LOOKS
         with st.container(border=is_look, height=_TALL[is_look]):
             if name != self.missing[-1]:  # the look, where it is among them
@@ -57,22 +69,34 @@ class Work:
             st.warning(self.job.problem)
         else:
             st.info("The computation was stopped. What it had found by then is shown.")
-        st.button("Compute after all", key="plan_again", on_click=lambda: st.session_state.pop(_JOB, None))
+        st.button(
+            "Compute after all", key="plan_again", on_click=lambda: st.session_state.pop(_JOB, None)
+        )
 
 
 def work_on(case: Case) -> Work:
-    """Look up what is known and have the rest found; of a session only the newest settings are worked on."""
+    """Look up what is known and have the rest found; of a session only the newest settings are
+    worked on.
+    """
     memo, parts, job = state.memo(), parts_of(case, state.source()), _PANEL.job()
-    left = None if job is None else job.left(memo)  # before what is missing: an answer that comes in between is known
+    left = (
+        None if job is None else job.left(memo)
+    )  # before what is missing: an answer that comes in between is known
     missing = _missing(parts)
     if job is not None and job.is_active and left != {part.key for part in missing.values()}:
         jobs.queue_of(job).cancel(job)
         job = None
     if missing and not _is_kept(job, case):
         job = _start(case, missing)
-    is_active = job is not None and job.is_active  # before what is missing: one that has ended has nothing to add
+    is_active = (
+        job is not None and job.is_active
+    )  # before what is missing: one that has ended has nothing to add
     missing = _missing(parts)
-    known = {name: cast(Answer, memo.peek(part.key)) for name, part in parts.items() if name not in missing}
+    known = {
+        name: cast(Answer, memo.peek(part.key))
+        for name, part in parts.items()
+        if name not in missing
+    }
     return Work(known, tuple(missing), job, is_active, state.queue_problem())
 
 
@@ -82,12 +106,18 @@ def _missing(parts: dict[str, Part]) -> dict[str, Part]:
 
 
 def _is_kept(job: PlanJob | None, case: Case) -> bool:
-    """Whether the job is at work on the right answers, or was stopped, or failed, at these very settings."""
-    return job is not None and (job.is_active or (job.state != "done" and job.about == case.settings))
+    """Whether the job is at work on the right answers, or was stopped, or failed, at these very
+    settings.
+    """
+    return job is not None and (
+        job.is_active or (job.state != "done" and job.about == case.settings)
+    )
 
 
 def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
-    """A job for what is missing, waited for a moment where that can help; None if too many people wait."""
+    """A job for what is missing, waited for a moment where that can help; None if too many people
+    wait.
+    """
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     job = PlanJob(about=case.settings, parts=tuple(missing.values()), memo=state.memo(), held=held)
     queue = jobs.QUICK if len(case.moments.theta_hat) <= numbers.MANY else jobs.QUEUE
@@ -103,7 +133,9 @@ def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
 
 def _may_come(job: PlanJob, passed: float) -> bool:
     """Whether its end is near enough to wait for it, as far as its share of the work says."""
-    return passed < PATIENCE / 5 or (passed < PATIENCE and passed <= _LENIENT * PATIENCE * job.share)
+    return passed < PATIENCE / 5 or (
+        passed < PATIENCE and passed <= _LENIENT * PATIENCE * job.share
+    )
 
 
 def _running(job: PlanJob) -> None:
@@ -119,4 +151,12 @@ def _progress_words(job: PlanJob) -> str:
     return f"{doing}, about {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'} left …"
 
 
-_PANEL = JobPanel(kind=PlanJob, name=_JOB, running=_running, stop_key="plan_stop", least_ahead=1, stop="Stop", poll=0.3)
+_PANEL = JobPanel(
+    kind=PlanJob,
+    name=_JOB,
+    running=_running,
+    stop_key="plan_stop",
+    least_ahead=1,
+    stop="Stop",
+    poll=0.3,
+)

@@ -30,7 +30,9 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
     st.markdown(f"Price: {words.guarantee_words(priced)}")
     with st.expander("What the price is made of"):
         for name, amount in priced.cost.lines:
-            st.markdown(f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {ledger_text.shown(amount)}")
+            st.markdown(
+                f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {ledger_text.shown(amount)}"
+            )
     every = ledger.accounts()
     fitting = {a.account_id: a for a in every if a.schema_hash == priced.schema_hash}
     options = [*fitting, _NEW]
@@ -39,7 +41,8 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
     chosen = st.selectbox(
         "Data set whose budget pays",
         options,
-        # Nothing that a release changes: the browser goes on showing the words under which it was chosen.
+        # Nothing that a release changes: the browser goes on showing the words under which it was
+        # chosen.
         format_func=lambda i: fitting[i].dataset if i else "A data set that has no budget yet …",
         key=_CHOSEN,
         persist_state="session",
@@ -61,11 +64,13 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
     """Give a data set its budget, once and for all."""
     with st.container(border=True):
         st.markdown(
-            "**Give this data set its budget, once and for all.** It is the most that may ever be spent on the people "
-            "in it, whatever is released; it cannot be raised later."
+            "**Give this data set its budget, once and for all.** It is the most that may ever be "
+            "spent on the people in it, whatever is released; it cannot be raised later."
         )
         left, right = st.columns(2, gap="medium")
-        left.text_input("Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026")
+        left.text_input(
+            "Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026"
+        )
         person_field(right)
         kind = left.segmented_control(
             "Currency of the budget",
@@ -74,7 +79,9 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             default=priced.cost.definition,
             key="budget_kind",
         )
-        right.text_input("ρ at most" if kind == "zcdp" else "ε at most", key="budget_amount", placeholder="1")
+        right.text_input(
+            "ρ at most" if kind == "zcdp" else "ε at most", key="budget_amount", placeholder="1"
+        )
         if kind == "approx":
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:
@@ -86,15 +93,25 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             st.radio(
                 "Are these people in another data set of the ledger too, all or some of them?",
                 [OTHERS, *names],
-                format_func=lambda name: name if name == OTHERS else f"Yes, in “{name}”: they share its budget",
+                format_func=lambda name: (
+                    name if name == OTHERS else f"Yes, in “{name}”: they share its budget"
+                ),
                 index=None,
                 key="budget_people",
             )
-        st.button("Set this budget", key="budget_make", type="primary", on_click=_make, args=(plan, priced))
+        st.button(
+            "Set this budget",
+            key="budget_make",
+            type="primary",
+            on_click=_make,
+            args=(plan, priced),
+        )
 
 
 def _what_it_means() -> None:
-    """What the typed cap would let happen, as at every other control of a budget; very large ones are asked about."""
+    """What the typed cap would let happen, as at every other control of a budget; very large ones
+    are asked about.
+    """
     try:
         cap = _cap()
     except ValueError:
@@ -124,9 +141,13 @@ def _meant(cap: Cap) -> str:
 def person_field(place: Any) -> str:
     """Who acts, for the ledger: whoever is logged in, or a typed name where there is no login."""
     if known := access.person():
-        place.text_input("You, as the ledger writes it", known, disabled=True, key="release_known_person")
+        place.text_input(
+            "You, as the ledger writes it", known, disabled=True, key="release_known_person"
+        )
         return known
-    return str(place.text_input("Your name, for the ledger", key="release_person", persist_state="session")).strip()
+    return str(
+        place.text_input("Your name, for the ledger", key="release_person", persist_state="session")
+    ).strip()
 
 
 def _make(plan: Plan, priced: Price) -> None:
@@ -158,8 +179,8 @@ def _meant_cap() -> Cap:
     cap = _cap()
     if _is_beyond(cap) and not st.session_state.get(_meant(cap)):
         raise LedgerError(
-            f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose less, or tick that "
-            "you mean it."
+            f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose "
+            "less, or tick that you mean it."
         )
     return cap
 
@@ -167,7 +188,9 @@ def _meant_cap() -> Cap:
 def _cap() -> Cap:
     """The cap as typed."""
     kind = st.session_state.get("budget_kind")
-    amount, delta = (str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta"))
+    amount, delta = (
+        str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta")
+    )
     if kind == "approx":
         return Cap.approx(amount, delta)
     return Cap.zcdp(amount) if kind == "zcdp" else Cap.pure(amount)

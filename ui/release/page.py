@@ -115,7 +115,7 @@ def _steps(ledger: Ledger) -> None:
     _release_step(ledger, wish, file, header)
 
 
-# --- 1: the plan -------------------------------------------------------------------------------------------------
+# --- 1: the plan ----------------------------------------------------------------------------------
 
 
 def _plan_step() -> Plan | None:
@@ -125,14 +125,22 @@ def _plan_step() -> Plan | None:
         st.markdown(words.NEEDS_DECLARATION)
         left, right = st.columns(2, gap="large")
         with left:
-            st.button("Describe my table", key="release_describe", on_click=lambda: declare.take(declare.example()))
+            st.button(
+                "Describe my table",
+                key="release_describe",
+                on_click=lambda: declare.take(declare.example()),
+            )
             st.caption("An example appears that you change on the page Plan.")
         with right:
             plan_file.opener()
         return None
     try:
         case = make_case(settings, TableSource(PUBLIC))
-        plan = plan_of(case, st.session_state.get("plan_title") or "A plan", st.session_state.get("plan_notes") or "")
+        plan = plan_of(
+            case,
+            st.session_state.get("plan_title") or "A plan",
+            st.session_state.get("plan_notes") or "",
+        )
     except ValueError as problem:
         st.error(text.plain(in_words(problem)))
         return None
@@ -150,11 +158,13 @@ def declare_of(plan: Plan) -> Any:
     return plan.source
 
 
-# --- 2: its price ------------------------------------------------------------------------------------------------
+# --- 2: its price ---------------------------------------------------------------------------------
 
 
 def _price_step(plan: Plan) -> tuple[bool, Price] | None:
-    """Whether a result that is not peer-reviewed was allowed, and the price; None where the plan cannot run."""
+    """Whether a result that is not peer-reviewed was allowed, and the price; None where the plan
+    cannot run.
+    """
     st.header("2 · What it costs, and from which budget")
     allowed = False
     if plan.design.status:
@@ -164,14 +174,16 @@ def _price_step(plan: Plan) -> tuple[bool, Price] | None:
             st.caption(words.OTHERWISE)
             return None
     try:
-        priced = state.memo().get(("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed))
+        priced = state.memo().get(
+            ("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed)
+        )
     except ValueError as problem:
         st.error(text.plain(in_words(problem)))
         return None
     return allowed, priced
 
 
-# --- what was released before ------------------------------------------------------------------------------------
+# --- what was released before ---------------------------------------------------------------------
 
 
 def _charges(ledger: Ledger, account: Account, plan: Plan) -> tuple[Charge, ...]:
@@ -192,7 +204,11 @@ def _released_before(account: Account, plan: Plan, last: Charge) -> None:
             st.warning(words.no_folder(folder_of(last.request_id)))
     if made is not None:
         fresh = st.session_state.get(_FRESH)
-        result.panel(made, folder_of(last.request_id), fresh if fresh and fresh[0] == last.request_id else None)
+        result.panel(
+            made,
+            folder_of(last.request_id),
+            fresh if fresh and fresh[0] == last.request_id else None,
+        )
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)
         st.button(
@@ -205,19 +221,25 @@ def _released_before(account: Account, plan: Plan, last: Charge) -> None:
 
 def _once_more(account_id: int, digest: str, charge_id: int) -> None:
     account = next(a for a in Ledger().accounts() if a.account_id == account_id)
-    known = [c for c in Ledger().history(account.dataset) if c.account_id == account_id and c.plan_hash == digest]
+    known = [
+        c
+        for c in Ledger().history(account.dataset)
+        if c.account_id == account_id and c.plan_hash == digest
+    ]
     if known and known[-1].charge_id == charge_id:  # another tab may have released in the meantime
         st.session_state[_AGAIN] = (account_id, digest, len(known))
 
 
-# --- 3: the file -------------------------------------------------------------------------------------------------
+# --- 3: the file ----------------------------------------------------------------------------------
 
 
 def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
     st.header("3 · The private table")
     st.markdown(words.FILE)
     upload = st.file_uploader(
-        "The private table (CSV or Parquet)", type=["csv", "tsv", "txt", "parquet"], key="release_file"
+        "The private table (CSV or Parquet)",
+        type=["csv", "tsv", "txt", "parquet"],
+        key="release_file",
     )
     encoding = st.radio(
         "Text of a CSV file",
@@ -246,22 +268,27 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
     return file, header
 
 
-# --- 4: the one action -------------------------------------------------------------------------------------------
+# --- 4: the one action ----------------------------------------------------------------------------
 
 
-def _release_step(ledger: Ledger, wish: Wish, file: MemoryFile | None, header: Header | None) -> None:
+def _release_step(
+    ledger: Ledger, wish: Wish, file: MemoryFile | None, header: Header | None
+) -> None:
     st.header("4 · Release, once")
     account, plan = wish.account, wish.plan
     spent = price(account.cap, wish.price.cost)
     with st.container(border=True):
         st.markdown(words.before_click(plan, account, wish.price, spent))
         if spent > account.remaining:
-            st.error(in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)))
+            st.error(
+                in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
+            )
             return
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
         person = budget.person_field(left)
         typed = right.text_input(
-            f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm", key="release_typed"
+            f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
+            key="release_typed",
         )
         missing = words.missing(person, typed.strip() == account.dataset, header is not None)
         st.button(
@@ -282,7 +309,9 @@ def _want(request_id: str) -> None:
     st.session_state[_WANTED] = request_id
 
 
-def _carry_out(ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | None, person: str) -> None:
+def _carry_out(
+    ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | None, person: str
+) -> None:
     """Release, and say what became of it on a page drawn anew."""
     assert header is not None
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):

@@ -34,8 +34,9 @@ def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) ->
     if made.verdict:
         st.warning(made.verdict)
     st.markdown(
-        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} from {made.n_records:,} "
-        f"rows (planned for {made.n_planned:,}). Entry {made.charge_id} of the ledger."
+        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
+        f"from {made.n_records:,} rows (planned for {made.n_planned:,}). Entry {made.charge_id} of "
+        "the ledger."
     )
     sentence = takeaway(made)
     show("release", release_chart(made), sentence, release_table(made))
@@ -61,8 +62,8 @@ def takeaway(made: Release) -> str:
     else:
         told = "No interval excludes zero."
     return (
-        f"Released intervals are {number(got)} long on average, where {number(planned)} was planned "
-        f"({number(got / planned)} times). {told}"
+        f"Released intervals are {number(got)} long on average, where {number(planned)} was "
+        f"planned ({number(got / planned)} times). {told}"
     )
 
 
@@ -70,25 +71,43 @@ def release_chart(made: Release) -> go.Figure:
     """Released intervals, with the planned length as a thin line under each."""
     fig = go.Figure()
     rows = list(reversed(made.coefficients))
-    for word, width, colour, shift in (("released interval", 10, BLUE, 0.0), ("planned length", 2, QUIET, -0.32)):
+    for word, width, colour, shift in (
+        ("released interval", 10, BLUE, 0.0),
+        ("planned length", 2, QUIET, -0.32),
+    ):
         xs: list[float | None] = []
         ys: list[float | None] = []
         for place, c in enumerate(rows):
             half = c.planned_scaled / 2.0
             low, high = (
-                (c.scaled.low, c.scaled.high) if shift == 0.0 else (c.scaled.estimate - half, c.scaled.estimate + half)
+                (c.scaled.low, c.scaled.high)
+                if shift == 0.0
+                else (c.scaled.estimate - half, c.scaled.estimate + half)
             )
             xs += [low, high, None]
             ys += [place + shift, place + shift, None]
-        fig.add_scatter(x=xs, y=ys, mode="lines", line={"width": width, "color": colour}, name=word, hoverinfo="skip")
+        fig.add_scatter(
+            x=xs,
+            y=ys,
+            mode="lines",
+            line={"width": width, "color": colour},
+            name=word,
+            hoverinfo="skip",
+        )
     fig.add_scatter(
         x=[c.scaled.estimate for c in rows],
         y=list(range(len(rows))),
         mode="markers",
-        marker={"symbol": "circle", "size": 9, "color": BLUE, "line": {"color": PAPER, "width": 1.5}},
+        marker={
+            "symbol": "circle",
+            "size": 9,
+            "color": BLUE,
+            "line": {"color": PAPER, "width": 1.5},
+        },
         name="estimate",
         hovertext=[
-            f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to {number(c.scaled.high)})"
+            f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to "
+            f"{number(c.scaled.high)})"
             for c in rows
         ],
         hoverinfo="text",
@@ -103,8 +122,13 @@ def release_chart(made: Release) -> go.Figure:
     )
     fig.update_xaxes(title={"text": "scaled coefficient"}, gridcolor=GRID, zeroline=False)
     guarantee = made.guarantee
-    meta: dict[str, object] = {"release": made.request_id, "guarantee": f"{guarantee.definition} {guarantee.amount}"}
-    return fig.update_layout(common_layout(meta=meta, height=22 + 36 * len(rows), top=40, bottom=48))
+    meta: dict[str, object] = {
+        "release": made.request_id,
+        "guarantee": f"{guarantee.definition} {guarantee.amount}",
+    }
+    return fig.update_layout(
+        common_layout(meta=meta, height=22 + 36 * len(rows), top=40, bottom=48)
+    )
 
 
 def release_table(made: Release) -> pd.DataFrame:
@@ -133,11 +157,18 @@ def _effects(made: Release) -> None:
     """Every coefficient in words."""
     with st.expander("What each number says", key="release_effects"):
         st.markdown(plain(reading_sentence(made)))
-        st.markdown("\n".join(f"- {plain(' '.join(sentence.split()))}" for sentence in effect_sentences(made)))
+        st.markdown(
+            "\n".join(
+                f"- {plain(' '.join(sentence.split()))}" for sentence in effect_sentences(made)
+            )
+        )
 
 
 def _files(folder: Path) -> None:
-    st.markdown(f"Files of this release, kept on the server as `{folder.name}`. All of them may be published.")
+    st.markdown(
+        f"Files of this release, kept on the server as `{folder.name}`. All of them may be "
+        "published."
+    )
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in MIME)
     with st.container(horizontal=True):
         st.download_button(
@@ -174,8 +205,11 @@ def _mapped(note: MappingNote) -> None:
     """Counts for the steward alone."""
     with st.expander("For you alone: cells that did not fit the declaration"):
         st.markdown(
-            "These counts come from the private table **without protection**. They are in no file and are gone when "
-            "you leave; do not publish them, and do not change bounds because of them."
+            "These counts come from the private table **without protection**. They are in no file "
+            "and are gone when you leave; do not publish them, and do not change bounds because of "
+            "them."
         )
         sentences = note.sentences()
-        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in sentences) or "Every cell fitted.")
+        st.markdown(
+            "\n".join(f"- {plain(sentence)}" for sentence in sentences) or "Every cell fitted."
+        )

@@ -13,26 +13,28 @@ from ui.session.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import cost_words, moment, shown, symbol
 
 INTRODUCTION = (
-    "Here the private table is read, **once**: the model is fitted, noise is drawn from the operating system, and "
-    "coefficients with intervals come out that may be published. It costs budget, and it cannot be undone."
+    "Here the private table is read, **once**: the model is fitted, noise is drawn from the "
+    "operating system, and coefficients with intervals come out that may be published. It costs "
+    "budget, and it cannot be undone."
 )
 NEEDS_DECLARATION = (
-    "A release starts from a plan for a table that you **describe**: its columns with bounds or levels, known "
-    "beforehand. The table on the page Plan is not of that kind yet."
+    "A release starts from a plan for a table that you **describe**: its columns with bounds or "
+    "levels, known beforehand. The table on the page Plan is not of that kind yet."
 )
 ALLOW = "I accept a privacy proof that no journal has reviewed, for real records"
 OTHERWISE = (
-    "Or switch on **Only peer-reviewed privacy results** on the page Plan: objective perturbation then uses the "
-    "published mechanism."
+    "Or switch on **Only peer-reviewed privacy results** on the page Plan: objective perturbation "
+    "then uses the published mechanism."
 )
 AGAIN = (
-    "Another release draws new noise and **costs the whole price again**. It does not replace the first one: whoever "
-    "sees both knows more about each person, and that is what the second price pays for."
+    "Another release draws new noise and **costs the whole price again**. It does not replace the "
+    "first one: whoever sees both knows more about each person, and that is what the second price "
+    "pays for."
 )
 FILE = (
-    "Only the **header** is read before you release: column names (of a Parquet file also types and the number of "
-    "rows), nothing below them. The file stays in the memory of this session, never on the disk; remove it with the × "
-    "beside its name when you are done."
+    "Only the **header** is read before you release: column names (of a Parquet file also types "
+    "and the number of rows), nothing below them. The file stays in the memory of this session, "
+    "never on the disk; remove it with the × beside its name when you are done."
 )
 ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 
@@ -43,10 +45,10 @@ def plan_words(plan: Plan) -> str:
     names = ", ".join(plain(name) for name in plan.names[:-1])
     return (
         f"**{plain(plan.title)}**: {design.loss.title} of **{plain(plan.schema.target)}** = "
-        f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), {design.mechanism} perturbation, "
-        f"c = {design.regularization:g}, "
-        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; one row is: "
-        f"{plain(plan.unit)}."
+        f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), "
+        f"{design.mechanism} perturbation, c = {design.regularization:g}, "
+        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; one "
+        f"row is: {plain(plan.unit)}."
     )
 
 
@@ -66,16 +68,23 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
     """Price, what remains, unit, planned lengths, and that it cannot be undone."""
     left = exact_difference(account.remaining, spent)
     in_cap = (
-        "" if price.cost.symbol == account.cap.symbol else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
+        ""
+        if price.cost.symbol == account.cap.symbol
+        else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
     )
-    remains = f"{symbol(account.cap)} = {shown(left)} of {shown(account.cap.amount)}" if left >= 0 else "nothing"
+    remains = (
+        f"{symbol(account.cap)} = {shown(left)} of {shown(account.cap.amount)}"
+        if left >= 0
+        else "nothing"
+    )
     return (
         f"- **Price:** {guarantee_words(price)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
         f"- **What is protected:** {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
-        f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled coefficients).\n"
-        f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, and with far fewer "
-        "the release can fail; the price is spent all the same.\n"
+        f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled "
+        "coefficients).\n"
+        f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, "
+        "and with far fewer the release can fail; the price is spent all the same.\n"
         "- **This cannot be undone.** Whatever happens after the click, the price is spent."
     )
 
@@ -83,8 +92,9 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
 def other_rows(found: int, planned: int) -> str:
     """That the file has another number of rows than the plan; the number of rows is public."""
     return (
-        f"The table has {found:,} rows by its own header; the plan is for {planned:,}. Lengths will differ from the "
-        "planned ones. The number of rows is public: plan again with this one if that matters."
+        f"The table has {found:,} rows by its own header; the plan is for {planned:,}. Lengths "
+        "will differ from the planned ones. The number of rows is public: plan again with this one "
+        "if that matters."
     )
 
 
@@ -106,15 +116,24 @@ def before_words(charge: Charge) -> str:
     """What became of an earlier charge of the same plan."""
     when = f"on {moment(charge.booked_at)} by {plain(charge.person)}"
     if charge.state == "done":
-        return f"This plan was released {when}. The result is below; looking at it again costs nothing."
+        return (
+            f"This plan was released {when}. The result is below; looking at it again costs "
+            "nothing."
+        )
     if charge.state == "failed":
-        return f"A release of this plan {when} failed, and its price is spent: {plain(charge.reason or '')}"
+        return (
+            f"A release of this plan {when} failed, and its price is spent: "
+            f"{plain(charge.reason or '')}"
+        )
     return (
-        f"A release of this plan was booked {when} and has no result in the ledger: it is running, or it broke off. "
-        "Its price is spent, and no noise is ever drawn for it again."
+        f"A release of this plan was booked {when} and has no result in the ledger: it is running, "
+        "or it broke off. Its price is spent, and no noise is ever drawn for it again."
     )
 
 
 def no_folder(folder: Path) -> str:
     """Where the result should have been."""
-    return f"Its folder {folder.name} is not on this server. It may be on another machine, or was moved."
+    return (
+        f"Its folder {folder.name} is not on this server. It may be on another machine, or was "
+        "moved."
+    )

@@ -25,7 +25,12 @@ def _key(cell: Cell) -> tuple[str, str, str]:
 
 
 def coverage_chart(
-    cells: Sequence[Cell], found: Mapping[str, Reproduced | None], *, swept: str, label: str, meta: Meta
+    cells: Sequence[Cell],
+    found: Mapping[str, Reproduced | None],
+    *,
+    swept: str,
+    label: str,
+    meta: Meta,
 ) -> go.Figure:
     """One line of published values and one row of our marks for each combination."""
     fig = go.Figure()
@@ -48,7 +53,13 @@ def coverage_chart(
             legendgroup=combination.key,
         )
         mine = [(c, f) for c in group if (f := found.get(c.key)) is not None]
-        lowest = min([lowest, *(c.coverage or 1.0 for c in group), *(f.coverage - 2 * f.coverage_se for _, f in mine)])
+        lowest = min(
+            [
+                lowest,
+                *(c.coverage or 1.0 for c in group),
+                *(f.coverage - 2 * f.coverage_se for _, f in mine),
+            ]
+        )
         if mine:
             fig.add_scatter(
                 x=[float(getattr(c, swept)) for c, _ in mine],
@@ -64,7 +75,9 @@ def coverage_chart(
                 name=f"{combination.plain_short}: ours ± 2 s.e.",
                 legendgroup=combination.key,
             )
-    fig.add_hline(y=0.95, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %")
+    fig.add_hline(
+        y=0.95, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %"
+    )
     fig.update_xaxes(title={"text": label, "standoff": 4}, gridcolor=GRID, automargin=True)
     fig.update_yaxes(
         title={"text": "coverage, mean over coefficients"},
@@ -75,7 +88,9 @@ def coverage_chart(
     )
     first = cells[0]
     caption = (
-        f"{DATASET_WORDS[first.dataset]}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, published calibration, "
-        "zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours"
+        f"{DATASET_WORDS[first.dataset]}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, "
+        "published calibration, zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours"
     )
-    return finish(fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups))
+    return finish(
+        fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups)
+    )

@@ -1,4 +1,6 @@
-"""The Reproduce page: published tables beside our own full run, and any cell again on this machine."""
+"""The Reproduce page: published tables beside our own full run, and any cell again on this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from ui.views import sweep
 from ui.views.show import show
 
 COMMAND = (
-    "python -m dpci_core reproduce table3 table4 table2 -k 1000 -m 1000 --seed 20261121 --out data/reproduction.csv"
+    "python -m dpci_core reproduce table3 table4 table2 -k 1000 -m 1000 --seed 20261121 --out "
+    "data/reproduction.csv"
 )
 NOTE = HOME / "docs" / "reproduction.md"
 WAITING = "Waiting: {ahead} before this one."
@@ -43,16 +46,22 @@ _TITLES = {
 _NAMES = (*_TITLES, *(panel.name for panel in PANELS))
 _SHOWN = linked.one_of("shown", _NAMES, default="table2", widget="what")
 _SWEPT = {"2": "n", "3": "d", "4": "epsilon_1", "5": "epsilon_2", "6": "epsilon_3"}
-_WORDS = {"n": "Records n", "d": "Features d", "epsilon_1": "ε₁", "epsilon_2": "ε₂", "epsilon_3": "ε₃"}
+_WORDS = {
+    "n": "Records n",
+    "d": "Features d",
+    "epsilon_1": "ε₁",
+    "epsilon_2": "ε₂",
+    "epsilon_3": "ε₃",
+}
 
 
 def page() -> None:
     """Draw the page."""
     st.title("Reproduce the paper")
     st.markdown(
-        "Wang, Kifer and Lee published how often their private intervals contain the coefficient (Tables 2-6, promised "
-        "95 %) and how long they are (Figures 1-4). Here are their numbers **beside ours**, and a button that computes "
-        "any of them again."
+        "Wang, Kifer and Lee published how often their private intervals contain the coefficient "
+        "(Tables 2-6, promised 95 %) and how long they are (Figures 1-4). Here are their numbers "
+        "**beside ours**, and a button that computes any of them again."
     )
     link_problem()
     name = st.selectbox("Table or figure", _NAMES, format_func=_title, **_SHOWN.bound())
@@ -72,7 +81,8 @@ def _title(name: str) -> str:
     number, letters = name[6], name[7:].rstrip("2")
     losses = " and ".join("SVM" if loss == "huber_svm" else loss for loss in panel.losses)
     return (
-        f"Figure {number} {', '.join(letters)}: {DATASET_WORDS[panel.dataset]}, {losses}, {_WORDS[panel.swept]} swept"
+        f"Figure {number} {', '.join(letters)}: {DATASET_WORDS[panel.dataset]}, {losses}, "
+        f"{_WORDS[panel.swept]} swept"
     )
 
 
@@ -93,8 +103,9 @@ def _table(name: str, cells: tuple[Cell, ...]) -> None:
     found = {c.key: recent.get(c.key) or ours.get(c.key) for c in cells}
     if is_ipums:
         st.info(
-            "Published values only: IPUMS terms do not allow a copy of the data here. With your own extract, "
-            f"`python -m dpci_core reproduce {name} --ipums FILE.csv` computes the other column."
+            "Published values only: IPUMS terms do not allow a copy of the data here. With your "
+            f"own extract, `python -m dpci_core reproduce {name} --ipums FILE.csv` computes the "
+            "other column."
         )
     combinations = list(dict.fromkeys(map(combination_of, cells)))
     shown = st.multiselect(
@@ -106,14 +117,23 @@ def _table(name: str, cells: tuple[Cell, ...]) -> None:
     )
     chosen = [c for c in cells if combination_of(c) in shown]
     if chosen:
-        figure = coverage_chart(chosen, found, swept=swept, label=_WORDS[swept], meta={"table": name})
-        show(f"published_{name}", figure, _sentence(cells, found), comparison_table(cells, found, swept))
+        figure = coverage_chart(
+            chosen, found, swept=swept, label=_WORDS[swept], meta={"table": name}
+        )
+        show(
+            f"published_{name}",
+            figure,
+            _sentence(cells, found),
+            comparison_table(cells, found, swept),
+        )
     if not is_ipums:
         _provenance([f for f in found.values() if f is not None])
         _recompute(name, cells, swept)
 
 
-def comparison_table(cells: tuple[Cell, ...], found: dict[str, Reproduced | None], swept: str) -> pd.DataFrame:
+def comparison_table(
+    cells: tuple[Cell, ...], found: dict[str, Reproduced | None], swept: str
+) -> pd.DataFrame:
     """Published, ours, difference in points and in standard errors."""
     rows = []
     for cell in cells:
@@ -137,16 +157,18 @@ def comparison_table(cells: tuple[Cell, ...], found: dict[str, Reproduced | None
 
 
 def _sentence(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> str:
-    pairs = [(c.coverage, f) for c in cells if (f := found[c.key]) is not None and c.coverage is not None]
+    pairs = [
+        (c.coverage, f) for c in cells if (f := found[c.key]) is not None and c.coverage is not None
+    ]
     if not pairs:
         return f"{len(cells)} published values, between {_span(cells)}; none recomputed here."
     gaps = np.array([f.coverage - p for p, f in pairs])
     errors = np.array([difference_in_errors(p, f) for p, f in pairs])
     many = int((np.abs(errors) > 3).sum())
     return (
-        f"{len(pairs)} of {len(cells)} published values recomputed: ours are on average {100 * gaps.mean():+.2f} "
-        f"points away, at most {100 * np.abs(gaps).max():.1f}; {many} differ by more than three "
-        "standard errors (the note below says why)."
+        f"{len(pairs)} of {len(cells)} published values recomputed: ours are on average "
+        f"{100 * gaps.mean():+.2f} points away, at most {100 * np.abs(gaps).max():.1f}; {many} "
+        "differ by more than three standard errors (the note below says why)."
     )
 
 
@@ -160,8 +182,8 @@ def _provenance(found: list[Reproduced]) -> None:
         return
     one = found[0]
     st.caption(
-        f"Ours: k = {one.k:,} bootstrap replicates, seed {one.seed}, {one.date}, {one.versions}. The run on file was "
-        f"made by `{COMMAND}`."
+        f"Ours: k = {one.k:,} bootstrap replicates, seed {one.seed}, {one.date}, {one.versions}. "
+        f"The run on file was made by `{COMMAND}`."
     )
 
 
@@ -184,8 +206,12 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
         return
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     values = list(dict.fromkeys(str(getattr(c, swept)) for c in cells))
-    picked = left.multiselect(_WORDS[swept], values, default=values[:1], key=f"values_{name}", disabled=active)
-    k = middle.number_input("k, whole intervals", 20, jobs.LARGEST_K, 200, key="cells_k", disabled=active)
+    picked = left.multiselect(
+        _WORDS[swept], values, default=values[:1], key=f"values_{name}", disabled=active
+    )
+    k = middle.number_input(
+        "k, whole intervals", 20, jobs.LARGEST_K, 200, key="cells_k", disabled=active
+    )
     m = right.number_input("m, fits", 20, jobs.LARGEST_M, 1_000, key="cells_m", disabled=active)
     combinations = list(dict.fromkeys(map(combination_of, cells)))
     which = st.multiselect(
@@ -196,7 +222,9 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
         key=f"which_{name}",
         disabled=active,
     )
-    chosen = tuple(c for c in cells if str(getattr(c, swept)) in picked and combination_of(c) in which)
+    chosen = tuple(
+        c for c in cells if str(getattr(c, swept)) in picked and combination_of(c) in which
+    )
     st.button(
         f"Compute {len(chosen)} cells",
         type="primary",
@@ -224,18 +252,27 @@ def _start(name: str, cells: tuple[Cell, ...], k: int, m: int) -> None:
 def _running(job: CellsJob) -> None:
     now, done = job.progress, len(job.found)
     share = (now.done / now.total) if now is not None else 0.0
-    st.progress(share, text=f"{done} of {len(job.cells)} cells done; the present table is at {100 * share:.0f} %")
+    st.progress(
+        share,
+        text=f"{done} of {len(job.cells)} cells done; the present table is at {100 * share:.0f} %",
+    )
 
 
 def _ended(job: CellsJob) -> None:
     words = "Cancelled" if job.state == "cancelled" else "Done"
     st.success(
-        f"{words}: {len(job.found)} of {len(job.cells)} cells, k = {job.k:,}; they stand in for the run on file."
+        f"{words}: {len(job.found)} of {len(job.cells)} cells, k = {job.k:,}; they stand in for "
+        "the run on file."
     )
 
 
 _PANEL = JobPanel(
-    kind=CellsJob, name="cells_job", running=_running, ended=_ended, stop_key="cancel_cells", waiting=WAITING
+    kind=CellsJob,
+    name="cells_job",
+    running=_running,
+    ended=_ended,
+    stop_key="cancel_cells",
+    waiting=WAITING,
 )
 
 
@@ -248,13 +285,21 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
         )
         return
     st.caption(
-        "The plotted numbers were never published, so there is nothing to set beside ours; the shapes can be compared."
+        "The plotted numbers were never published, so there is nothing to set beside ours; the "
+        "shapes can be compared."
     )
     recent = {key: value for key, value in _recent().items() if key in {c.key for c in cells}}
     curves = _curves(cells, recent, panel.swept)
     if curves:
-        y_label = "Length for the first coefficient" if panel.swept == "d" else "Mean length over coefficients"
-        caption = f"{_title(name)}; k = {next(iter(recent.values())).k:,}, m = {next(iter(recent.values())).m:,}"
+        y_label = (
+            "Length for the first coefficient"
+            if panel.swept == "d"
+            else "Mean length over coefficients"
+        )
+        caption = (
+            f"{_title(name)}; k = {next(iter(recent.values())).k:,}, m = "
+            f"{next(iter(recent.values())).m:,}"
+        )
         figure = sweep.sweep_chart(
             curves,
             x_label=_WORDS[panel.swept],
@@ -266,7 +311,12 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
             source="public",
         )
         sentence = sweep.sweep_sentence(curves, x_label=_WORDS[panel.swept], current=None)
-        show(f"figure_{name}", figure, sentence, sweep.sweep_table(curves, x_label=_WORDS[panel.swept]))
+        show(
+            f"figure_{name}",
+            figure,
+            sentence,
+            sweep.sweep_table(curves, x_label=_WORDS[panel.swept]),
+        )
     _recompute(name, cells, panel.swept)
 
 
@@ -274,7 +324,9 @@ def _curves(cells: tuple[Cell, ...], found: dict[str, Reproduced], swept: str) -
     """Curves through the recomputed cells of each combination."""
     curves = []
     for combination in dict.fromkeys(map(combination_of, cells)):
-        mine = [(c, found[c.key]) for c in cells if combination_of(c) == combination and c.key in found]
+        mine = [
+            (c, found[c.key]) for c in cells if combination_of(c) == combination and c.key in found
+        ]
         if mine:
             curves.append(
                 SweepCurve(

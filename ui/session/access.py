@@ -1,6 +1,7 @@
 """Who may see the pages, and what a demo open to strangers leaves out.
 
-Without `[auth]` among Streamlit's secrets there is no login and nothing here changes a page. See docs/deployment.md.
+Without `[auth]` among Streamlit's secrets there is no login and nothing here changes a page. See
+docs/deployment.md.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ NOT_ON_THE_LIST = "This account is not on the list of people who may use this da
 def person() -> str | None:
     """Who is logged in, as the ledger writes it; None where there is no login.
 
-    The e-mail address, unless the provider says that it was never verified; otherwise the provider's own identifier.
+    The e-mail address, unless the provider says that it was never verified; otherwise the
+    provider's own identifier.
     """
     if not (_section("auth") and st.user.get("is_logged_in")):
         return None
@@ -32,7 +34,9 @@ def person() -> str | None:
 
 
 def require_login() -> None:
-    """Stop the page with a button to log in, if login is configured and nobody is; otherwise do nothing."""
+    """Stop the page with a button to log in, if login is configured and nobody is; otherwise do
+    nothing.
+    """
     if _is_broken():
         st.error(BROKEN_SECRETS)
         st.stop()
@@ -44,7 +48,12 @@ def require_login() -> None:
         st.title("Private confidence intervals")
         for provider in _providers(auth):
             label = "Log in" if provider is None else f"Log in with {provider}"
-            st.button(label, on_click=st.login, args=(provider,) if provider else (), key=f"login_{provider}")
+            st.button(
+                label,
+                on_click=st.login,
+                args=(provider,) if provider else (),
+                key=f"login_{provider}",
+            )
         st.stop()
     people = _section("access").get("people")
     if people is not None and who not in people:
@@ -57,14 +66,16 @@ def require_login() -> None:
 
 
 def off_on_public_demo(page: str) -> bool:
-    """Whether this is a demo open to strangers; if so, says on the page that `page` is switched off there.
+    """Whether this is a demo open to strangers; if so, says on the page that `page` is switched off
+    there.
 
-    For the pages that spend or keep a budget: a host with a temporary disk would forget what was spent.
+    For the pages that spend or keep a budget: a host with a temporary disk would forget what was
+    spent.
     """
     if state.is_public_demo():
         st.info(
-            f"{page} is switched off on this public demo: the machine it runs on may be wiped at any time and would "
-            "forget what was spent. Run the dashboard on your own machine."
+            f"{page} is switched off on this public demo: the machine it runs on may be wiped at "
+            "any time and would forget what was spent. Run the dashboard on your own machine."
         )
         return True
     return False
@@ -76,11 +87,17 @@ def _section(name: str) -> Mapping[str, Any]:
 
 
 def _is_broken() -> bool:
-    """Whether there are secrets that cannot be read: they may ask for a login, so the pages stay shut."""
-    return not st.secrets.load_if_toml_exists() and any(Path(path).exists() for path in st.get_option("secrets.files"))
+    """Whether there are secrets that cannot be read: they may ask for a login, so the pages stay
+    shut.
+    """
+    return not st.secrets.load_if_toml_exists() and any(
+        Path(path).exists() for path in st.get_option("secrets.files")
+    )
 
 
 def _providers(auth: Mapping[str, Any]) -> list[str | None]:
     """Names of the providers; None stands for one configured in `[auth]` itself."""
-    named: list[str | None] = [name for name, section in auth.items() if isinstance(section, Mapping)]
+    named: list[str | None] = [
+        name for name, section in auth.items() if isinstance(section, Mapping)
+    ]
     return [None, *named] if "client_id" in auth else named

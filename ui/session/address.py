@@ -1,8 +1,10 @@
-"""What the Back button goes back to: the page before, or the screen of Learn before, with the settings as they are now.
+"""What the Back button goes back to: the page before, or the screen of Learn before, with the
+settings as they are now.
 
-All pages share one state, and the address follows it. Streamlit adds an entry to the browser's history whenever the
-address changes, so that after ten moves of a slider Back would have to be pressed ten times before anything happened.
-Here a change of settings takes the place of the entry that is there.
+All pages share one state, and the address follows it. Streamlit adds an entry to the browser's
+history whenever the address changes, so that after ten moves of a slider Back would have to be
+pressed ten times before anything happened. Here a change of settings takes the place of the entry
+that is there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A total and three parts that always add up, exactly: the arithmetic behind the linked budget controls."""
+"""A total and three parts that always add up, exactly: the arithmetic behind the linked budget
+controls.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,26 @@ from dpci_core.privacy.budget import Parts
 Locks = tuple[bool, bool, bool]
 
 DIGITS = 4
-"""Significant digits of the smallest part that is shared out; what of the total is finer goes to the largest."""
+"""Significant digits of the smallest part that is shared out; what of the total is finer goes to
+the largest.
+"""
 SMALLEST_SHARE = Decimal("0.01")
-"""Share of the total that parts which give way keep on average, unless what was chosen for them is less."""
+"""Share of the total that parts which give way keep on average, unless what was chosen for them is
+less.
+"""
 SMALLEST_PART = Decimal("1e-8")
-"""No part is smaller: its noise would drown everything, and 1 % of the smallest total is well above."""
+"""No part is smaller: its noise would drown everything, and 1 % of the smallest total is well
+above.
+"""
 
 
 @dataclass(frozen=True)
 class Split:
     """A total with three parts that add up to it exactly, and which of them are locked.
 
-    chosen: the parts as they were chosen, at the total of that time; None where `parts` are that still. Free parts are
-    always derived from their proportions by one rounding, so no sequence of totals can make shares drift.
+    chosen: the parts as they were chosen, at the total of that time; None where `parts` are that
+    still. Free parts are always derived from their proportions by one rounding, so no sequence of
+    totals can make shares drift.
     """
 
     total: Decimal
@@ -35,11 +44,15 @@ class Split:
 
     def __post_init__(self) -> None:
         if sum(self.parts) != self.total:
-            raise ValueError(f"Expected parts to add up to total={self.total}, got {sum(self.parts)}.")
+            raise ValueError(
+                f"Expected parts to add up to total={self.total}, got {sum(self.parts)}."
+            )
         if min(self.parts) < SMALLEST_PART:
             raise ValueError(f"Expected every part >= {SMALLEST_PART}, got {min(self.parts)}.")
         if min(self.weights) < SMALLEST_PART or self._at(self.total) != self.parts:
-            raise ValueError(f"Expected parts in the proportions of chosen={self.weights}, got {self.parts}.")
+            raise ValueError(
+                f"Expected parts in the proportions of chosen={self.weights}, got {self.parts}."
+            )
 
     @property
     def weights(self) -> Parts:
@@ -57,14 +70,19 @@ class Split:
         """
         free = [i for i in range(3) if not self.locked[i]]
         if not free:
-            raise ValueError("All three parts are locked, so the total cannot change. Unlock one of them.")
+            raise ValueError(
+                "All three parts are locked, so the total cannot change. Unlock one of them."
+            )
         held = sum((self.parts[i] for i in range(3) if self.locked[i]), Decimal(0))
         chosen = Fraction(sum(self.weights[i] for i in free)) / Fraction(sum(self.weights))
         smallest = min(len(free) * Fraction(SMALLEST_SHARE), chosen)
-        if held and total - held < max(smallest * Fraction(total), len(free) * Fraction(SMALLEST_PART)):
+        if held and total - held < max(
+            smallest * Fraction(total), len(free) * Fraction(SMALLEST_PART)
+        ):
             needed = float(Fraction(held) / (1 - smallest))
             raise ValueError(
-                f"The locked parts already take {held:f}. Unlock one, or choose a total above {needed:.4g}."
+                f"The locked parts already take {held:f}. Unlock one, or choose a total above "
+                f"{needed:.4g}."
             )
         return _made(total, self._at(total), self.locked, self.weights)
 
@@ -75,21 +93,32 @@ class Split:
         """
         others = [i for i in range(3) if i != index and not self.locked[i]]
         if not others:
-            raise ValueError("Both other parts are locked, so this one cannot move. Unlock one of them.")
+            raise ValueError(
+                "Both other parts are locked, so this one cannot move. Unlock one of them."
+            )
         rest = self.parts[index] + sum(self.parts[i] for i in others)
         room = rest - min(len(others) * SMALLEST_SHARE * self.total, rest - self.parts[index])
         if not 0 < amount <= room:
-            raise ValueError(f"This part can be at most {room:f} here, so that something is left for the others.")
+            raise ValueError(
+                f"This part can be at most {room:f} here, so that something is left for the others."
+            )
         if amount < SMALLEST_PART:
-            raise ValueError(f"This part must be at least {SMALLEST_PART:f}: with less, its noise drowns everything.")
+            raise ValueError(
+                f"This part must be at least {SMALLEST_PART:f}: with less, its noise drowns "
+                "everything."
+            )
         parts = list(self.parts)
         parts[index] = amount
-        for i, part in zip(others, shared_out(rest - amount, [self.weights[i] for i in others]), strict=True):
+        for i, part in zip(
+            others, shared_out(rest - amount, [self.weights[i] for i in others]), strict=True
+        ):
             parts[i] = part
         return Split(self.total, (parts[0], parts[1], parts[2]), self.locked)
 
     def with_share(self, index: int, percent: float) -> Split:
-        """Choose one part by its share in percent: exactly that share, at every total, unless another is locked."""
+        """Choose one part by its share in percent: exactly that share, at every total, unless
+        another is locked.
+        """
         share = Decimal(repr(percent)) / 100
         moved = self.with_part(index, _rounded(self.total * share))  # or why not, in words
         others = [i for i in range(3) if i != index]
@@ -106,7 +135,9 @@ class Split:
         return self.with_locks((locked[0], locked[1], locked[2]))
 
     def with_locks(self, locked: Locks = (False, False, False)) -> Split:
-        """The same parts with other locks; what a lock had moved away from the chosen proportions is chosen now."""
+        """The same parts with other locks; what a lock had moved away from the chosen proportions
+        is chosen now.
+        """
         try:
             return replace(self, locked=locked)
         except ValueError:
@@ -114,29 +145,36 @@ class Split:
 
     def _at(self, total: Decimal) -> Parts:
         """The parts at a total: locked ones as they are, the others in the chosen proportions."""
-        if total == sum(self.weights) and all(self.parts[i] == self.weights[i] for i in range(3) if self.locked[i]):
+        if total == sum(self.weights) and all(
+            self.parts[i] == self.weights[i] for i in range(3) if self.locked[i]
+        ):
             return self.weights
         free = [i for i in range(3) if not self.locked[i]]
         parts = list(self.parts)
         rest = total - sum(parts[i] for i in range(3) if self.locked[i])
         if free:
-            for i, part in zip(free, shared_out(rest, [self.weights[i] for i in free]), strict=True):
+            for i, part in zip(
+                free, shared_out(rest, [self.weights[i] for i in free]), strict=True
+            ):
                 parts[i] = part
         return parts[0], parts[1], parts[2]
 
 
 def shared_out(total: Decimal, weights: Sequence[Decimal]) -> tuple[Decimal, ...]:
-    """A total in given proportions, rounded by largest remainder: however they are written, the same amounts.
+    """A total in given proportions, rounded by largest remainder: however they are written, the
+    same amounts.
 
-    The step is `DIGITS` digits of the smallest; what is finer than a step, or below `SMALLEST_PART`, is settled with
-    the largest.
+    The step is `DIGITS` digits of the smallest; what is finer than a step, or below
+    `SMALLEST_PART`, is settled with the largest.
     """
     whole = sum(map(Fraction, weights))
     wanted = [Fraction(total) * Fraction(weight) / whole for weight in weights]
     step = Decimal(1).scaleb(_exponent(min(wanted)) - DIGITS + 1)
     steps = [math.floor(part / Fraction(step)) for part in wanted]
     left = total - step * sum(steps)
-    largest_remainder = sorted(range(len(weights)), key=lambda i: steps[i] - wanted[i] / Fraction(step))
+    largest_remainder = sorted(
+        range(len(weights)), key=lambda i: steps[i] - wanted[i] / Fraction(step)
+    )
     for i in largest_remainder[: int(left // step)]:
         steps[i] += 1
     parts = [max(step * n, SMALLEST_PART) for n in steps]
@@ -158,12 +196,16 @@ def _made(total: Decimal, parts: Parts, locked: Locks, chosen: Parts) -> Split:
     is_free = not any(locked)
     is_same = parts == chosen or (
         is_free
-        and all(part * sum(chosen) == weight * total for part, weight in zip(parts, chosen, strict=True))
+        and all(
+            part * sum(chosen) == weight * total for part, weight in zip(parts, chosen, strict=True)
+        )
         and shared_out(sum(chosen, Decimal(0)), parts) == chosen
     )
     return Split(total, parts, locked, None if is_same else chosen)
 
 
-def from_shares(total: Decimal, shares: Parts = (Decimal("0.5"), Decimal("0.25"), Decimal("0.25"))) -> Split:
+def from_shares(
+    total: Decimal, shares: Parts = (Decimal("0.5"), Decimal("0.25"), Decimal("0.25"))
+) -> Split:
     """A fresh split of a total in given proportions, nothing locked."""
     return Split(sum(shares, Decimal(0)), shares).with_total(total)

@@ -12,12 +12,15 @@ from ui.session.settings import Settings
 
 
 class WishError(ValueError):
-    """A wish that cannot be computed with in the units of its coefficient; the message is for people."""
+    """A wish that cannot be computed with in the units of its coefficient; the message is for
+    people.
+    """
 
 
 @dataclass(frozen=True)
 class Case:
-    """One design under these settings with the moments to plan by, and the wish in the scale of the moments.
+    """One design under these settings with the moments to plan by, and the wish in the scale of the
+    moments.
 
     scale: what a scaled length is multiplied by to be in the units of the wish.
     """
@@ -36,7 +39,9 @@ class Case:
 
 
 def single(settings: Settings) -> Settings:
-    """The settings with one combination: the budget's own definition and the first of everything else chosen."""
+    """The settings with one combination: the budget's own definition and the first of everything
+    else chosen.
+    """
     first = settings.combinations[0]
     return replace(
         settings,
@@ -51,7 +56,8 @@ def single(settings: Settings) -> Settings:
 def make_case(settings: Settings, source: TableSource) -> Case:
     """Fit the table of these settings and say the wish in its terms.
 
-    Raises:  what loading and fitting raise; WishError; ValueError where the settings allow no design.
+    Raises:  what loading and fitting raise; WishError; ValueError where the settings allow no
+             design.
     """
     chosen = single(settings)
     records = source.load(chosen, features=chosen.names or chosen.d)
@@ -63,7 +69,9 @@ def make_case(settings: Settings, source: TableSource) -> Case:
 
 
 def place_of(settings: Settings, records: Records) -> int | None:
-    """Which coefficient the wish is about; None for the mean, also where the named one is not in the table."""
+    """Which coefficient the wish is about; None for the mean, also where the named one is not in
+    the table.
+    """
     names = records.feature_names
     if settings.goal_on in names:
         return names.index(settings.goal_on)
@@ -71,7 +79,9 @@ def place_of(settings: Settings, records: Records) -> int | None:
 
 
 def unit_of(records: Records, place: int | None) -> float:
-    """Units of the wish per scaled unit; the mean and the constant, which mixes all units, stay scaled."""
+    """Units of the wish per scaled unit; the mean and the constant, which mixes all units, stay
+    scaled.
+    """
     L = records.to_original
     if place is None or L is None or records.feature_names[place] == CONSTANT:
         return 1.0
@@ -91,6 +101,6 @@ def make_target(settings: Settings, place: int | None, scale: float) -> Target:
     except ValueError:
         asked = settings.goal_length if settings.goal == "length" else settings.goal_value
         raise WishError(
-            f"The wish cannot be {asked:g} here: in units of this coefficient's column that is too large, or too "
-            "small, for any calculation."
+            f"The wish cannot be {asked:g} here: in units of this coefficient's column that is too "
+            "large, or too small, for any calculation."
         ) from None

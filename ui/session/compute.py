@@ -1,7 +1,8 @@
-"""From settings to numbers: where the dashboard calls the core, with stores that know whose data they hold.
+"""From settings to numbers: where the dashboard calls the core, with stores that know whose data
+they hold.
 
-`PUBLIC` is shared by all sessions of the process and only ever holds public or simulated tables. Tables a person
-uploads live in a `Store` inside that person's session and nowhere else.
+`PUBLIC` is shared by all sessions of the process and only ever holds public or simulated tables.
+Tables a person uploads live in a `Store` inside that person's session and nowhere else.
 """
 
 from __future__ import annotations
@@ -42,9 +43,12 @@ SUBSAMPLE = 10_000
 _MEGABYTE = 2.0**20
 RECORDS_LIMIT = 1500 * _MEGABYTE
 SESSION_LIMIT = 300 * _MEGABYTE
-"""Of the records of an upload: one session holds its table, and little more than the records in use."""
+"""Of the records of an upload: one session holds its table, and little more than the records in
+use.
+"""
 SWEEP_DRAWS = {False: 16, True: 8}
-"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20). How far that is from a whole
+"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20). How far that is
+from a whole
 forecast: `python -m benchmarks.draws`."""
 
 
@@ -76,7 +80,9 @@ class LRU:
         """Keep a value under `key`."""
         with self._lock:
             self._values[key] = value
-            while len(self._values) > 1 and sum(map(self._weigh, self._values.values())) > self._limit:
+            while (
+                len(self._values) > 1 and sum(map(self._weigh, self._values.values())) > self._limit
+            ):
                 self._values.popitem(last=False)
 
 
@@ -91,7 +97,9 @@ class Upload:
 
 
 class Store:
-    """Records, fits and their last solutions, by what makes them; one for all sessions or one inside a session."""
+    """Records, fits and their last solutions, by what makes them; one for all sessions or one
+    inside a session.
+    """
 
     def __init__(self, limit: float = RECORDS_LIMIT) -> None:
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
@@ -103,7 +111,9 @@ class Store:
         return self._records.get(key, make)
 
     def moments(self, records: Records, loss: Loss, c: float) -> Moments:
-        """The fit of one table, warm-started from the last fit of the same table and kind of loss."""
+        """The fit of one table, warm-started from the last fit of the same table and kind of
+        loss.
+        """
 
         def make() -> Moments:
             warm = self._starts.get((records.digest, loss.name))
@@ -118,19 +128,27 @@ class Store:
 
 PUBLIC = Store()
 CURVES = LRU(1000)
-"""Forecast curves on tables of `PUBLIC`, for all sessions: a class that opens one link computes them once."""
+"""Forecast curves on tables of `PUBLIC`, for all sessions: a class that opens one link computes
+them once.
+"""
 FILMS = LRU(40)
-"""Pictures for all positions of a slider on such tables, for all sessions; each holds every frame."""
+"""Pictures for all positions of a slider on such tables, for all sessions; each holds every
+frame.
+"""
 
 
 @dataclass(frozen=True)
 class TableSource:
-    """Where the table of these settings comes from: a named set in the shared store, or an upload in its session."""
+    """Where the table of these settings comes from: a named set in the shared store, or an upload
+    in its session.
+    """
 
     store: Store
     upload: Upload | None = None
 
-    def load(self, settings: Settings, *, features: int | tuple[str, ...], sample: bool = False) -> Records:
+    def load(
+        self, settings: Settings, *, features: int | tuple[str, ...], sample: bool = False
+    ) -> Records:
         """Encoded records; `sample` takes the first `SUBSAMPLE` rows only."""
         if self.upload is not None:
             upload = self.upload
@@ -138,23 +156,34 @@ class TableSource:
             check_records(len(frame), len(upload.schema.select(features)))
             return self.store.records(
                 ("upload", features, sample, upload.schema),
-                lambda: encode(frame, upload.schema, features=features, title=upload.title, source=upload.source),
+                lambda: encode(
+                    frame,
+                    upload.schema,
+                    features=features,
+                    title=upload.title,
+                    source=upload.source,
+                ),
             )
         if settings.dataset == DECLARED:
             return self.store.records(
-                (DECLARED, settings.declared, features), lambda: declared_table(settings.declared).records(features)
+                (DECLARED, settings.declared, features),
+                lambda: declared_table(settings.declared).records(features),
             )
         rows = min(SUBSAMPLE, table_rows(settings)) if sample else None
         key = (settings.dataset, settings.encoding, features, rows)
         return self.store.records(
             key,
-            lambda: datasets.load(settings.dataset, encoding=settings.encoding, features=features, n_rows=rows),
+            lambda: datasets.load(
+                settings.dataset, encoding=settings.encoding, features=features, n_rows=rows
+            ),
         )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One combination under the settings: its forecast, or the sentence that says why there is none."""
+    """One combination under the settings: its forecast, or the sentence that says why there is
+    none.
+    """
 
     combination: Combination
     forecast: Forecast | None
@@ -173,7 +202,9 @@ class View:
     @property
     def drawn(self) -> tuple[Outcome, ...]:
         """Outcomes that have numbers which may be drawn as such."""
-        return tuple(o for o in self.outcomes if o.forecast and o.forecast.validity.grade != "unusable")
+        return tuple(
+            o for o in self.outcomes if o.forecast and o.forecast.validity.grade != "unusable"
+        )
 
 
 def table_rows(settings: Settings) -> int:
@@ -204,8 +235,8 @@ def packed_table(table: DeclaredTable) -> str:
         return pack(plain_source(table))
     except ValueError:
         raise ValueError(
-            "The description is too long for this page, whose address holds it. Give fewer or shorter names and "
-            "levels, or keep the plan as a file for the command line."
+            "The description is too long for this page, whose address holds it. Give fewer or "
+            "shorter names and levels, or keep the plan as a file for the command line."
         ) from None
 
 
@@ -213,11 +244,16 @@ def compute(settings: Settings, source: TableSource) -> View:
     """Forecast every chosen combination."""
     features: int | tuple[str, ...] = settings.names or settings.d
     records = source.load(settings, features=features)
-    outcomes = tuple(_outcome(settings, records, combination, source.store) for combination in settings.combinations)
+    outcomes = tuple(
+        _outcome(settings, records, combination, source.store)
+        for combination in settings.combinations
+    )
     return View(settings, records, outcomes)
 
 
-def _outcome(settings: Settings, records: Records, combination: Combination, store: Store) -> Outcome:
+def _outcome(
+    settings: Settings, records: Records, combination: Combination, store: Store
+) -> Outcome:
     try:
         design = settings.design(combination)
     except ValueError as problem:  # a paired budget can leave the range of a design
@@ -238,7 +274,9 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
         assert outcome.moments is not None
         made = outcome.forecast
         if contrasts is not None:
-            made = forecast(outcome.moments, design=made.design, n_records=made.n_records, contrasts=contrasts)
+            made = forecast(
+                outcome.moments, design=made.design, n_records=made.n_records, contrasts=contrasts
+            )
         rows.append(
             IntervalRows(
                 combination=outcome.combination,
@@ -253,11 +291,15 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
 
 
 def free_of(settings: Settings, name: str) -> Settings:
-    """What curves over the range of one control depend on: not where it stands, nor how the page shows them."""
+    """What curves over the range of one control depend on: not where it stands, nor how the page
+    shows them.
+    """
     kept = replace(settings.usual("units", "look", *WISH), sweep=name)
     if name == "total":
         largest = Decimal(repr(LIMITS[settings.currency][1]))
-        return replace(kept, epsilon=Settings().epsilon, split=settings.split.with_locks().with_total(largest))
+        return replace(
+            kept, epsilon=Settings().epsilon, split=settings.split.with_locks().with_total(largest)
+        )
     if name in ("n", "c", "h"):
         return kept.usual(name)
     return kept
@@ -278,7 +320,9 @@ def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:
 def sweep(
     settings: Settings, source: TableSource, name: str, max_features: int, grid: Array | None = None
 ) -> list[SweepCurve]:
-    """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its range or a grid."""
+    """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its
+    range or a grid.
+    """
     grid = sweep_grid(settings, name, max_features) if grid is None else grid
     features: int | tuple[str, ...] = settings.names or settings.d
     is_refitted = name in ("c", "h", "d")
@@ -288,7 +332,9 @@ def sweep(
         points = []
         for x in grid:
             records = source.load(settings, features=int(x), sample=True) if name == "d" else base
-            points.append(_sweep_point(settings, combination, source.store, records, name, float(x)))
+            points.append(
+                _sweep_point(settings, combination, source.store, records, name, float(x))
+            )
         columns = [np.array(column) for column in zip(*points, strict=True)]
         curves.append(
             SweepCurve(
@@ -305,7 +351,12 @@ def sweep(
 
 
 def _sweep_point(
-    settings: Settings, combination: Combination, store: Store, records: Records, name: str, x: float
+    settings: Settings,
+    combination: Combination,
+    store: Store,
+    records: Records,
+    name: str,
+    x: float,
 ) -> tuple[float, float, float, str]:
     nothing = (np.nan, np.nan, np.nan, "unusable")
     try:
@@ -317,5 +368,10 @@ def _sweep_point(
     except (ConvergenceError, ValueError):
         return nothing
     if name == "d":
-        return float(made.ci_length[0]), float(made.ci_length_sd[0]), float(made.vi_length[0]), made.validity.grade
+        return (
+            float(made.ci_length[0]),
+            float(made.ci_length_sd[0]),
+            float(made.vi_length[0]),
+            made.validity.grade,
+        )
     return made.ci_length_mean, made.mean_length_sd, made.vi_length_mean, made.validity.grade

@@ -1,7 +1,9 @@
-"""Simulations in the background: one worker for all sessions, first come first served, one job a session.
+"""Simulations in the background: one worker for all sessions, first come first served, one job a
+session.
 
-Knows no Streamlit. Pages ask a job how it stands; a job nobody has asked about for a while is stopped, because a closed
-browser tab says nothing. Finished jobs keep their small results, never the table.
+Knows no Streamlit. Pages ask a job how it stands; a job nobody has asked about for a while is
+stopped, because a closed browser tab says nothing. Finished jobs keep their small results, never
+the table.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 ABANDONED_SECONDS = 900.0
-"""A job nobody has looked at for so long is stopped; browsers slow the polls of hidden tabs, so this is generous."""
+"""A job nobody has looked at for so long is stopped; browsers slow the polls of hidden tabs, so
+this is generous.
+"""
 KEPT_JOBS = 40
 GONE = "The {what} of this link is no longer kept here: start it again."
 MOST_WAITING = 12
@@ -67,8 +71,12 @@ class Task:
             self.state = "done" if self._execute() else "cancelled"
         except (ValueError, FileNotFoundError, ConvergenceError) as problem:
             self.problem, self.state = in_words(problem), "failed"
-        except Exception as problem:  # a worker that dies would leave everyone waiting; the message could quote data
-            self.problem, self.state = f"The simulation stopped unexpectedly ({type(problem).__name__}).", "failed"
+        # a worker that dies would leave everyone waiting; the message could quote data
+        except Exception as problem:
+            self.problem, self.state = (
+                f"The simulation stopped unexpectedly ({type(problem).__name__}).",
+                "failed",
+            )
         finally:
             self.release()
 
@@ -114,7 +122,9 @@ def n_workers() -> int:
 
 
 class JobQueue:
-    """Jobs in the order they came, run one at a time by a daemon thread that starts with the first."""
+    """Jobs in the order they came, run one at a time by a daemon thread that starts with the
+    first.
+    """
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._most_waiting = most_waiting
@@ -127,9 +137,12 @@ class JobQueue:
         """Put a job at the end of the queue; raises QueueFullError with a sentence."""
         with self._lock:
             held = sum(other.n_bytes for other in self._waiting)
-            if len(self._waiting) >= self._most_waiting or (self._waiting and held + job.n_bytes > MOST_HELD):
+            if len(self._waiting) >= self._most_waiting or (
+                self._waiting and held + job.n_bytes > MOST_HELD
+            ):
                 raise QueueFullError(
-                    f"{len(self._waiting)} simulations are waiting already. Try again in a few minutes."
+                    f"{len(self._waiting)} simulations are waiting already. Try again in a few "
+                    "minutes."
                 )
             self._waiting.append(job)
             self._jobs[job.key] = job
@@ -148,9 +161,15 @@ class JobQueue:
         return job
 
     def place(self, job: Task) -> int:
-        """How many jobs run or wait before this one; one that was told to stop is as good as gone."""
+        """How many jobs run or wait before this one; one that was told to stop is as good as
+        gone.
+        """
         with self._lock:
-            running = [other for other in self._jobs.values() if other.state == "running" and other is not job]
+            running = [
+                other
+                for other in self._jobs.values()
+                if other.state == "running" and other is not job
+            ]
             ahead = sum(not other.stop.is_set() for other in running)
             with contextlib.suppress(ValueError):
                 return self._waiting.index(job) + ahead
@@ -182,7 +201,9 @@ class JobQueue:
 
 QUEUE = JobQueue()
 QUICK = JobQueue(most_waiting=60)
-"""For answers of a second or a few, which need not wait behind a simulation of minutes; more people fit in."""
+"""For answers of a second or a few, which need not wait behind a simulation of minutes; more people
+fit in.
+"""
 
 
 def find(key: str) -> Task | None:

@@ -21,14 +21,18 @@ from ui.session.settings import LIMITS, Settings
 def plan_of(case: Case, title: str, notes: str = "") -> Plan:
     """The settings as a plan.
 
-    Raises:  ValueError in words where they rest on an uploaded table, which a plan cannot carry, or the title is bad.
+    Raises:  ValueError in words where they rest on an uploaded table, which a plan cannot carry, or
+             the title is bad.
     """
     now = case.settings
     if now.dataset == "upload":
         raise ValueError(
-            "A plan holds no data, so it cannot start from your file. Choose a public set or describe your table."
+            "A plan holds no data, so it cannot start from your file. Choose a public set or "
+            "describe your table."
         )
-    source = declared_table(now.declared) if now.dataset == DECLARED else PublicTable(key=now.dataset)
+    source = (
+        declared_table(now.declared) if now.dataset == DECLARED else PublicTable(key=now.dataset)
+    )
     return Plan(
         title=title,
         source=source,
@@ -49,7 +53,8 @@ def settings_of(plan: Plan) -> Settings:
     design, source = plan.design, plan.source
     if isinstance(source, PublicTable) and source.n_rows is not None:
         raise ValueError(
-            f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} of them."
+            f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} "
+            "of them."
         )
     calibration, results = _calibration(design.switches)
     budget = design.budget
@@ -76,7 +81,11 @@ def settings_of(plan: Plan) -> Settings:
     )
     now = _as_typed(now)
     _check_limits(now)
-    return now if plan.goal is None else replace(now, **_wish(plan.goal, plan.schema, plan.features, plan.names))
+    return (
+        now
+        if plan.goal is None
+        else replace(now, **_wish(plan.goal, plan.schema, plan.features, plan.names))
+    )
 
 
 _SAME = 1e-10
@@ -84,14 +93,18 @@ _SAME = 1e-10
 
 
 def _as_typed(now: Settings) -> Settings:
-    """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was typed so."""
+    """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was
+    typed so.
+    """
     if now.currency != "zcdp":
         return now
     total, delta = float(now.split.total), float(now.delta)
     epsilon, (low, high) = zcdp_to_epsilon(total, delta), LIMITS["approx"]
     for digits in range(1, 7):
         shown = float(f"{epsilon:.{digits}g}")
-        if low <= shown <= high and math.isclose(float(epsilon_to_zcdp(shown, delta)), total, rel_tol=_SAME):
+        if low <= shown <= high and math.isclose(
+            float(epsilon_to_zcdp(shown, delta)), total, rel_tol=_SAME
+        ):
             return replace(now, currency="approx", epsilon=f"{shown:.12g}")
     return now
 
@@ -109,7 +122,9 @@ def _calibration(switches: Calibration) -> tuple[CalibrationName, str]:
         Calibration(gaussian_objective=False): ("sharp", "reviewed"),
     }
     if switches not in known:
-        raise ValueError("This plan sets single switches of the calibration, for which the page has no control.")
+        raise ValueError(
+            "This plan sets single switches of the calibration, for which the page has no control."
+        )
     return known[switches]
 
 
@@ -117,12 +132,18 @@ def _check_limits(now: Settings) -> None:
     """Raise ValueError naming the first control that does not reach a value."""
     total = now.epsilon if now.currency == "approx" else now.split.total
     values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: float(total)}
-    names = {"pure": "the total ε", "approx": "the total ε", "zcdp": "the total ρ", "level": "the confidence level"}
+    names = {
+        "pure": "the total ε",
+        "approx": "the total ε",
+        "zcdp": "the total ρ",
+        "level": "the confidence level",
+    }
     for name, value in values.items():
         low, high = LIMITS[name]
         if not low <= value <= high:
             raise ValueError(
-                f"The control for {names.get(name, name)} goes from {low:g} to {high:,.12g}, not to {value:,.12g}."
+                f"The control for {names.get(name, name)} goes from {low:g} to {high:,.12g}, not "
+                f"to {value:,.12g}."
             )
 
 
@@ -133,7 +154,10 @@ def _wish(
     scale, place = 1.0, goal.coefficient
     if place is not None and place < len(names) - 1:
         scale = float(to_original(schema, features)[place, place])
-    wish: dict[str, Any] = {"goal_on": "" if place is None else names[place], "goal_chance": goal.probability}
+    wish: dict[str, Any] = {
+        "goal_on": "" if place is None else names[place],
+        "goal_chance": goal.probability,
+    }
     if goal.length is not None:
         return wish | {"goal": "length", "goal_length": goal.length * scale}
     assert goal.excludes_zero_at is not None

@@ -1,4 +1,6 @@
-"""Everything a person can set, as one frozen value: what pages read, links carry and results are stamped with."""
+"""Everything a person can set, as one frozen value: what pages read, links carry and results are
+stamped with.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +54,15 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The state that all pages share. Amounts are decimal strings, so that links and comparisons are exact.
+    """The state that all pages share. Amounts are decimal strings, so that links and comparisons
+    are exact.
 
     declared: a table that is only described, packed as for a link, for the data set "declared".
-    corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a quartic.
-    goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is "" for the mean over the
-    coefficients or a feature, whose length and value are then in its own units.
+    corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a
+    quartic.
+    goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is ""
+    for the mean over the coefficients or a feature, whose length and value are then in its own
+    units.
     """
 
     dataset: str = "census"
@@ -122,14 +127,20 @@ class Settings:
         model, hessian, covariance = self.split.parts
         kind = PureDP if self.own_definition == "pure" else ZCDP
         own = kind(model=model, hessian=hessian, covariance=covariance)
-        return own if definition == self.own_definition else pair_budget(own, rule=self.pairing, delta=self.delta)
+        return (
+            own
+            if definition == self.own_definition
+            else pair_budget(own, rule=self.pairing, delta=self.delta)
+        )
 
     def loss(self, name: str) -> Loss:
         """The loss of a combination."""
         return make_loss("logistic") if name == "logistic" else make_loss(self.corner, self.h)
 
     def calibration(self, combination: Combination) -> Calibration:
-        """The switches of a combination; those of sharp without what is not peer-reviewed, if asked for."""
+        """The switches of a combination; those of sharp without what is not peer-reviewed, if asked
+        for.
+        """
         if combination.calibration == "published":
             return Calibration.published()
         return Calibration(gaussian_objective=self.results == "all")
@@ -147,9 +158,15 @@ class Settings:
         )
 
     def swept(self, name: str, value: float) -> Settings:
-        """These settings with one control moved; parts scale with the total, others give way to a part."""
+        """These settings with one control moved; parts scale with the total, others give way to a
+        part.
+        """
         if name == "total":
-            return self.with_epsilon(value) if self.currency == "approx" else self._with_pot(_decimal(value))
+            return (
+                self.with_epsilon(value)
+                if self.currency == "approx"
+                else self._with_pot(_decimal(value))
+            )
         if name in PARTS:
             index = PARTS.index(name)
             return replace(self, split=self.split.with_locks().with_share(index, value))
@@ -161,10 +178,14 @@ class Settings:
     def with_epsilon(self, epsilon: float) -> Settings:
         """Set the epsilon of an (epsilon, delta) budget; the split divides the rho it buys."""
         shown = f"{epsilon:.12g}"
-        return replace(self._with_pot(epsilon_to_zcdp(float(shown), float(self.delta))), epsilon=shown)
+        return replace(
+            self._with_pot(epsilon_to_zcdp(float(shown), float(self.delta))), epsilon=shown
+        )
 
     def _with_pot(self, total: Decimal) -> Settings:
-        return replace(self, split=self.split.with_locks().with_total(total).with_locks(self.split.locked))
+        return replace(
+            self, split=self.split.with_locks().with_total(total).with_locks(self.split.locked)
+        )
 
     def usual(self, *names: str) -> Settings:
         """These settings with the defaults of some of them."""
@@ -186,7 +207,9 @@ def _decimal(value: float) -> Decimal:
 
 
 _BETWEEN = "~"
-"""Between the items of one parameter. In an item it is written as in an address, and so is the sign that does that."""
+"""Between the items of one parameter. In an item it is written as in an address, and so is the sign
+that does that.
+"""
 
 
 def _packed(item: str) -> str:
@@ -213,7 +236,9 @@ def _flat(settings: Settings) -> dict[str, str]:
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
-    """Rebuild settings from a link; what cannot be read keeps its default and is named in the second value."""
+    """Rebuild settings from a link; what cannot be read keeps its default and is named in the
+    second value.
+    """
     settings, bad = Settings(), []
     for name, text in query.items():
         if name == "split" or name not in {f.name for f in fields(Settings)}:
@@ -237,14 +262,17 @@ _OF_SPLIT = ("split", "shares", "locked")
 
 
 _SAME_BUDGET = 1e-9
-"""Relative difference of two totals that count as one: machines round the last digits of a solved rho differently."""
+"""Relative difference of two totals that count as one: machines round the last digits of a solved
+rho differently.
+"""
 
 
 def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
-    """Settings whose control shows the budget that is computed with, and whether the split of the link could stay.
+    """Settings whose control shows the budget that is computed with, and whether the split of the
+    link could stay.
 
-    A total must lie in the range of its control. An (epsilon, delta) budget is what epsilon says: a split that adds up
-    to another rho gives way to the default shares of the rho it buys.
+    A total must lie in the range of its control. An (epsilon, delta) budget is what epsilon says: a
+    split that adds up to another rho gives way to the default shares of the rho it buys.
     """
     total = float(settings.split.total)
     fresh = replace(settings, split=Settings().split)

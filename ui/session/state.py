@@ -1,4 +1,6 @@
-"""The one state of a session: settings in `st.session_state`, restored from the link, mirrored back to it."""
+"""The one state of a session: settings in `st.session_state`, restored from the link, mirrored back
+to it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _HELP, _OFF = "help", "off"
 _JOBS = ("job", "cells_job", "accuracy_job")
-"""Names in session and link of the keys of a simulation, of cells that are computed again, and of test errors."""
+"""Names in session and link of the keys of a simulation, of cells that are computed again, and of
+test errors.
+"""
 MAX_PINS = 3
 _PIN_LINK = "pin"
 
@@ -39,14 +43,21 @@ def settings() -> Settings:
             st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
-        st.session_state[_LINK_PROBLEM] = (*unreadable, *unfit, *linked.read(link), *_read_pins(link))
+        st.session_state[_LINK_PROBLEM] = (
+            *unreadable,
+            *unfit,
+            *linked.read(link),
+            *_read_pins(link),
+        )
         st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
         st.session_state.setdefault(_HELP, st.query_params.get(_HELP) != _OFF)
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
 
 
 def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan | None]:
-    """Settings of a link, what of it cannot be used, and the plan in it; without one, settings one by one."""
+    """Settings of a link, what of it cannot be used, and the plan in it; without one, settings one
+    by one.
+    """
     if LINK_KEY not in query:
         return (*from_query(query), None)
     try:
@@ -68,7 +79,9 @@ def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
         try:
             known = compute.declared_table(wanted.declared).schema.feature_names
         except ValueError:
-            return admissible(replace(wanted, dataset="census", declared="", names=()))[0], ("declared",)
+            return admissible(replace(wanted, dataset="census", declared="", names=()))[0], (
+                "declared",
+            )
         return _with_features(replace(wanted, encoding="schema"), known, len(known), ())
     infos = {info.key: info for info in datasets.list_datasets() if info.available}
     if wanted.dataset not in infos:
@@ -83,7 +96,9 @@ def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
 def _with_features(
     wanted: Settings, known: Collection[str], most: int, bad: tuple[str, ...]
 ) -> tuple[Settings, tuple[str, ...]]:
-    """Settings that ask for features of a table only, and the names of what gave way, after those that did before."""
+    """Settings that ask for features of a table only, and the names of what gave way, after those
+    that did before.
+    """
     if len(set(wanted.names)) < len(wanted.names) or not set(known).issuperset(wanted.names):
         wanted, bad = replace(wanted, names=()), (*bad, "names")
     if wanted.d > most:
@@ -92,7 +107,9 @@ def _with_features(
 
 
 def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> bool:
-    """Queue a task as this session's job of one kind; a full queue is kept as a problem for the page to tell."""
+    """Queue a task as this session's job of one kind; a full queue is kept as a problem for the
+    page to tell.
+    """
     try:
         queue.submit(task)
     except jobs.QueueFullError as problem:
@@ -131,7 +148,8 @@ def update(**changes: Any) -> None:
 
 
 def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
-    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes there.
+    """Write what differs from the defaults into the address bar; nothing of an uploaded file goes
+    there.
 
     extra: what a page adds, as the screen of Learn.
     """
@@ -143,7 +161,12 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
         job = jobs.QUEUE.find(job_key(name) or "")
         if job is not None and not job.is_private_to_session:
             query[name] = job.key
-    query |= linked.to_query() | _pins_query() | ({} if is_help_on() else {_HELP: _OFF}) | dict(extra or {})
+    query |= (
+        linked.to_query()
+        | _pins_query()
+        | ({} if is_help_on() else {_HELP: _OFF})
+        | dict(extra or {})
+    )
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
 
@@ -167,7 +190,9 @@ def reset() -> None:
 
 
 def paper_preset() -> None:
-    """The settings of the paper's figures: Adult where it is installed, epsilon 0.5/0.25/0.25, c 0.001, h 1, d 10."""
+    """The settings of the paper's figures: Adult where it is installed, epsilon 0.5/0.25/0.25, c
+    0.001, h 1, d 10.
+    """
     available = {info.key: info for info in datasets.list_datasets() if info.available}
     key = "adult" if "adult" in available else "census"
     put(
@@ -210,7 +235,9 @@ def memo() -> compute.LRU:
 
 
 def curves() -> compute.LRU:
-    """Where curves over the range of a control are kept: with the session if their table is, else for all sessions."""
+    """Where curves over the range of a control are kept: with the session if their table is, else
+    for all sessions.
+    """
     return memo() if source().upload is not None else compute.CURVES
 
 
@@ -226,7 +253,9 @@ def films() -> compute.LRU:
 
 @dataclass(frozen=True)
 class Pin:
-    """A setting kept for comparison, with its headline numbers as they were; those of a link are still to be made."""
+    """A setting kept for comparison, with its headline numbers as they were; those of a link are
+    still to be made.
+    """
 
     name: str
     settings: Settings

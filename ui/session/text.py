@@ -1,4 +1,6 @@
-"""All wording that depends on a value: the sentence under each control, assumptions on charts, explanations."""
+"""All wording that depends on a value: the sentence under each control, assumptions on charts,
+explanations.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from dpci_core.schema import Records
 from ui.session.settings import Settings
 
 DECLARED_SENTENCE = (
-    "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so nothing is given away."
+    "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so "
+    "nothing is given away."
 )
 SETTINGS_PANEL = "the panel of settings (» at the top left on a phone)"
 BRING_YOUR_FILE = f"Bring your file in {SETTINGS_PANEL}, or choose another table there."
@@ -49,14 +52,16 @@ def risk_approx(epsilon: float, delta: float) -> str:
 
 
 def budget_sentence(settings: Settings) -> str:
-    """Risk sentence of the total budget, with epsilon(delta) beside rho and a flag on a large budget."""
+    """Risk sentence of the total budget, with epsilon(delta) beside rho and a flag on a large
+    budget.
+    """
     epsilon = settings.own_epsilon
     if settings.currency == "pure":
         sentence = risk_pure(epsilon)
     else:
         sentence = (
-            f"ρ = {number(to_float_down(settings.split.total))} means (ε = {number(epsilon)}, δ = {settings.delta}). "
-            f"{risk_approx(epsilon, float(settings.delta))}"
+            f"ρ = {number(to_float_down(settings.split.total))} means (ε = {number(epsilon)}, δ = "
+            f"{settings.delta}). {risk_approx(epsilon, float(settings.delta))}"
         )
     if epsilon > LARGE_EPSILON:
         sentence += f" {LARGE_BUDGET}"
@@ -74,31 +79,45 @@ def conversion_details(settings: Settings) -> str:
     if settings.currency == "pure":
         total = to_float_down(settings.split.total)
         return (
-            f"A pure ε of {number(total)} holds with δ = 0, and is at most ρ = ε²/2 = {number(total**2 / 2)} in zCDP."
+            f"A pure ε of {number(total)} holds with δ = 0, and is at most ρ = ε²/2 = "
+            f"{number(total**2 / 2)} in zCDP."
         )
     rho = to_float_down(settings.split.total)
     return (
-        f"Headline: Canonne, Kamath, Steinke 2020, ε = {number(zcdp_to_epsilon(rho, delta), 4)}. The older published "
-        f"conversion ρ + 2√(ρ log(1/δ)) gives {number(zcdp_to_epsilon_published(rho, delta), 4)}; for output "
-        f"perturbation alone, whose releases are exactly Gaussian, the analytic formula gives "
-        f"{number(analytic_gaussian_epsilon(rho, delta), 4)}. δ is the chance that the ε bound fails to hold."
+        f"Headline: Canonne, Kamath, Steinke 2020, ε = {number(zcdp_to_epsilon(rho, delta), 4)}. "
+        "The older published conversion ρ + 2√(ρ log(1/δ)) gives "
+        f"{number(zcdp_to_epsilon_published(rho, delta), 4)}; for output perturbation alone, whose "
+        "releases are exactly Gaussian, the analytic formula gives "
+        f"{number(analytic_gaussian_epsilon(rho, delta), 4)}. δ is the chance that the ε bound "
+        "fails to hold."
     )
 
 
 PART_SENTENCES = {
     "model": "For the coefficients themselves: more here, and the estimates scatter less.",
-    "hessian": "For the curvature, which turns scatter into interval length: too little, and lengths become erratic.",
-    "covariance": "For the spread of the gradients, the sampling part of the length: too little, and lengths inflate.",
+    "hessian": "For the curvature, which turns scatter into interval length: too little, and "
+    "lengths become erratic.",
+    "covariance": "For the spread of the gradients, the sampling part of the length: too little, "
+    "and lengths inflate.",
 }
-PART_NAMES = {"model": "Coefficients", "hessian": "Curvature (Hessian)", "covariance": "Gradient covariance"}
+PART_NAMES = {
+    "model": "Coefficients",
+    "hessian": "Curvature (Hessian)",
+    "covariance": "Gradient covariance",
+}
 SPLIT_NOTE = (
-    "All three parts are about the same people: a small part does not protect “that part” more, only the total counts."
+    "All three parts are about the same people: a small part does not protect “that part” more, "
+    "only the total counts."
 )
 
 
 def n_sentence(settings: Settings, n_table: int, *, with_help: bool = True) -> str:
     """Number of records; without help, only that it is extrapolated, if it is."""
-    each = "Four times as many records halve the sampling error and quarter the privacy noise." if with_help else ""
+    each = (
+        "Four times as many records halve the sampling error and quarter the privacy noise."
+        if with_help
+        else ""
+    )
     if settings.n > n_table:
         return f"{each} Beyond the {n_table:,} rows at hand: extrapolated.".strip()
     return each
@@ -107,7 +126,10 @@ def n_sentence(settings: Settings, n_table: int, *, with_help: bool = True) -> s
 def d_sentence(settings: Settings, p: int) -> str:
     """Number of features."""
     entries = p * p
-    return f"With the constant column {p} coefficients, and two matrices of {entries:,} numbers that need noise too."
+    return (
+        f"With the constant column {p} coefficients, and two matrices of {entries:,} numbers that "
+        "need noise too."
+    )
 
 
 def c_sentence(settings: Settings) -> str:
@@ -120,18 +142,23 @@ def c_sentence(settings: Settings) -> str:
             except InfeasibleDesignError:
                 continue  # no budget can be paired, so nothing is drawn for this combination
             smallest.append(mechanism_of(design).smallest_regularization(design, settings.n))
-    rule = f" Objective perturbation needs c above {number(max(smallest), 2)} here." if smallest else ""
+    rule = (
+        f" Objective perturbation needs c above {number(max(smallest), 2)} here."
+        if smallest
+        else ""
+    )
     covered = "pulled" if settings.target == "penalised" else "unpulled"
     return (
-        f"Pulls coefficients toward 0 and makes them less noisy; the interval covers the {covered} coefficient.{rule}"
+        f"Pulls coefficients toward 0 and makes them less noisy; the interval covers the {covered} "
+        f"coefficient.{rule}"
     )
 
 
 def h_sentence(settings: Settings) -> str:
     """Width of the rounded corner."""
     return (
-        f"The SVM's kink is rounded between margins {number(1 - settings.h)} and {number(1 + settings.h)}; "
-        "a sharper kink (small h) needs more noise on the curvature."
+        f"The SVM's kink is rounded between margins {number(1 - settings.h)} and "
+        f"{number(1 + settings.h)}; a sharper kink (small h) needs more noise on the curvature."
     )
 
 
@@ -145,22 +172,32 @@ def assumptions(settings: Settings, records: Records) -> str:
     """Every assumed value, as it stands on each chart and export."""
     shares = "/".join(f"{settings.split.share(i):.3g}" for i in range(3))
     symbol = "ε" if settings.currency == "pure" else "ρ"
-    delta = "" if settings.currency == "pure" and not settings.is_compared else f", δ = {settings.delta}"
+    delta = (
+        ""
+        if settings.currency == "pure" and not settings.is_compared
+        else f", δ = {settings.delta}"
+    )
     corner = ", smoothed hinge" if settings.corner == "smoothed_hinge" else ""
     h = f", h = {settings.h:g}{corner}" if "huber_svm" in settings.losses else ""
     return (
-        f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n = {settings.n:,}, "
-        f"{symbol} = {settings.split.total:f}{delta}, split {shares} %, c = {settings.c:g}{h}, "
-        f"level {100 * settings.level:g} %, {calibration_words(settings)}, forecast{pairing_words(settings)}"
+        f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n "
+        f"= {settings.n:,}, {symbol} = {settings.split.total:f}{delta}, split {shares} %, c = "
+        f"{settings.c:g}{h}, level {100 * settings.level:g} %, {calibration_words(settings)}, "
+        f"forecast{pairing_words(settings)}"
     )
 
 
 def calibration_words(settings: Settings) -> str:
     """Which intervals, and what they are for."""
-    words = " and ".join(c for c in ("sharp", "published") if c in settings.calibrations) + " calibration"
+    words = (
+        " and ".join(c for c in ("sharp", "published") if c in settings.calibrations)
+        + " calibration"
+    )
     if settings.results == "reviewed" and "sharp" in settings.calibrations:
         words += " (published privacy results only)"
-    return words + (", for the coefficient without penalty" if settings.target == "unpenalised" else "")
+    return words + (
+        ", for the coefficient without penalty" if settings.target == "unpenalised" else ""
+    )
 
 
 def pairing_words(settings: Settings) -> str:
@@ -178,7 +215,9 @@ def budget_words(design: Design, delta: float) -> str:
     if design.definition == "pure":
         return f"ε\u00a0=\u00a0{number(total)}"
     epsilon = number(zcdp_to_epsilon(total, delta))
-    return f"ρ\u00a0=\u00a0{number(total)}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
+    return (
+        f"ρ\u00a0=\u00a0{number(total)}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
+    )
 
 
 HOW_TO_READ = """
@@ -190,21 +229,23 @@ HOW_TO_READ = """
 - **Non-private interval**: what the same table would give without any privacy noise.
 
 The number at the right is private length ÷ variability length: 1.00× is as short as it can be.
-"""
+"""  # noqa: E501 - Markdown
 
 CALIBRATIONS = {"sharp": "Sharp", "published": "Published"}
 CALIBRATION_HELP = (
-    "Both make the same promise from the same budget. Published follows the paper to the letter; sharp is this "
-    "project's own and shorter; only where the noise dominates, and published intervals miss too often, it is longer. "
-    "The page “Published or sharp” shows by how much, and why."
+    "Both make the same promise from the same budget. Published follows the paper to the letter; "
+    "sharp is this project's own and shorter; only where the noise dominates, and published "
+    "intervals miss too often, it is longer. The page “Published or sharp” shows by how much, and "
+    "why."
 )
 TARGETS = {
     "penalised": "The coefficient at this penalty (as in the paper)",
     "unpenalised": "The coefficient without penalty",
 }
 TARGET_HELP = (
-    "A penalty pulls coefficients toward zero, and the usual intervals cover the pulled ones. The other choice undoes "
-    "the pull with one calculation on what is released anyway: no further budget, somewhat longer intervals."
+    "A penalty pulls coefficients toward zero, and the usual intervals cover the pulled ones. The "
+    "other choice undoes the pull with one calculation on what is released anyway: no further "
+    "budget, somewhat longer intervals."
 )
 
 
@@ -212,9 +253,9 @@ def flat_words(names: list[str]) -> str:
     """What marked coefficients mean."""
     listed = plain(", ".join(names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     return (
-        f"For {listed} one step cannot undo the penalty, because it pulls too hard or the table is too flat in their "
-        "direction: the interval is still pulled toward zero, and its level is not claimed for them. A smaller c "
-        "helps, and so does leaving out columns that hardly vary."
+        f"For {listed} one step cannot undo the penalty, because it pulls too hard or the table is "
+        "too flat in their direction: the interval is still pulled toward zero, and its level is "
+        "not claimed for them. A smaller c helps, and so does leaving out columns that hardly vary."
     )
 
 
@@ -222,4 +263,4 @@ HOW_COVERAGE = """
 A 95 % interval should contain the coefficient it estimates in 95 of 100 repetitions. Dots right of the line mean the
 interval is longer than it needs to be; dots left of it mean it promises too much. These are *forecasts* from
 large-sample theory and a few fixed draws of the noise; no table is simulated.
-"""
+"""  # noqa: E501 - Markdown

@@ -130,7 +130,8 @@ def _(problem: PenaltyTooSmallError) -> str:
 def _(problem: NothingToPairError) -> str:
     return (
         f"A rho of {problem.rho} already means epsilon = 0 at delta = {problem.delta}, which no "
-        f"pure budget can match. Choose a total of {problem.total} or more, or a delta of {problem.smaller} or less."
+        f"pure budget can match. Choose a total of {problem.total} or more, or a delta of "
+        f"{problem.smaller} or less."
     )
 
 

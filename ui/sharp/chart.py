@@ -24,11 +24,15 @@ _ROW, _GAP = 17, 13
 _LOG_FROM = 8.0
 """Lengths that differ by more than this factor go on a logarithmic axis."""
 _LARGE_ENOUGH = 2.0
-"""Percent: the chart of the Huber corner spans at least this much, so that a trifle looks like one."""
+"""Percent: the chart of the Huber corner spans at least this much, so that a trifle looks like
+one.
+"""
 
 
 def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> go.Figure:
-    """Per combination three lines: from the tick, the variability interval, to the mark, the private interval."""
+    """Per combination three lines: from the tick, the variability interval, to the mark, the
+    private interval.
+    """
     fig = go.Figure()
     labels = [label for label in SHOWN if any(label in rows for rows in groups.values())]
     step = len(labels) + _GAP / _ROW
@@ -54,10 +58,14 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
     )
     height = int(_ROW * step * len(groups)) + 10
     words = f"{caption}. Number at the right: length in variability intervals"
-    return finish(fig, caption=words, meta=meta, source=source, height=height, legend_rows=3, right=58)
+    return finish(
+        fig, caption=words, meta=meta, source=source, height=height, legend_rows=3, right=58
+    )
 
 
-def _calibration(fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combination, Compared]]) -> None:
+def _calibration(
+    fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combination, Compared]]
+) -> None:
     """Ticks, connecting lines, marks and ratios of one calibration."""
     symbol, colour = _LOOK[label]
     pairs = [(y, row) for y, _, row in drawn if row.vi_length > 0]
@@ -84,7 +92,12 @@ def _calibration(fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combin
         x=[row.ci_length for _, _, row in drawn],
         y=[y for y, _, _ in drawn],
         mode="markers",
-        marker={"symbol": symbol, "size": 10, "color": colour, "line": {"color": colour, "width": 2}},
+        marker={
+            "symbol": symbol,
+            "size": 10,
+            "color": colour,
+            "line": {"color": colour, "width": 2},
+        },
         name=CALIBRATION_WORDS[label],
         hovertext=[_hover(c, row) for _, c, row in drawn],
         hoverinfo="text",
@@ -109,8 +122,8 @@ def _hover(combination: Combination, row: Compared) -> str:
         f"<br>length {row.ci_length:.4g} ± {row.ci_length_se:.2g}"
         f"<br>variability {row.vi_length:.4g} ± {row.vi_length_se:.2g}, ratio {row.ratio:.3f}"
         f"<br>coverage {100 * row.coverage:.1f} ± {100 * row.coverage_se:.1f} %"
-        f"<br>smallest coefficient {100 * row.coverage_smallest:.1f} %, prevalent {100 * row.coverage_prevalent:.1f} %"
-        f"<br>shares {row.shares}"
+        f"<br>smallest coefficient {100 * row.coverage_smallest:.1f} %, prevalent "
+        f"{100 * row.coverage_prevalent:.1f} %<br>shares {row.shares}"
     )
 
 
@@ -120,14 +133,24 @@ def _two_lines(combination: Combination) -> str:
 
 
 def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None:
-    title = {"text": "mean length over coefficients" + (", log scale" if is_log else ""), "standoff": 4}
+    title = {
+        "text": "mean length over coefficients" + (", log scale" if is_log else ""),
+        "standoff": 4,
+    }
     fig.update_xaxes(title=title, showgrid=True, gridcolor=GRID, zeroline=False, automargin=True)
     if is_log:
         low, high = math.log10(min(lengths)), math.log10(max(lengths))
         room = 0.04 * (high - low)
-        ticks = [digit * 10.0**power for power in range(math.floor(low), math.ceil(high)) for digit in (1, 2, 5)]
+        ticks = [
+            digit * 10.0**power
+            for power in range(math.floor(low), math.ceil(high))
+            for digit in (1, 2, 5)
+        ]
         fig.update_xaxes(
-            type="log", range=[low - room, high + room], tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks]
+            type="log",
+            range=[low - room, high + room],
+            tickvals=ticks,
+            ticktext=[f"{tick:g}" for tick in ticks],
         )
     elif lengths:
         fig.update_xaxes(range=[0, 1.04 * max(lengths)])
@@ -136,7 +159,9 @@ def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None
 def change_chart(
     found: Sequence[Change], *, span: tuple[float, float], caption: str, meta: Meta, source: str
 ) -> go.Figure:
-    """One improvement alone: a stem from nothing to the relative change for each combination, over a shared span."""
+    """One improvement alone: a stem from nothing to the relative change for each combination, over
+    a shared span.
+    """
     fig = go.Figure()
     y = list(range(len(found)))[::-1]
     fig.add_scatter(
@@ -162,7 +187,8 @@ def change_chart(
             "size": 9,
         },
         hovertext=[
-            f"<b>{c.combination.plain}</b><br>{signed_percent(c.value)} ± {100 * c.se:.1f} points" for c in found
+            f"<b>{c.combination.plain}</b><br>{signed_percent(c.value)} ± {100 * c.se:.1f} points"
+            for c in found
         ],
         hoverinfo="text",
         showlegend=False,
@@ -189,11 +215,15 @@ def change_chart(
         zeroline=False,
         automargin=True,
     )
-    return finish(fig, caption=caption, meta=meta, source=source, height=22 * len(found) + 20, legend_rows=0)
+    return finish(
+        fig, caption=caption, meta=meta, source=source, height=22 * len(found) + 20, legend_rows=0
+    )
 
 
 def span_of(parts: Sequence[Sequence[Change]]) -> tuple[float, float]:
-    """From the largest saving to the largest loss, or nothing, over all the improvements drawn beside each other."""
+    """From the largest saving to the largest loss, or nothing, over all the improvements drawn
+    beside each other.
+    """
     values = [c.value for part in parts for c in part if math.isfinite(c.value)]
     return min([-0.01, *values]), max([0.0, *values])
 
@@ -203,11 +233,20 @@ _CORNER_LOOK = (("circle", BLUE), ("square", ORANGE), ("diamond", GREEN))
 
 
 def corner_chart(
-    h: Sequence[float], changes: Mapping[float, Sequence[float]], *, caption: str, meta: Meta, source: str
+    h: Sequence[float],
+    changes: Mapping[float, Sequence[float]],
+    *,
+    caption: str,
+    meta: Meta,
+    source: str,
 ) -> go.Figure:
-    """Relative change of the forecast mean length by the Huber corner along h, a line for each penalty c."""
+    """Relative change of the forecast mean length by the Huber corner along h, a line for each
+    penalty c.
+    """
     fig = go.Figure()
-    for (c, values), dash, (symbol, colour) in zip(changes.items(), _DASHES, _CORNER_LOOK, strict=False):
+    for (c, values), dash, (symbol, colour) in zip(
+        changes.items(), _DASHES, _CORNER_LOOK, strict=False
+    ):
         fig.add_scatter(
             x=list(h),
             y=list(values),
@@ -218,7 +257,12 @@ def corner_chart(
             hovertemplate="h = %{x:g}: %{y:.2%}<extra></extra>",
         )
     lowest = min([0.0, *(float(np.min(values)) for values in changes.values())])
-    fig.update_xaxes(title={"text": "Huber width h", "standoff": 4}, gridcolor=GRID, zeroline=False, automargin=True)
+    fig.update_xaxes(
+        title={"text": "Huber width h", "standoff": 4},
+        gridcolor=GRID,
+        zeroline=False,
+        automargin=True,
+    )
     fig.update_yaxes(
         title={"text": "change of mean length"},
         range=[min(-_LARGE_ENOUGH / 100, 1.2 * lowest), _LARGE_ENOUGH / 400],

@@ -32,7 +32,9 @@ CORNER_TABLE = DataTable("census", 30_000, 10)
 CORNER_H = (1.0, 2.0, 3.0, 4.0, 5.0)
 CORNER_C = (0.001, 0.01, 0.1)
 _CORNER_DRAWS = 16
-"""Draws of the matrix noise behind a point of that chart; both sides of a change are on the same ones."""
+"""Draws of the matrix noise behind a point of that chart; both sides of a change are on the same
+ones.
+"""
 _SHARED = LRU(1)
 """The forecast of that chart, for all sessions: it has no settings, and its table is simulated."""
 _TABLE = linked.one_of("compared", tuple(SETS), default=LADDER_SET, widget="compared_table")
@@ -65,7 +67,10 @@ def _rows() -> list[Compared]:
     try:
         return list(compare.read_comparisons(compare.COMPARISON_FILE).values())
     except (ValueError, OSError) as problem:
-        st.warning(f"The results on file cannot be read, so the page goes without them: {in_words(problem)}")
+        st.warning(
+            "The results on file cannot be read, so the page goes without them: "
+            f"{in_words(problem)}"
+        )
         return []
 
 
@@ -94,7 +99,7 @@ def _choice(tables: dict[str, DataTable]) -> str:
     return name
 
 
-# --- published, sharp, best split --------------------------------------------------------------------------------
+# --- published, sharp, best split -----------------------------------------------------------------
 
 
 def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
@@ -109,14 +114,18 @@ def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Comp
     )
     show(f"sharp_{name}", figure, sharp_rows.sentence(groups), sharp_rows.results_table(groups))
     _provenance(name, here)
-    _download(f"dpci_published_or_sharp_{name}.csv", sharp_rows.everything(rows, table), f"sharp_all_{name}")
+    _download(
+        f"dpci_published_or_sharp_{name}.csv",
+        sharp_rows.everything(rows, table),
+        f"sharp_all_{name}",
+    )
 
 
 def _assumptions(table: DataTable) -> str:
     return (
-        f"{sharp_rows.table_words(table)}, encoding “paper”, c = {compare.REGULARIZATION:g}, h = 1, "
-        f"total ε = 1 or ρ = 0.1875, {100 * compare.CONFIDENCE_LEVEL:g} % intervals of the penalised coefficient, by "
-        "full simulation"
+        f"{sharp_rows.table_words(table)}, encoding “paper”, c = {compare.REGULARIZATION:g}, h = "
+        f"1, total ε = 1 or ρ = 0.1875, {100 * compare.CONFIDENCE_LEVEL:g} % intervals of the "
+        "penalised coefficient, by full simulation"
     )
 
 
@@ -126,11 +135,13 @@ def _provenance(name: str, rows: Sequence[Compared]) -> None:
         return ", ".join(f"{v:,}" if field in ("k", "m") else str(v) for v in values)
 
     k, m, seed = (max(getattr(row, field) for row in rows) for field in ("k", "m", "seed"))
-    again = f" `python -m dpci_core compare --sets {name} -k {k} -m {m} --seed {seed}` makes it again."
+    again = (
+        f" `python -m dpci_core compare --sets {name} -k {k} -m {m} --seed {seed}` makes it again."
+    )
     st.caption(
-        f"Measured with k = {span('k')} bootstrap replicates behind a coverage and m = {span('m')} fits behind a "
-        f"variability length, seed {span('seed')}, {span('date')}, {span('versions')}."
-        + (again if name in SETS else "")
+        f"Measured with k = {span('k')} bootstrap replicates behind a coverage and m = {span('m')} "
+        f"fits behind a variability length, seed {span('seed')}, {span('date')}, "
+        f"{span('versions')}." + (again if name in SETS else "")
     )
 
 
@@ -145,7 +156,7 @@ def _download(file: str, table: pd.DataFrame, key: str) -> None:
     )
 
 
-# --- targets -----------------------------------------------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------------------
 
 
 def _targets(groups: Groups, table: DataTable) -> None:
@@ -154,22 +165,30 @@ def _targets(groups: Groups, table: DataTable) -> None:
     there = {label: found for label, found in checks.items() if found}
     counts = targets.verdict({_SPLITS[label]: found for label, found in checks.items()})
     st.markdown(
-        "What sharp intervals are held to: they should cover about as often as promised, neither less nor, which "
-        f"would be waste, much more, for each coefficient as well as on average; and they should be about as short as "
-        f"can be. **{counts}**"
+        "What sharp intervals are held to: they should cover about as often as promised, neither "
+        "less nor, which would be waste, much more, for each coefficient as well as on average; "
+        f"and they should be about as short as can be. **{counts}**"
     )
     if not there:
         return
     label = st.segmented_control(
-        "Sharp intervals", list(there), format_func=_SPLITS.__getitem__, default=next(iter(there)), key="target_split"
+        "Sharp intervals",
+        list(there),
+        format_func=_SPLITS.__getitem__,
+        default=next(iter(there)),
+        key="target_split",
     ) or next(iter(there))
     st.dataframe(
-        targets.checks_matrix(there[label]), hide_index=True, alt=counts, key=f"targets_{label}", width="stretch"
+        targets.checks_matrix(there[label]),
+        hide_index=True,
+        alt=counts,
+        key=f"targets_{label}",
+        width="stretch",
     )
     st.caption(
-        f"✓ reached, ✗ not reached; after ± the Monte Carlo standard error; close: the limit is within two of them. "
-        f"{targets.prevalent_words()} The smallest of {table.d + 1} measured coverages tends to lie below the "
-        "smallest true one, because each has an error of its own."
+        "✓ reached, ✗ not reached; after ± the Monte Carlo standard error; close: the limit is "
+        f"within two of them. {targets.prevalent_words()} The smallest of {table.d + 1} measured "
+        "coverages tends to lie below the smallest true one, because each has an error of its own."
     )
     missed = targets.missed_words(there[label])
     if missed:
@@ -187,7 +206,7 @@ def _targets(groups: Groups, table: DataTable) -> None:
     )
 
 
-# --- each improvement alone --------------------------------------------------------------------------------------
+# --- each improvement alone -----------------------------------------------------------------------
 
 
 def _improvements(rows: Iterable[Compared]) -> None:
@@ -196,14 +215,15 @@ def _improvements(rows: Iterable[Compared]) -> None:
     groups = sharp_rows.groups_of(rows, table)
     found = {label: sharp_rows.changes(groups, label) for label in ALONE}
     st.markdown(
-        f"One improvement at a time on top of the published method, {sharp_rows.table_words(table)}: how much shorter "
-        "the mean length becomes. All charts of measurements have the same scale. The savings do not add up: some "
-        "remove the same waste, others make room for each other."
+        "One improvement at a time on top of the published method, "
+        f"{sharp_rows.table_words(table)}: how much shorter the mean length becomes. All charts of "
+        "measurements have the same scale. The savings do not add up: some remove the same waste, "
+        "others make room for each other."
     )
     if not any(found.values()):
         st.info(
-            f"These measurements are not on file: `python -m dpci_core compare --sets {LADDER_SET}` makes them. The "
-            "explanations stand without them."
+            "These measurements are not on file: `python -m dpci_core compare --sets "
+            f"{LADDER_SET}` makes them. The explanations stand without them."
         )
     span = chart.span_of(list(found.values()))
     parts = words.IMPROVEMENTS
@@ -230,7 +250,12 @@ def _improvement(part: words.Improvement, found: list[Change], span: tuple[float
             source="public",
         )
         key = part.label.replace(" ", "_")
-        show(key, figure, sharp_rows.change_sentence(part.name, found), sharp_rows.changes_table(found))
+        show(
+            key,
+            figure,
+            sharp_rows.change_sentence(part.name, found),
+            sharp_rows.changes_table(found),
+        )
     _mechanism(part)
 
 
@@ -254,15 +279,20 @@ def _corner() -> None:
     shown = Combination("pure", "objective", "huber_svm")
     lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}
     caption = (
-        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.plain}, total ε = 1, published "
-        "split, sharp against sharp without the corner; c is the penalty"
+        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.plain}, total ε = 1, "
+        "published split, sharp against sharp without the corner; c is the penalty"
     )
     figure = chart.corner_chart(
         CORNER_H, lines, caption=caption, meta={"improvement": "only corner"}, source="simulated"
     )
     table = pd.DataFrame(
         [
-            {"combination": combination.plain, "c": c, "h": h, "change of mean length (%)": 100 * change}
+            {
+                "combination": combination.plain,
+                "c": c,
+                "h": h,
+                "change of mean length (%)": 100 * change,
+            }
             for (combination, c, h), change in curves.items()
         ]
     )
@@ -274,19 +304,32 @@ Corner = dict[tuple[Combination, float, float], float]
 
 
 def corner_changes() -> Corner:
-    """What the Huber corner changes in the sharp forecast on the simulated census, everything else the same."""
-    records = PUBLIC.records(("census", "paper", CORNER_TABLE.d, CORNER_TABLE.n), CORNER_TABLE.records)
+    """What the Huber corner changes in the sharp forecast on the simulated census, everything else
+    the same.
+    """
+    records = PUBLIC.records(
+        ("census", "paper", CORNER_TABLE.d, CORNER_TABLE.n), CORNER_TABLE.records
+    )
     found = {}
     for privacy in compare.PUBLISHED_PARTS:
         for mechanism in compare.MECHANISMS:
-            base = Comparison("census", CORNER_TABLE.n, CORNER_TABLE.d, "huber_svm", privacy, mechanism, "sharp")
+            base = Comparison(
+                "census", CORNER_TABLE.n, CORNER_TABLE.d, "huber_svm", privacy, mechanism, "sharp"
+            )
             for c in CORNER_C:
                 for h in CORNER_H:
                     design = replace(base.design(), loss=HuberSVM(h=h), regularization=c)
                     moments = PUBLIC.moments(records, design.loss, c)
                     plain, cornered = (
-                        forecast(moments, design=replace(design, calibration=switches), n_draws=_CORNER_DRAWS)
-                        for switches in (replace(Calibration.sharp(), huber_corner=False), Calibration.sharp())
+                        forecast(
+                            moments,
+                            design=replace(design, calibration=switches),
+                            n_draws=_CORNER_DRAWS,
+                        )
+                        for switches in (
+                            replace(Calibration.sharp(), huber_corner=False),
+                            Calibration.sharp(),
+                        )
                     )
                     change = cornered.ci_length_mean / plain.ci_length_mean - 1.0
                     found[sharp_rows.combination_of(base), c, h] = change
@@ -303,12 +346,13 @@ def corner_sentence(curves: Corner) -> str:
         else f"at most {-100 * usual:.1f} % of the mean length for h from 1 to 5"
     )
     return (
-        f"At the penalty of this page, c = {compare.REGULARIZATION:g}, the corner saves {first}. The most it saves in "
-        f"this forecast is {-100 * largest:.1f} %, for {combination.plain} at c = {c:g} and h = {h:g}."
+        f"At the penalty of this page, c = {compare.REGULARIZATION:g}, the corner saves {first}. "
+        f"The most it saves in this forecast is {-100 * largest:.1f} %, for {combination.plain} at "
+        f"c = {c:g} and h = {h:g}."
     )
 
 
-# --- the target, and the new result ------------------------------------------------------------------------------
+# --- the target, and the new result ---------------------------------------------------------------
 
 
 def _unpenalised() -> None:
@@ -317,16 +361,18 @@ def _unpenalised() -> None:
     with st.expander("How it works, and when the step falls short"):
         st.markdown(words.UNPENALISED_MECHANISM)
     st.markdown(
-        f"`{words.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the truth is known: "
-        "how often the penalised interval misses the unpenalised coefficient, how often the step is marked, and how "
-        "often the unmarked intervals hold."
+        f"`{words.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the "
+        "truth is known: how often the penalised interval misses the unpenalised coefficient, how "
+        "often the step is marked, and how often the unmarked intervals hold."
     )
 
 
 def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
     st.header("New result, not peer-reviewed")
     st.markdown(words.NEW_RESULT)
-    if table is not None and (said := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))):
+    if table is not None and (
+        said := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))
+    ):
         st.markdown(f"{sharp_rows.table_words(table)}. {said}")
     # Its formulas are most of the page's weight, so they are only made for who asks.
     proof = st.expander("The proof", key="sharp_proof", on_change="rerun")

@@ -1,4 +1,6 @@
-"""What the Published or sharp page takes from the results on file: groups, changes, sentences, tables. No Streamlit."""
+"""What the Published or sharp page takes from the results on file: groups, changes, sentences,
+tables. No Streamlit.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def combination_of(cell: Comparison) -> Combination:
 
 
 def tables_on_file(rows: Iterable[Compared]) -> dict[str, DataTable]:
-    """The tables of data with results, by a name that the command takes where it knows the table; in its order."""
+    """The tables of data with results, by a name that the command takes where it knows the table;
+    in its order.
+    """
     found = dict.fromkeys(row.table for row in rows)
     known = {name: table for name, table in SETS.items() if table in found}
     others = [table for table in found if table not in SETS.values()]
@@ -67,12 +71,14 @@ def source_of(table: DataTable) -> str:
     return "simulated" if table.dataset == "census" else "public"
 
 
-# --- how much shorter --------------------------------------------------------------------------------------------
+# --- how much shorter -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Change:
-    """The mean length of a calibration relative to published, minus 1, with its Monte Carlo standard error."""
+    """The mean length of a calibration relative to published, minus 1, with its Monte Carlo
+    standard error.
+    """
 
     combination: Combination
     value: float
@@ -80,7 +86,9 @@ class Change:
 
 
 def changes(groups: Groups, label: str) -> list[Change]:
-    """Of every combination that has both rows; the error leaves out that both ran on the same replicates."""
+    """Of every combination that has both rows; the error leaves out that both ran on the same
+    replicates.
+    """
     found = []
     for combination, rows in groups.items():
         if label in rows and "published" in rows and rows["published"].ci_length > 0:
@@ -92,15 +100,22 @@ def changes(groups: Groups, label: str) -> list[Change]:
 def quotient(row: Compared, base: Compared) -> tuple[float, float]:
     """The mean length in units of that of another row, with its Monte Carlo standard error."""
     ratio = row.ci_length / base.ci_length
-    parts = (row.ci_length_se / row.ci_length if row.ci_length else 0.0, base.ci_length_se / base.ci_length)
+    parts = (
+        row.ci_length_se / row.ci_length if row.ci_length else 0.0,
+        base.ci_length_se / base.ci_length,
+    )
     return ratio, ratio * math.hypot(*parts)
 
 
 def ratio_se(row: Compared) -> float:
-    """Monte Carlo standard error of the length in variability intervals; not a number where there is no ratio."""
+    """Monte Carlo standard error of the length in variability intervals; not a number where there
+    is no ratio.
+    """
     if not (math.isfinite(row.ratio) and row.ci_length and row.vi_length):
         return math.nan
-    return row.ratio * math.hypot(row.ci_length_se / row.ci_length, row.vi_length_se / row.vi_length)
+    return row.ratio * math.hypot(
+        row.ci_length_se / row.ci_length, row.vi_length_se / row.vi_length
+    )
 
 
 def signed_percent(change: float) -> str:
@@ -119,14 +134,19 @@ def sentence(groups: Groups) -> str:
     published = [groups[p.combination]["published"] for p in pairs]
     coverage = [row.coverage for row in sharp]
     best = changes(groups, "best_split")
-    more = f", and {-100 * np.mean([b.value for b in best]):.0f} % shorter at the best split" if best else ""
+    more = (
+        f", and {-100 * np.mean([b.value for b in best]):.0f} % shorter at the best split"
+        if best
+        else ""
+    )
     return (
-        f"Sharp intervals are on average {gains.mean():.0f} % shorter than published ones at the same split "
-        f"(from {gains.min():.0f} to {gains.max():.0f} % over {_many(pairs)}){more}. At the published split they are "
-        f"on average {_mean_ratio(sharp)} times as long as the variability interval, the published ones "
-        f"{_mean_ratio(published)} times. Their mean coverage lies between {100 * min(coverage):.1f} and "
-        f"{100 * max(coverage):.1f} % (Monte Carlo error at most {100 * max(r.coverage_se for r in sharp):.1f} "
-        "points); promised are 95 %."
+        f"Sharp intervals are on average {gains.mean():.0f} % shorter than published ones at the "
+        f"same split (from {gains.min():.0f} to {gains.max():.0f} % over {_many(pairs)}){more}. At "
+        f"the published split they are on average {_mean_ratio(sharp)} times as long as the "
+        f"variability interval, the published ones {_mean_ratio(published)} times. Their mean "
+        f"coverage lies between {100 * min(coverage):.1f} and {100 * max(coverage):.1f} % (Monte "
+        f"Carlo error at most {100 * max(r.coverage_se for r in sharp):.1f} points); promised are "
+        "95 %."
     )
 
 
@@ -148,9 +168,9 @@ def change_sentence(name: str, found: list[Change]) -> str:
     name = f"“{name}”"
     helped = sum(c.value < -0.005 for c in found)
     return (
-        f"{name} alone: {helped} of {_many(found)} become more than half a percent shorter, most of all "
-        f"{best.combination.plain} ({signed_percent(best.value)}); the other end is {worst.combination.plain} "
-        f"({signed_percent(worst.value)})."
+        f"{name} alone: {helped} of {_many(found)} become more than half a percent shorter, most "
+        f"of all {best.combination.plain} ({signed_percent(best.value)}); the other end is "
+        f"{worst.combination.plain} ({signed_percent(worst.value)})."
     )
 
 
@@ -186,7 +206,11 @@ def changes_table(found: list[Change]) -> pd.DataFrame:
     """One improvement alone as numbers."""
     return pd.DataFrame(
         [
-            {"combination": c.combination.plain, "change of mean length (%)": 100 * c.value, "s.e. (%)": 100 * c.se}
+            {
+                "combination": c.combination.plain,
+                "change of mean length (%)": 100 * c.value,
+                "s.e. (%)": 100 * c.se,
+            }
             for c in found
         ]
     )
@@ -202,7 +226,8 @@ def without_new_result(groups: Groups) -> str:
     """What sharp loses where the result that is not peer-reviewed is left out."""
     parts = [
         f"{combination.plain}: {number(rows['sharp'].ci_length)} with it, "
-        f"{number(rows['sharp_reviewed'].ci_length)} without, {number(rows['published'].ci_length)} as published"
+        f"{number(rows['sharp_reviewed'].ci_length)} without, "
+        f"{number(rows['published'].ci_length)} as published"
         for combination, rows in groups.items()
         if {"sharp", "sharp_reviewed", "published"} <= rows.keys()
     ]

@@ -11,7 +11,14 @@ import pandas as pd
 
 from dpci_core.studies.compare import PREVALENT_PERCENT, Compared
 from ui.kit.palette import Combination
-from ui.sharp.rows import CALIBRATION_WORDS, Groups, combination_of, quotient, ratio_se, signed_percent
+from ui.sharp.rows import (
+    CALIBRATION_WORDS,
+    Groups,
+    combination_of,
+    quotient,
+    ratio_se,
+    signed_percent,
+)
 
 Criterion = Literal["coverage", "prevalent", "smallest", "length", "shorter"]
 
@@ -22,12 +29,16 @@ LENGTH_RATIO, LENGTH_RATIO_LARGE = 1.05, 1.12
 LARGE_D = 33
 """From so many features on the length may be a larger multiple of the variability interval."""
 CLOSE = 2.0
-"""A verdict is close if the number is within so many of its Monte Carlo standard errors of the limit."""
+"""A verdict is close if the number is within so many of its Monte Carlo standard errors of the
+limit.
+"""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One target held against one row: the number, its Monte Carlo error, and the limits it has to keep."""
+    """One target held against one row: the number, its Monte Carlo error, and the limits it has to
+    keep.
+    """
 
     row: Compared
     target: Criterion
@@ -58,11 +69,25 @@ def length_limit(d: int) -> float:
 
 
 def check_targets(row: Compared, published: Compared | None) -> tuple[Check, ...]:
-    """Hold a row against the targets; "never longer than published" only where the published row is there."""
+    """Hold a row against the targets; "never longer than published" only where the published row is
+    there.
+    """
     found = [
         Check(row, "coverage", row.coverage, row.coverage_se, *COVERAGE_RANGE),
-        Check(row, "prevalent", row.coverage_prevalent, _share_se(row.coverage_prevalent, row.k), SMALLEST_PREVALENT),
-        Check(row, "smallest", row.coverage_smallest, _share_se(row.coverage_smallest, row.k), SMALLEST),
+        Check(
+            row,
+            "prevalent",
+            row.coverage_prevalent,
+            _share_se(row.coverage_prevalent, row.k),
+            SMALLEST_PREVALENT,
+        ),
+        Check(
+            row,
+            "smallest",
+            row.coverage_smallest,
+            _share_se(row.coverage_smallest, row.k),
+            SMALLEST,
+        ),
         Check(row, "length", row.ratio, ratio_se(row), high=length_limit(row.d)),
     ]
     if published is not None and published.ci_length:
@@ -109,7 +134,9 @@ def value_words(check: Check) -> str:
 
 
 def checks_matrix(checks: list[Check]) -> pd.DataFrame:
-    """A row a combination, a column a target: a tick or a cross, the number, its error, and whether it is close."""
+    """A row a combination, a column a target: a tick or a cross, the number, its error, and whether
+    it is close.
+    """
     rows: dict[str, dict[str, str]] = {}
     for check in checks:
         mark, close = "✓" if check.is_reached else "✗", ", close" * check.is_close
@@ -145,22 +172,25 @@ def why_missed(check: Check) -> str:
     is_pure_objective = (row.privacy, row.mechanism) == ("pure", "objective")
     if row.calibration == "best_split" and check.target == "length":
         return (
-            "the best split gives the coefficients more of the budget and the two matrices less: the estimates "
-            "themselves scatter less and the interval becomes shorter, but it is a larger multiple of a variability "
-            "interval that shrank even more"
+            "the best split gives the coefficients more of the budget and the two matrices less: "
+            "the estimates themselves scatter less and the interval becomes shorter, but it is a "
+            "larger multiple of a variability interval that shrank even more"
         )
     if row.calibration == "sharp" and is_pure_objective:
         return (
-            "under pure objective perturbation the noise on the Hessian, from which the lengths are computed, "
-            "dominates at the published split"
+            "under pure objective perturbation the noise on the Hessian, from which the lengths "
+            "are computed, dominates at the published split"
         )
     if row.privacy == "pure" and row.d >= LARGE_D:
         return (
-            f"under pure ε the noise on the two matrices grows with their size, here {row.d + 1} × {row.d + 1}, and "
-            "there is no budget left to estimate them better"
+            f"under pure ε the noise on the two matrices grows with their size, here {row.d + 1} × "
+            f"{row.d + 1}, and there is no budget left to estimate them better"
         )
     if check.is_close:
-        return "the gap is within two Monte Carlo standard errors, so more replicates might turn the verdict"
+        return (
+            "the gap is within two Monte Carlo standard errors, so more replicates might turn the "
+            "verdict"
+        )
     return "the reason has not been established"
 
 
@@ -172,7 +202,10 @@ def missed_words(checks: list[Check]) -> list[str]:
             grouped.setdefault((check.target, why_missed(check)), []).append(check)
     return [
         f"**{target_words(missed[0].row.d)[target].capitalize()}** is missed by "
-        + "; ".join(f"{c.combination.plain} ({value_words(c)}{', close' if c.is_close else ''})" for c in missed)
+        + "; ".join(
+            f"{c.combination.plain} ({value_words(c)}{', close' if c.is_close else ''})"
+            for c in missed
+        )
         + f". Reason: {reason}."
         for (target, reason), missed in grouped.items()
     ]
@@ -190,4 +223,7 @@ def verdict(checks: Mapping[str, list[Check]]) -> str:
 
 def prevalent_words() -> str:
     """What "prevalent" means."""
-    return f"Prevalent: at least {PREVALENT_PERCENT} % of the records have a nonzero entry in the column."
+    return (
+        f"Prevalent: at least {PREVALENT_PERCENT} % of the records have a nonzero entry in the "
+        "column."
+    )

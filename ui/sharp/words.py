@@ -1,4 +1,6 @@
-"""The fixed words of the Published or sharp page: consequence first, mechanism for those who ask."""
+"""The fixed words of the Published or sharp page: consequence first, mechanism for those who
+ask.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +8,32 @@ import re
 from dataclasses import dataclass
 
 INTRODUCTION = (
-    "**The same promise, the same budget, shorter intervals.** An interval of 95 % promises to contain its "
-    "coefficient in 95 of 100 repetitions; a privacy budget limits what the result can give away about any one "
-    "person. *Published* is the method of Wang, Kifer and Lee to the letter. *Sharp* is this project's version: it "
-    "protects every person by the same budget and keeps the same promise of 95 %, but it wastes less on the way, so "
-    "its intervals are shorter. Here both are run again and again on the same tables and compared."
+    "**The same promise, the same budget, shorter intervals.** An interval of 95 % promises to "
+    "contain its coefficient in 95 of 100 repetitions; a privacy budget limits what the result can "
+    "give away about any one person. *Published* is the method of Wang, Kifer and Lee to the "
+    "letter. *Sharp* is this project's version: it protects every person by the same budget and "
+    "keeps the same promise of 95 %, but it wastes less on the way, so its intervals are shorter. "
+    "Here both are run again and again on the same tables and compared."
 )
 
 HOW_TO_READ = (
-    "Each combination of privacy definition, mechanism and model has three lines: published, sharp, and sharp with the "
-    "budget split in the best way. The **mark** is the mean length of the private intervals. The **tick** on the same "
-    "line is the *variability interval*: the length an interval of 95 % would have if one could repeat the whole "
-    "private study thousands of times and look at how its estimates scatter. No honest interval for that estimate "
-    "is much shorter. The line between tick and mark is what is lost because the scatter itself has to be estimated "
-    "privately; the number at the right is the length at the mark divided by that at the tick. Further left is better. "
-    "The best split and bell-shaped noise change the estimate itself, so their tick moves as well."
+    "Each combination of privacy definition, mechanism and model has three lines: published, "
+    "sharp, and sharp with the budget split in the best way. The **mark** is the mean length of "
+    "the private intervals. The **tick** on the same line is the *variability interval*: the "
+    "length an interval of 95 % would have if one could repeat the whole private study thousands "
+    "of times and look at how its estimates scatter. No honest interval for that estimate is much "
+    "shorter. The line between tick and mark is what is lost because the scatter itself has to be "
+    "estimated privately; the number at the right is the length at the mark divided by that at the "
+    "tick. Further left is better. The best split and bell-shaped noise change the estimate "
+    "itself, so their tick moves as well."
 )
 
 
 @dataclass(frozen=True)
 class Improvement:
-    """One improvement: the label of its rows, its name, what it does for a reader, and how it works."""
+    """One improvement: the label of its rows, its name, what it does for a reader, and how it
+    works.
+    """
 
     label: str
     name: str
@@ -38,113 +45,136 @@ IMPROVEMENTS = (
     Improvement(
         "only floor",
         "No false floor",
-        "The paper never lets an estimated variance fall below a fixed floor. On large tables the true values lie "
-        "below it, and then every interval is drawn longer than it needs to be. Without the floor, intervals go on "
-        "shrinking as the table grows.",
-        "The noisy covariance matrix of the gradients, $S$, had its eigenvalues raised to $2c$ in the paper. Nothing "
-        "bounds the eigenvalues of the true $S$ from below by $2c$. Here they are only raised to 0, which makes the "
-        "matrix a covariance and no more. The Hessian $H$ keeps its floor $2c$, which is a true bound. This works on "
-        "numbers that were already released, so it costs no budget.",
+        "The paper never lets an estimated variance fall below a fixed floor. On large tables the "
+        "true values lie below it, and then every interval is drawn longer than it needs to be. "
+        "Without the floor, intervals go on shrinking as the table grows.",
+        "The noisy covariance matrix of the gradients, $S$, had its eigenvalues raised to $2c$ in "
+        "the paper. Nothing bounds the eigenvalues of the true $S$ from below by $2c$. Here they "
+        "are only raised to 0, which makes the matrix a covariance and no more. The Hessian $H$ "
+        "keeps its floor $2c$, which is a true bound. This works on numbers that were already "
+        "released, so it costs no budget.",
     ),
     Improvement(
         "only tight",
         "Exact reach of one person",
-        "Noise has to be as large as what one person can change. The paper's bound for the two matrices is larger "
-        "than anything a person can do; with the exact value the same protection needs less noise.",
+        "Noise has to be as large as what one person can change. The paper's bound for the two "
+        "matrices is larger than anything a person can do; with the exact value the same "
+        "protection needs less noise.",
         "A record adds $a\\,uu^\\top$ to a matrix. Replacing it by another changes the matrix by "
-        "$\\lVert a\\,uu^\\top-b\\,vv^\\top\\rVert_F^2=a^2\\lvert u\\rvert^4+b^2\\lvert v\\rvert^4-2ab(u\\cdot v)^2"
-        "\\le2\\max(a,b)^2$ for records of norm at most 1, because the last term is never positive. The paper's "
-        "bound is $2\\max(a,b)$ before squaring, so it is larger by $\\sqrt2$. Two records at a right angle reach "
-        "the new bound, so it cannot be lowered further.",
+        "$\\lVert a\\,uu^\\top-b\\,vv^\\top\\rVert_F^2=a^2\\lvert u\\rvert^4+b^2\\lvert "
+        "v\\rvert^4-2ab(u\\cdot v)^2\\le2\\max(a,b)^2$ for records of norm at most 1, because the "
+        "last term is never positive. The paper's bound is $2\\max(a,b)$ before squaring, so it is "
+        "larger by $\\sqrt2$. Two records at a right angle reach the new bound, so it cannot be "
+        "lowered further.",
     ),
     Improvement(
         "only symmetric",
         "Half the noise entries",
-        "Both matrices are symmetric: what stands above the diagonal stands below it again. The paper draws noise for "
-        "every entry; drawing it once for each pair hides a person just as well. It helps under pure ε; under zCDP "
-        "the noise is the same either way.",
-        "Under pure ε the noise is drawn from a spherical Laplace law, whose size grows with the number of entries. A "
-        "symmetric $p\\times p$ matrix has $m=p(p+1)/2$ free ones instead of $p^2$. With off-diagonal entries "
-        "multiplied by $\\sqrt2$ the distance between two matrices stays what it was, and the standard deviation "
-        "of each entry falls to $\\sqrt{(m+1)/(p^2+1)}$ of it, about 0.74. Gaussian noise does not depend on the "
-        "number of entries, so there nothing changes.",
+        "Both matrices are symmetric: what stands above the diagonal stands below it again. The "
+        "paper draws noise for every entry; drawing it once for each pair hides a person just as "
+        "well. It helps under pure ε; under zCDP the noise is the same either way.",
+        "Under pure ε the noise is drawn from a spherical Laplace law, whose size grows with the "
+        "number of entries. A symmetric $p\\times p$ matrix has $m=p(p+1)/2$ free ones instead of "
+        "$p^2$. With off-diagonal entries multiplied by $\\sqrt2$ the distance between two "
+        "matrices stays what it was, and the standard deviation of each entry falls to "
+        "$\\sqrt{(m+1)/(p^2+1)}$ of it, about 0.74. Gaussian noise does not depend on the number "
+        "of entries, so there nothing changes.",
     ),
     Improvement(
         "only gaussian",
         "Bell-shaped noise in the objective",
-        "Objective perturbation hides a person by a random push while the model is fitted. Under zCDP the push may be "
-        "drawn from the bell curve, which is much smaller than the paper's when there are many coefficients. It acts "
-        "on zCDP objective perturbation only, and **it is a new result that is not peer-reviewed** (last section).",
-        "The paper draws the push $b$ from a spherical Laplace law, which is private under pure ε, and converts. That "
-        "costs a variance of about $2(p+1)/\\rho$ per coordinate. A Gaussian push is $\\rho$-zCDP with variance about "
-        "$2/\\rho$: $b\\sim N(0,s^2I)$ gives $\\rho=2/s^2+1.53\\kappa^2$ with $\\kappa=t/(2nc)$.",
+        "Objective perturbation hides a person by a random push while the model is fitted. Under "
+        "zCDP the push may be drawn from the bell curve, which is much smaller than the paper's "
+        "when there are many coefficients. It acts on zCDP objective perturbation only, and **it "
+        "is a new result that is not peer-reviewed** (last section).",
+        "The paper draws the push $b$ from a spherical Laplace law, which is private under pure ε, "
+        "and converts. That costs a variance of about $2(p+1)/\\rho$ per coordinate. A Gaussian "
+        "push is $\\rho$-zCDP with variance about $2/\\rho$: $b\\sim N(0,s^2I)$ gives "
+        "$\\rho=2/s^2+1.53\\kappa^2$ with $\\kappa=t/(2nc)$.",
     ),
     Improvement(
         "only split",
         "The best split",
-        "The budget pays for three things: the coefficients and two matrices that say how far they scatter. The paper "
-        "gives the coefficients half of ε (two thirds of ρ). They deserve more: same total, shorter intervals.",
-        "The forecast computes the expected mean length for any split in milliseconds; the best one is searched "
-        "subject to the forecast coverage of every coefficient, and the coefficients get about two thirds of the "
-        "total or more. The forecast reads the table, so the split has to come from a public or a simulated one, never "
-        "from the private table itself.",
+        "The budget pays for three things: the coefficients and two matrices that say how far they "
+        "scatter. The paper gives the coefficients half of ε (two thirds of ρ). They deserve more: "
+        "same total, shorter intervals.",
+        "The forecast computes the expected mean length for any split in milliseconds; the best "
+        "one is searched subject to the forecast coverage of every coefficient, and the "
+        "coefficients get about two thirds of the total or more. The forecast reads the table, so "
+        "the split has to come from a public or a simulated one, never from the private table "
+        "itself.",
     ),
     Improvement(
         "only aware",
         "Intervals that know their own noise",
-        "The paper treats the two noisy matrices as if they were the true ones. But everyone knows how much noise was "
-        "added. Taking that into account brings the intervals closer to the promised 95 %: most become shorter, one "
-        "that would cover too rarely becomes longer.",
-        "Three steps on released numbers, free of budget. Noise drives the eigenvalues of $H$ apart; they are moved "
-        "back by the amount known. The noisy $S$ enters $v^\\top Sv$ as it is, which is right on average, where "
-        "lifting its eigenvalues pushes it up. At last the noise is added once more to see how far the length is still "
-        "off, and each half-width is scaled by that (a parametric bootstrap). Where noise dominates the *released* "
-        "Hessian, the plain half-widths are used.",
+        "The paper treats the two noisy matrices as if they were the true ones. But everyone knows "
+        "how much noise was added. Taking that into account brings the intervals closer to the "
+        "promised 95 %: most become shorter, one that would cover too rarely becomes longer.",
+        "Three steps on released numbers, free of budget. Noise drives the eigenvalues of $H$ "
+        "apart; they are moved back by the amount known. The noisy $S$ enters $v^\\top Sv$ as it "
+        "is, which is right on average, where lifting its eigenvalues pushes it up. At last the "
+        "noise is added once more to see how far the length is still off, and each half-width is "
+        "scaled by that (a parametric bootstrap). Where noise dominates the *released* Hessian, "
+        "the plain half-widths are used.",
     ),
 )
 
 CORNER = Improvement(
     "only corner",
     "The corner of the Huber loss",
-    "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients are small, no record "
-    "can pull with full strength, and the noise on one matrix may shrink. This needs h > 1 and a strong penalty, and "
-    "it buys little even then. The paper's floor hides most of that, so the chart compares sharp with and without it.",
-    "The noise on the gradient covariance $S$ is proportional to the largest squared slope of the loss. The paper "
-    "takes 1. On margins up to $\\lvert\\tilde\\theta\\rvert$, the length of the released coefficients, the slope "
-    "reaches $(1+h+\\lvert\\tilde\\theta\\rvert)/(2h)$ at most, which is below 1 only if "
-    "$\\lvert\\tilde\\theta\\rvert<h-1$. A weak penalty gives longer coefficients than that.",
+    "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients "
+    "are small, no record can pull with full strength, and the noise on one matrix may shrink. "
+    "This needs h > 1 and a strong penalty, and it buys little even then. The paper's floor hides "
+    "most of that, so the chart compares sharp with and without it.",
+    "The noise on the gradient covariance $S$ is proportional to the largest squared slope of the "
+    "loss. The paper takes 1. On margins up to $\\lvert\\tilde\\theta\\rvert$, the length of the "
+    "released coefficients, the slope reaches $(1+h+\\lvert\\tilde\\theta\\rvert)/(2h)$ at most, "
+    "which is below 1 only if $\\lvert\\tilde\\theta\\rvert<h-1$. A weak penalty gives longer "
+    "coefficients than that.",
 )
 
 UNPENALISED = (
-    "Every interval above is for the **penalised** coefficient: the one that a fit to the whole population would have "
-    "with the same penalty c, which pulls coefficients towards zero. That is what the paper's intervals cover, and it "
-    "is what the 95 % refer to. When people say *the* coefficient, say the log odds ratio of a year of "
-    'education, they mean the one **without** penalty. `Design(..., target="unpenalised")` asks for that one: one '
-    "step, computed from what was released anyway, moves the estimate and its interval. It costs no budget. The "
-    "interval becomes longer, because undoing the pull also undoes its calming effect."
+    "Every interval above is for the **penalised** coefficient: the one that a fit to the whole "
+    "population would have with the same penalty c, which pulls coefficients towards zero. That is "
+    "what the paper's intervals cover, and it is what the 95 % refer to. When people say *the* "
+    "coefficient, say the log odds ratio of a year of "
+    'education, they mean the one **without** penalty. `Design(..., target="unpenalised")` asks '
+    "for that one: one "
+    "step, computed from what was released anyway, moves the estimate and its interval. It costs "
+    "no budget. The interval becomes longer, because undoing the pull also undoes its calming "
+    "effect."
 )
 UNPENALISED_MECHANISM = (
-    "At the penalised minimiser the gradient of the loss alone is $-2c\\theta$ and its Hessian is $K=H-2cI$, so one "
-    "Newton step leads to $\\theta+2cK^{-1}\\theta$. Its interval includes what the noise on $H$ does to the step. "
-    "**The step falls short** in two cases. Where a direction of $K$ is flatter than the noise on it, a full step "
-    "would multiply noise instead of removing bias, so it goes part of the way. And where the step is long, the "
-    "curvature changes on the way. Coefficients concerned are marked in the result (`is_flat`); a marked interval is "
-    "still computed, but its 95 % is not claimed for the unpenalised coefficient."
+    "At the penalised minimiser the gradient of the loss alone is $-2c\\theta$ and its Hessian is "
+    "$K=H-2cI$, so one Newton step leads to $\\theta+2cK^{-1}\\theta$. Its interval includes what "
+    "the noise on $H$ does to the step. **The step falls short** in two cases. Where a direction "
+    "of $K$ is flatter than the noise on it, a full step would multiply noise instead of removing "
+    "bias, so it goes part of the way. And where the step is long, the curvature changes on the "
+    "way. Coefficients concerned are marked in the result (`is_flat`); a marked interval is still "
+    "computed, but its 95 % is not claimed for the unpenalised coefficient."
 )
 UNPENALISED_COMMAND = "python -m benchmarks.unpenalised"
 
 NEW_RESULT = (
-    "Sharp rests on published mathematics and on short arguments of our own, with one exception: **Gaussian objective "
-    "perturbation under zCDP is a new result, not peer-reviewed.** Its proof was re-derived twice within this project "
-    "and tested numerically, but no journal or conference has examined it. A design that uses it says so in every "
-    "result. To go without: `Calibration(gaussian_objective=False)` keeps every other improvement, "
-    '`calibration="published"` follows the paper to the letter. Pure ε and output perturbation never use it.'
+    "Sharp rests on published mathematics and on short arguments of our own, with one exception: "
+    "**Gaussian objective perturbation under zCDP is a new result, not peer-reviewed.** Its proof "
+    "was re-derived twice within this project and tested numerically, but no journal or conference "
+    "has examined it. A design that uses it says so in every result. To go without: "
+    "`Calibration(gaussian_objective=False)` keeps every other improvement, "
+    '`calibration="published"` follows the paper to the letter. Pure ε and output perturbation '
+    "never use it."
 )
 
 
 def for_streamlit(document: str) -> str:
-    """A document written for GitHub: formulas between plain dollars, headings below those of the page."""
-    document = re.sub(r"^```math\n(.*?)^```$", r"$$\n\1$$", document, flags=re.DOTALL | re.MULTILINE)
+    """A document written for GitHub: formulas between plain dollars, headings below those of the
+    page.
+    """
+    document = re.sub(
+        r"^```math\n(.*?)^```$", r"$$\n\1$$", document, flags=re.DOTALL | re.MULTILINE
+    )
     document = re.sub(r"\$`(.+?)`\$", r"$\1$", document)
-    document = re.sub(r"\\tag\{(\d+)\}", r"\\qquad (\1)", document)  # a tag is printed over a formula that is too wide
+    document = re.sub(
+        r"\\tag\{(\d+)\}", r"\\qquad (\1)", document
+    )  # a tag is printed over a formula that is too wide
     return re.sub(r"^(#{1,3}) ", r"##\1 ", document, flags=re.MULTILINE)

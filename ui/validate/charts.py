@@ -1,4 +1,6 @@
-"""Charts that set a simulation beside the forecast: full marks with error bars against open ones. Pure builders."""
+"""Charts that set a simulation beside the forecast: full marks with error bars against open ones.
+Pure builders.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from ui.kit.palette import GRID, QUIET, Combination
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One combination, forecast and simulated; arrays (p,), errors are Monte Carlo standard errors."""
+    """One combination, forecast and simulated; arrays (p,), errors are Monte Carlo standard
+    errors.
+    """
 
     combination: Combination
     names: tuple[str, ...]
@@ -48,7 +52,12 @@ def coverage_comparison(
             y=y.tolist(),
             mode="markers",
             marker={"color": style.colour, "symbol": style.marker, "size": 9},
-            error_x={"type": "data", "array": (2 * row.coverage_se).tolist(), "color": style.colour, "thickness": 1.5},
+            error_x={
+                "type": "data",
+                "array": (2 * row.coverage_se).tolist(),
+                "color": style.colour,
+                "thickness": 1.5,
+            },
             name=f"{row.combination.short}: simulated ± 2 s.e.",
             legendgroup=row.combination.key,
         )
@@ -56,15 +65,26 @@ def coverage_comparison(
             x=row.forecast_coverage.tolist(),
             y=y.tolist(),
             mode="markers",
-            marker={"color": style.colour, "symbol": "line-ns-open", "size": 14, "line": {"width": 2}},
+            marker={
+                "color": style.colour,
+                "symbol": "line-ns-open",
+                "size": 14,
+                "line": {"width": 2},
+            },
             name=f"{row.combination.short}: forecast",
             legendgroup=row.combination.key,
         )
     fig.add_vline(
-        x=level, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text=f"promised {100 * level:g} %"
+        x=level,
+        line={"color": QUIET, "width": 2, "dash": "dash"},
+        annotation_text=f"promised {100 * level:g} %",
     )
     low = min(
-        level - 0.05, *(float(np.nanmin(np.r_[r.coverage - 2 * r.coverage_se, r.forecast_coverage])) for r in rows)
+        level - 0.05,
+        *(
+            float(np.nanmin(np.r_[r.coverage - 2 * r.coverage_se, r.forecast_coverage]))
+            for r in rows
+        ),
     )
     fig.update_xaxes(
         title={"text": "coverage (simulated)", "standoff": 4},
@@ -73,13 +93,22 @@ def coverage_comparison(
         gridcolor=GRID,
         automargin=True,
     )
-    fig.update_yaxes(tickvals=base.tolist(), ticktext=[short_name(n) for n in names], showgrid=False, automargin=True)
+    fig.update_yaxes(
+        tickvals=base.tolist(),
+        ticktext=[short_name(n) for n in names],
+        showgrid=False,
+        automargin=True,
+    )
     height = max(220, int(len(names) * (14 * len(rows) + 13)))
-    return finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1)
+    return finish(
+        fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1
+    )
 
 
 def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_only: bool) -> Figure:
-    """The curves of a sweep under simulated lengths: intervals ± one standard deviation, variability intervals."""
+    """The curves of a sweep under simulated lengths: intervals ± one standard deviation,
+    variability intervals.
+    """
     traces = list(figure["data"])
     for row in rows:
         style = row.combination.style
@@ -95,8 +124,19 @@ def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_on
                 "x": [x],
                 "y": [y],
                 "mode": "markers",
-                "marker": {"color": style.colour, "symbol": marker, "size": 10, "line": {"color": QUIET, "width": 1.5}},
-                "error_y": {"type": "data", "array": [bar], "color": style.colour, "thickness": 2, "width": 9},
+                "marker": {
+                    "color": style.colour,
+                    "symbol": marker,
+                    "size": 10,
+                    "line": {"color": QUIET, "width": 1.5},
+                },
+                "error_y": {
+                    "type": "data",
+                    "array": [bar],
+                    "color": style.colour,
+                    "thickness": 2,
+                    "width": 9,
+                },
                 "name": f"{row.combination.short}: {word}",
                 "legendgroup": row.combination.key,
             }
@@ -104,7 +144,10 @@ def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_on
         ]
     layout, more = figure["layout"], 20 * len(rows)  # for the rows of the legend
     margin = layout["margin"] | {"t": layout["margin"]["t"] + more}
-    return {"data": traces, "layout": layout | {"height": layout["height"] + more, "margin": margin}}
+    return {
+        "data": traces,
+        "layout": layout | {"height": layout["height"] + more, "margin": margin},
+    }
 
 
 def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: int) -> str:
@@ -113,12 +156,16 @@ def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: 
     for row in rows:
         errors = (row.coverage.mean() - row.forecast_coverage.mean()) / row.coverage_mean_se
         parts.append(
-            f"{row.combination.label}: coverage {100 * row.coverage.mean():.1f} ± {100 * row.coverage_mean_se:.1f} % "
-            f"simulated, {100 * row.forecast_coverage.mean():.1f} % forecast ({errors:+.1f} standard errors); "
-            f"mean length {number(row.ci.mean())} simulated, {number(row.forecast_ci.mean())} forecast"
+            f"{row.combination.label}: coverage {100 * row.coverage.mean():.1f} ± "
+            f"{100 * row.coverage_mean_se:.1f} % simulated, "
+            f"{100 * row.forecast_coverage.mean():.1f} % forecast ({errors:+.1f} standard errors); "
+            f"mean length {number(row.ci.mean())} simulated, {number(row.forecast_ci.mean())} "
+            "forecast"
             + (f"; {row.n_failed} fits failed and count as misses" if row.n_failed else "")
         )
-    return f"Promised {100 * level:g} %; {k:,} whole intervals, {m:,} fits. " + ". ".join(parts) + "."
+    return (
+        f"Promised {100 * level:g} %; {k:,} whole intervals, {m:,} fits. " + ". ".join(parts) + "."
+    )
 
 
 def comparison_table(rows: Sequence[Comparison]) -> pd.DataFrame:

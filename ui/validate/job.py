@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class Job(TableTask):
-    """One simulation as pages see it; `settings`, `assumptions` and the table's `digest` say what it is about."""
+    """One simulation as pages see it; `settings`, `assumptions` and the table's `digest` say what
+    it is about.
+    """
 
     settings: Settings
     assumptions: str

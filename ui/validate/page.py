@@ -50,9 +50,9 @@ def page() -> None:
     """Draw the page."""
     st.title("Validate")
     st.markdown(
-        "Explore shows a *forecast*, from theory, in milliseconds. Here the same settings are **simulated**: the table "
-        "is resampled again and again, every time the whole private procedure runs, and we count how often its "
-        "intervals contain the coefficient."
+        "Explore shows a *forecast*, from theory, in milliseconds. Here the same settings are "
+        "**simulated**: the table is resampled again and again, every time the whole private "
+        "procedure runs, and we count how often its intervals contain the coefficient."
     )
     if not is_ready():
         return
@@ -73,7 +73,8 @@ def _start_controls(view: compute.View) -> None:
         "How thorough",
         list(_EFFORT),
         **_THOROUGH.bound(),
-        help="Quick: 1,000 fits and 200 whole intervals. Usual: 4,000 and 500. The paper used 10,000 and 1,000.",
+        help="Quick: 1,000 fits and 200 whole intervals. Usual: 4,000 and 500. The paper used "
+        "10,000 and 1,000.",
         disabled=active,
     )
     middle.number_input("Seed", 0, _LARGEST_SEED, **_SEED.bound(int(_SEED.value)), disabled=active)
@@ -127,11 +128,19 @@ def _start(view: compute.View) -> None:
 def _live(job: Job) -> None:
     now = job.progress
     if now is None:
-        st.progress(0.0, text="Preparing: fitting the table; the first time on a machine the engine is compiled …")
+        st.progress(
+            0.0,
+            text="Preparing: fitting the table; the first time on a machine the engine is compiled "
+            "…",
+        )
         return
     left = text.number(now.seconds_left, 2)
-    st.progress(now.done / now.total, text=f"{now.done:,} of {now.total:,} replicates, about {left} s left")
-    for combination, coverage, se in zip(job.combinations, now.coverage_so_far, now.se, strict=True):
+    st.progress(
+        now.done / now.total, text=f"{now.done:,} of {now.total:,} replicates, about {left} s left"
+    )
+    for combination, coverage, se in zip(
+        job.combinations, now.coverage_so_far, now.se, strict=True
+    ):
         error = f" ± {100 * se:.1f}" if np.isfinite(se) else ""
         st.markdown(f"{combination.label}: coverage so far **{100 * coverage:.1f}{error} %**")
 
@@ -139,7 +148,10 @@ def _live(job: Job) -> None:
 def _ended(job: Job) -> None:
     if job.state == "cancelled":
         done = job.result.n_done if job.result is not None else 0
-        st.info(f"Cancelled after {done:,} of {max(job.m, job.k):,} replicates; what is done is shown below.")
+        st.info(
+            f"Cancelled after {done:,} of {max(job.m, job.k):,} replicates; what is done is shown "
+            "below."
+        )
 
 
 _PANEL = JobPanel(kind=Job, name="job", running=_live, ended=_ended, stop_key="cancel")
@@ -152,7 +164,9 @@ def _finished() -> _Finished | None:
     job = _PANEL.job()
     if job is None or job.is_active or job.result is None or not job.result.n_covered:
         return None
-    return _Finished(job.settings, job.assumptions, job.digest, job.combinations, job.seed, job.result)
+    return _Finished(
+        job.settings, job.assumptions, job.digest, job.combinations, job.seed, job.result
+    )
 
 
 def _results(view: compute.View) -> None:
@@ -164,22 +178,38 @@ def _results(view: compute.View) -> None:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
     st.header("Result")
-    is_same = _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
+    is_same = (
+        _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
+    )
     if not is_same or not set(found.combinations) <= set(_designs(view)):
         st.warning(f"**These results are of other settings**: {found.assumptions}.")
         if not state.admissible(found.settings)[1]:
-            st.button("Go back to those settings", key="restore", on_click=state.put, args=(found.settings,))
+            st.button(
+                "Go back to those settings",
+                key="restore",
+                on_click=state.put,
+                args=(found.settings,),
+            )
         _document(found, view.records.title)
         return
     rows = _comparisons(found, view)
     level, result = view.settings.level, found.result
     caption = f"{found.assumptions}; simulated, seed {found.seed}"
-    meta: Meta = {"n": view.settings.n, "k": result.n_covered, "m": result.n_done, "seed": found.seed}
-    figure = charts.coverage_comparison(rows, level=level, caption=caption, meta=meta, source=view.records.source)
+    meta: Meta = {
+        "n": view.settings.n,
+        "k": result.n_covered,
+        "m": result.n_done,
+        "seed": found.seed,
+    }
+    figure = charts.coverage_comparison(
+        rows, level=level, caption=caption, meta=meta, source=view.records.source
+    )
     sentence = charts.comparison_sentence(rows, level=level, k=result.n_covered, m=result.n_done)
     show("simulation", figure, sentence, charts.comparison_table(rows))
     _sweep_with_points(view, rows, caption, meta)
-    st.caption(f"{result.n_covered:,} intervals and {result.n_done:,} fits in {result.seconds:.1f} s.")
+    st.caption(
+        f"{result.n_covered:,} intervals and {result.n_done:,} fits in {result.seconds:.1f} s."
+    )
     _document(found, view.records.title)
 
 
@@ -214,7 +244,9 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
     return rows
 
 
-def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str, meta: Meta) -> None:
+def _sweep_with_points(
+    view: compute.View, rows: list[Comparison], caption: str, meta: Meta
+) -> None:
     st.header("The simulation on the forecast's curves")
     settings = view.settings
     name = sweep_control()
@@ -227,14 +259,16 @@ def _sweep_with_points(view: compute.View, rows: list[Comparison], caption: str,
         current=None,
         caption=caption,
         meta={**meta, "sweep": name},
-        y_label="Length for the first coefficient" if name == "d" else "Mean length over coefficients",
+        y_label="Length for the first coefficient"
+        if name == "d"
+        else "Mean length over coefficients",
         source=view.records.source,
     )
     here = current_value(settings, name)
     figure = charts.add_points(figure, rows, x=here, first_only=name == "d")
     sentence = (
-        f"Curves are forecasts, the large marks at {text.number(here)} are simulated: intervals with one standard "
-        "deviation, crosses the variability intervals with two standard errors."
+        f"Curves are forecasts, the large marks at {text.number(here)} are simulated: intervals "
+        "with one standard deviation, crosses the variability intervals with two standard errors."
     )
     show("simulated_sweep", figure, sentence, sweep.sweep_table(curves, x_label=SWEEP_NAMES[name]))
 
@@ -247,7 +281,9 @@ def _document(found: _Finished, title: str) -> None:
         "data": title,
         "digest": found.digest,
         "seed": found.seed,
-        "combinations": [[c.definition, c.mechanism, c.loss, c.calibration] for c in found.combinations],
+        "combinations": [
+            [c.definition, c.mechanism, c.loss, c.calibration] for c in found.combinations
+        ],
         "result": found.result.to_record(),
     }
     st.download_button(
@@ -290,8 +326,20 @@ def read_document(content: bytes) -> _Finished:
         settings, bad = from_query({str(k): str(v) for k, v in document["settings"].items()})
         combinations = tuple(Combination(*map(str, c)) for c in document["combinations"])  # type: ignore[arg-type]
         result = ExperimentResult.from_record(document["result"])
-        words, digest, seed = str(document["assumptions"]), str(document["digest"]), int(document["seed"])
-    except (KeyError, TypeError, AttributeError, AssertionError, UnicodeDecodeError, RecursionError, OverflowError):
+        words, digest, seed = (
+            str(document["assumptions"]),
+            str(document["digest"]),
+            int(document["seed"]),
+        )
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        AssertionError,
+        UnicodeDecodeError,
+        RecursionError,
+        OverflowError,
+    ):
         raise ValueError("it is not a document of this page.") from None
     if bad or not _belong_together(settings, combinations, result):
         raise ValueError("its settings and its results do not belong together.")
@@ -302,7 +350,9 @@ def _no_number(text: str) -> float:
     raise ValueError(f"it holds {text}, which is no number.")
 
 
-def _belong_together(settings: Settings, combinations: tuple[Combination, ...], result: ExperimentResult) -> bool:
+def _belong_together(
+    settings: Settings, combinations: tuple[Combination, ...], result: ExperimentResult
+) -> bool:
     """Whether every result is of the design that these settings make, of as many coefficients."""
     if set(combinations) - set(settings.combinations) or len(combinations) != len(result.designs):
         return False
@@ -314,7 +364,13 @@ def _belong_together(settings: Settings, combinations: tuple[Combination, ...], 
 
 
 def _is_same(one: Design, other: Design) -> bool:
-    """Equal designs, but for the last digits of a paired budget, which machines round differently."""
+    """Equal designs, but for the last digits of a paired budget, which machines round
+    differently.
+    """
     parts = zip(one.budget.parts, other.budget.parts, strict=True)
     is_close = all(math.isclose(a, b, rel_tol=1e-9) for a, b in parts)
-    return one.definition == other.definition and is_close and replace(one, budget=other.budget) == other
+    return (
+        one.definition == other.definition
+        and is_close
+        and replace(one, budget=other.budget) == other
+    )

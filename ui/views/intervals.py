@@ -1,4 +1,6 @@
-"""Pure figure builders: numbers in, figures, sentences and tables out. No Streamlit, no maths of the method."""
+"""Pure figure builders: numbers in, figures, sentences and tables out. No Streamlit, no maths of
+the method.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from ui.session.results import IntervalRows
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
 
-# --- chart 1: intervals ------------------------------------------------------------------------------------------
+# --- chart 1: intervals ---------------------------------------------------------------------------
 
 
 def _span(rows: IntervalRows, length: Array, odds: bool) -> tuple[Array, Array]:
@@ -25,7 +27,9 @@ def _span(rows: IntervalRows, length: Array, odds: bool) -> tuple[Array, Array]:
 
 
 def _legend(combination: Combination, many: int, word: str) -> str:
-    """ "private interval" alone where there is only one combination, with its name in front otherwise."""
+    """ "private interval" alone where there is only one combination, with its name in front
+    otherwise.
+    """
     if word == "non-private" or many == 1:
         return f"{word} interval"
     return f"{combination.label if many == 2 else combination.short}: {word}"
@@ -44,21 +48,38 @@ def _segments(low: Array, high: Array, y: Array) -> tuple[list[float | None], li
 def interval_chart(
     rows: Sequence[IntervalRows], *, caption: str, meta: Meta, source: str, odds: bool = False
 ) -> Figure:
-    """Per coefficient: private, variability and non-private interval aligned on one axis, the ratio printed."""
+    """Per coefficient: private, variability and non-private interval aligned on one axis, the ratio
+    printed.
+    """
     k, many = len(rows[0].names), len(rows)
     base = np.arange(k, dtype=np.float64)[::-1] * (many + 0.8)
     traces: list[Part] = []
     ratios: list[Part] = []
     for place, item in enumerate(rows):
         y = base + (many - 1) / 2 - place
-        traces += [*_bars(item, y, many, odds, is_first=place == 0), _ends(item, y, odds), _estimates(item, y, odds)]
+        traces += [
+            *_bars(item, y, many, odds, is_first=place == 0),
+            _ends(item, y, odds),
+            _estimates(item, y, odds),
+        ]
         ratios += _ratios(item, y)
-    across = {"title": {"text": "odds ratio per unit" if odds else "coefficient", "standoff": 4}, "gridcolor": GRID}
+    across = {
+        "title": {"text": "odds ratio per unit" if odds else "coefficient", "standoff": 4},
+        "gridcolor": GRID,
+    }
     height = max(220, int(k * (16 * many + 13)))
     layout = finished_layout(
-        caption=caption, meta=meta, source=source, height=height, legend_rows=many + 1, notes=ratios, right=58
+        caption=caption,
+        meta=meta,
+        source=source,
+        height=height,
+        legend_rows=many + 1,
+        notes=ratios,
+        right=58,
     )
-    layout["xaxis"] = across | {"zeroline": False, "automargin": True} | ({"type": "log"} if odds else {})
+    layout["xaxis"] = (
+        across | {"zeroline": False, "automargin": True} | ({"type": "log"} if odds else {})
+    )
     layout["yaxis"] = {
         "tickvals": base.tolist(),
         "ticktext": [short_name(n) for n in rows[0].names],
@@ -102,7 +123,9 @@ def _bars(item: IntervalRows, y: Array, many: int, odds: bool, *, is_first: bool
 
 
 def _ends(item: IntervalRows, y: Array, odds: bool) -> Part:
-    """Both ends of the private intervals at full strength: the bar itself is too pale to be found by everybody."""
+    """Both ends of the private intervals at full strength: the bar itself is too pale to be found
+    by everybody.
+    """
     low, high = _span(item, item.ci_length, odds)
     style = item.combination.style
     return {
@@ -110,7 +133,12 @@ def _ends(item: IntervalRows, y: Array, odds: bool) -> Part:
         "x": [*low.tolist(), *high.tolist()],
         "y": [*y.tolist(), *y.tolist()],
         "mode": "markers",
-        "marker": {"symbol": "line-ns-open", "size": 11, "color": style.colour, "line": {"width": 1.5}},
+        "marker": {
+            "symbol": "line-ns-open",
+            "size": 11,
+            "color": style.colour,
+            "line": {"width": 1.5},
+        },
         "name": f"{item.combination.label}: ends",
         "legendgroup": item.combination.key,
         "showlegend": False,
@@ -126,7 +154,9 @@ def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
         f"<b>{literal(n)}</b><br>{item.combination.label}<br>private length {number(c)}<br>"
         f"variability length {number(v)}"
         f"<br>non-private length {number(p)}<br>ratio {r:.2f}×"
-        for n, c, v, p, r in zip(item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True)
+        for n, c, v, p, r in zip(
+            item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True
+        )
     ]
     centre = np.exp(np.clip(item.estimate, -50, 50)) if odds else item.estimate
     return {
@@ -134,7 +164,12 @@ def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
         "x": centre.tolist(),
         "y": y.tolist(),
         "mode": "markers",
-        "marker": {"color": style.colour, "symbol": style.marker, "size": 9, "line": _outline(style.marker)},
+        "marker": {
+            "color": style.colour,
+            "symbol": style.marker,
+            "size": 9,
+            "line": _outline(style.marker),
+        },
         "name": item.combination.label,
         "legendgroup": item.combination.key,
         "showlegend": False,
@@ -166,13 +201,17 @@ def _outline(marker: str) -> dict[str, object]:
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
     """The takeaway of chart 1."""
     parts = [
-        f"{item.combination.label}: the private intervals are on average {number(item.ci_length.mean())} long, "
-        f"{item.ci_length.mean() / item.vi_length.mean():.2f} times the spread of the private estimates and "
-        f"{item.ci_length.mean() / item.nonprivate_length.mean():.1f} times as long as without privacy"
+        f"{item.combination.label}: the private intervals are on average "
+        f"{number(item.ci_length.mean())} long, "
+        f"{item.ci_length.mean() / item.vi_length.mean():.2f} times the spread of the private "
+        f"estimates and {item.ci_length.mean() / item.nonprivate_length.mean():.1f} times as long "
+        "as without privacy"
         for item in rows
     ]
     clear = [
-        f"{int((np.abs(item.estimate) > item.ci_length / 2).sum())} of {len(item.names)} exclude zero" for item in rows
+        f"{int((np.abs(item.estimate) > item.ci_length / 2).sum())} of {len(item.names)} exclude "
+        "zero"
+        for item in rows
     ]
     return "; ".join(f"{a} ({b})" for a, b in zip(parts, clear, strict=True)) + "."
 
@@ -198,10 +237,12 @@ def interval_table(rows: Sequence[IntervalRows]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-# --- chart 3: coverage -------------------------------------------------------------------------------------------
+# --- chart 3: coverage ----------------------------------------------------------------------------
 
 
-def coverage_chart(rows: Sequence[CoverageRow], *, level: float, caption: str, meta: Meta, source: str) -> Figure:
+def coverage_chart(
+    rows: Sequence[CoverageRow], *, level: float, caption: str, meta: Meta, source: str
+) -> Figure:
     """Forecast coverage per coefficient against the nominal level."""
     names = rows[0][1]
     base = np.arange(len(names), dtype=np.float64)[::-1]
@@ -266,8 +307,8 @@ def coverage_sentence(rows: Sequence[CoverageRow], *, level: float) -> str:
     for combination, names, coverage in rows:
         worst = int(np.argmin(coverage))
         parts.append(
-            f"{combination.label}: on average {100 * coverage.mean():.1f} %, lowest {100 * coverage[worst]:.1f} % "
-            f"({names[worst]})"
+            f"{combination.label}: on average {100 * coverage.mean():.1f} %, lowest "
+            f"{100 * coverage[worst]:.1f} % ({names[worst]})"
         )
     return f"Expected coverage against the promised {100 * level:g} %. " + "; ".join(parts) + "."
 
@@ -275,7 +316,9 @@ def coverage_sentence(rows: Sequence[CoverageRow], *, level: float) -> str:
 def coverage_table(rows: Sequence[CoverageRow]) -> pd.DataFrame:
     """Chart 3 as numbers."""
     frames = [
-        pd.DataFrame({"combination": c.label, "coefficient": list(names), "forecast coverage": coverage})
+        pd.DataFrame(
+            {"combination": c.label, "coefficient": list(names), "forecast coverage": coverage}
+        )
         for c, names, coverage in rows
     ]
     return pd.concat(frames, ignore_index=True)

@@ -18,11 +18,12 @@ STATES = {
     "failed": "✗ failed, spent all the same",
 }
 EMPTY = (
-    "The ledger is empty: no data set has a budget yet. The page Release gives one its budget before its first release."
+    "The ledger is empty: no data set has a budget yet. The page Release gives one its budget "
+    "before its first release."
 )
 BACKUP = (
-    "The ledger and its key are two files on the server, named by `DPCI_LEDGER` and `DPCI_LEDGER_KEY` or else in its "
-    "user's data folder. Keep a backup of both."
+    "The ledger and its key are two files on the server, named by `DPCI_LEDGER` and "
+    "`DPCI_LEDGER_KEY` or else in its user's data folder. Keep a backup of both."
 )
 READ_AT = 1e-6
 """The delta at which a rho cap is read as (epsilon, delta) where none was declared."""
@@ -52,8 +53,8 @@ def cap_sentence(cap: Cap) -> str:
     elif cap.epsilon is not None and cap.delta is not None:
         epsilon = float(cap.epsilon)
         said = (
-            f"Declared as ε = {number(epsilon)} at δ = {float(cap.delta):g}. If all of it is spent: "
-            f"{_lowered(risk_approx(epsilon, float(cap.delta)))}"
+            f"Declared as ε = {number(epsilon)} at δ = {float(cap.delta):g}. If all of it is "
+            f"spent: {_lowered(risk_approx(epsilon, float(cap.delta)))}"
         )
     else:
         epsilon = zcdp_to_epsilon(to_float_down(cap.amount), READ_AT)
@@ -74,7 +75,9 @@ def day(written: str) -> str:
 
 
 def moment(written: str) -> str:
-    """Date and hour of an entry, in universal time: the ledger keeps no more, so that it tells no durations."""
+    """Date and hour of an entry, in universal time: the ledger keeps no more, so that it tells no
+    durations.
+    """
     try:
         return f"{datetime.fromisoformat(written):%Y-%m-%d, %H} h UTC"
     except ValueError:
@@ -88,6 +91,8 @@ def history_sentence(charges: Sequence[Charge]) -> str:
     if counts["failed"]:
         parts.append(f"{counts['failed']} failed (spent all the same)")
     if counts["booked"]:
-        parts.append(f"{counts['booked']} booked without a result (running, or broke off; spent in any case)")
+        parts.append(
+            f"{counts['booked']} booked without a result (running, or broke off; spent in any case)"
+        )
     many = "1 charge" if len(charges) == 1 else f"{len(charges)} charges"
     return f"{many}: {', '.join(parts)}."

@@ -1,6 +1,8 @@
-"""The interval chart at every total of the budget's slider, for the picture that follows the pointer.
+"""The interval chart at every total of the budget's slider, for the picture that follows the
+pointer.
 
-Lengths are forecast at up to a dozen totals and interpolated between them; letting go forecasts the chosen one.
+Lengths are forecast at up to a dozen totals and interpolated between them; letting go forecasts the
+chosen one.
 """
 
 from __future__ import annotations
@@ -23,20 +25,23 @@ from ui.session.settings import Settings
 from ui.session.text import number, symbol
 
 KNOTS, FEWEST_KNOTS, USUAL_INTERVALS = 13, 4, 46
-"""Totals that are forecast, about; the slider's grid is four to twelve times as fine. More of them bring nothing: what
-the picture is off by, up to a tenth at the smallest budgets, comes from the few draws of matrix noise. With more than
-the usual number of intervals there are fewer, down to the fewest, so that a hundred features take about a second, once
-for all totals; in the middle of the slider that moves the picture by one or two per cent."""
+"""Totals that are forecast, about; the slider's grid is four to twelve times as fine. More of them
+bring nothing: what the picture is off by, up to a tenth at the smallest budgets, comes from the few
+draws of matrix noise. With more than the usual number of intervals there are fewer, down to the
+fewest, so that a hundred features take about a second, once for all totals; in the middle of the
+slider that moves the picture by one or two per cent."""
 MOST_INTERVALS = 240
-"""Of all combinations together: two of them with every feature of the largest table. Beyond, the chart moves when the
-slider is let go."""
+"""Of all combinations together: two of them with every feature of the largest table. Beyond, the
+chart moves when the slider is let go."""
 _ROOM = 0.6
 """Free space on each side of what the chart shows now, in units of its width."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """Private and variability lengths of one combination at every knot, (m, k); NaN where there is no forecast."""
+    """Private and variability lengths of one combination at every knot, (m, k); NaN where there is
+    no forecast.
+    """
 
     private: Array
     variability: Array
@@ -52,14 +57,24 @@ def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> 
     knots = np.array(sorted({*grid[:: -(-len(grid) // knots_for(many))], grid[-1]}))
     value, options = positions(currency.total_value(settings), grid)
     asked = free_of_total(settings)
-    key = ("reel", view.records.digest, repr(asked), units, tuple(item.combination.key for item in rows))
+    key = (
+        "reel",
+        view.records.digest,
+        repr(asked),
+        units,
+        tuple(item.combination.key for item in rows),
+    )
     is_odds = units == "odds"
 
     def make() -> live.Film:
-        found = state.curves().get(key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows])
+        found = state.curves().get(
+            key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows]
+        )
         return total_film(rows, found, knots, np.array(options), settings=settings, is_odds=is_odds)
 
-    film = state.films().get((*key, len(options), value if len(options) > len(grid) else None), make)
+    film = state.films().get(
+        (*key, len(options), value if len(options) > len(grid) else None), make
+    )
     return live.Reel(film, "total_slider", options.index(value), span(rows, is_odds=is_odds))
 
 
@@ -73,7 +88,9 @@ def free_of_total(settings: Settings) -> Settings:
     return settings if any(settings.split.locked) else compute.free_of(settings, "total")
 
 
-def lengths_at(view: compute.View, item: IntervalRows, asked: Settings, knots: Array, units: str) -> Lengths:
+def lengths_at(
+    view: compute.View, item: IntervalRows, asked: Settings, knots: Array, units: str
+) -> Lengths:
     """Forecast one combination at every knot."""
     outcome = next(o for o in view.outcomes if o.combination == item.combination)
     assert outcome.moments is not None  # rows are made of outcomes that have a forecast
@@ -84,7 +101,13 @@ def lengths_at(view: compute.View, item: IntervalRows, asked: Settings, knots: A
     for total in knots:
         try:
             design = currency.at_total(asked, float(f"{total:.6g}")).design(item.combination)
-            made = forecast(outcome.moments, design=design, n_records=asked.n, contrasts=contrasts, n_draws=draws)
+            made = forecast(
+                outcome.moments,
+                design=design,
+                n_records=asked.n,
+                contrasts=contrasts,
+                n_draws=draws,
+            )
         except (ValueError, ConvergenceError):  # no such total with these locks, or no such design
             pairs.append((nothing, nothing))
             continue
@@ -116,7 +139,14 @@ def total_film(
     spread = [between(knots, item.variability, options) for item in found]
     name = symbol(settings)
     frames = [
-        _frame(rows, [p[i] for p in private], [v[i] for v in spread], base, f"{name} = {number(float(x))}", is_odds)
+        _frame(
+            rows,
+            [p[i] for p in private],
+            [v[i] for v in spread],
+            base,
+            f"{name} = {number(float(x))}",
+            is_odds,
+        )
         for i, x in enumerate(options)
     ]
     strokes = [live.Stroke(QUIET, 2.0)]
@@ -156,7 +186,10 @@ def _frame(
             (item.nonprivate_length, 0, 0.4),
         ):
             low, high = _ends(item.estimate, lengths, is_odds)
-            bars += [(float(a), float(b), float(c), stroke) for a, b, c in zip(y - below, low, high, strict=True)]
+            bars += [
+                (float(a), float(b), float(c), stroke)
+                for a, b, c in zip(y - below, low, high, strict=True)
+            ]
         centre, _ = _ends(item.estimate, np.zeros(len(y)), is_odds)
         dots += [(float(x), float(a), own + 1) for x, a in zip(centre, y, strict=True)]
     means = " and ".join(number(float(lengths.mean())) for lengths in private)
@@ -165,7 +198,9 @@ def _frame(
 
 def _ends(estimate: Array, length: Array, is_odds: bool) -> tuple[Array, Array]:
     low, high = estimate - length / 2, estimate + length / 2
-    return (np.exp(np.clip(low, -50, 50)), np.exp(np.clip(high, -50, 50))) if is_odds else (low, high)
+    return (
+        (np.exp(np.clip(low, -50, 50)), np.exp(np.clip(high, -50, 50))) if is_odds else (low, high)
+    )
 
 
 def span(rows: Sequence[IntervalRows], *, is_odds: bool) -> tuple[float, float]:
@@ -174,4 +209,6 @@ def span(rows: Sequence[IntervalRows], *, is_odds: bool) -> tuple[float, float]:
     high = max(float((item.estimate + item.ci_length / 2).max()) for item in rows)
     room = _ROOM * (high - low)
     low, high = min(low - room, 0.0), max(high + room, 0.0)
-    return (float(np.exp(max(low, -50.0))), float(np.exp(min(high, 50.0)))) if is_odds else (low, high)
+    return (
+        (float(np.exp(max(low, -50.0))), float(np.exp(min(high, 50.0)))) if is_odds else (low, high)
+    )

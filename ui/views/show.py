@@ -23,12 +23,14 @@ def show(
     is_plain: bool = False,
     reel: live.Reel | None = None,
 ) -> None:
-    """A chart with its sentence, its table and the table's download; a reel covers it while its slider is dragged.
+    """A chart with its sentence, its table and the table's download; a reel covers it while its
+    slider is dragged.
 
     is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
     """
     drawn: Figure = figure.to_dict() if isinstance(figure, go.Figure) else figure
-    # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text colour instead.
+    # Streamlit paints a chart's words in a grey that is hard to read: take the page's own text
+    # colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         drawn = in_colour(drawn, colour)
     with live.covering(key, reel):

@@ -29,7 +29,9 @@ def sweep_chart(
     y_label: str,
     source: str,
 ) -> Figure:
-    """Interval length (solid, band of one standard deviation) and variability length (dashed) along a control."""
+    """Interval length (solid, band of one standard deviation) and variability length (dashed) along
+    a control.
+    """
     shapes: list[Part] = []
     notes: list[Part] = []
     start = next((c.extrapolated_from for c in curves if c.extrapolated_from is not None), None)
@@ -43,8 +45,16 @@ def sweep_chart(
     layout = finished_layout(
         caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves), notes=notes
     )
-    across: Part = {"title": {"text": x_label, "standoff": 4}, "gridcolor": GRID, "automargin": True}
-    kind = {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"} if x_log else {"type": "linear"}
+    across: Part = {
+        "title": {"text": x_label, "standoff": 4},
+        "gridcolor": GRID,
+        "automargin": True,
+    }
+    kind = (
+        {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"}
+        if x_log
+        else {"type": "linear"}
+    )
     layout["xaxis"] = across | kind
     up: Part = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
     layout["yaxis"] = up | _ticks(curves)
@@ -53,7 +63,9 @@ def sweep_chart(
 
 
 def _ticks(curves: Sequence[SweepCurve]) -> Part:
-    """Few labels on a logarithm of lengths; over less than a factor of five the digits between are what one reads."""
+    """Few labels on a logarithm of lengths; over less than a factor of five the digits between are
+    what one reads.
+    """
     lengths = np.concatenate([np.r_[c.ci_length, c.vi_length] for c in curves])
     lengths = lengths[np.isfinite(lengths)]
     decades = float(np.log10(lengths.max() / lengths.min())) if len(lengths) else 0.0
@@ -77,7 +89,10 @@ def _sweep_traces(curve: SweepCurve) -> list[Part]:
     finite = np.isfinite(curve.ci_length)
     traces = [common | one_sd(curve) | {"name": f"{name}: one sd"}]
     firm = np.array([g == "valid" for g in curve.grades])
-    for word, keep, dash in (("interval", firm, style.dash), ("interval, rough forecast", ~firm, "dot")):
+    for word, keep, dash in (
+        ("interval", firm, style.dash),
+        ("interval, rough forecast", ~firm, "dot"),
+    ):
         y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)
         if np.isfinite(y).any():
             line = {
@@ -109,7 +124,14 @@ def _gaps(values: Array) -> list[float | None]:
     return [float(v) if np.isfinite(v) else None for v in values]
 
 
-_HERE: Part = {"text": "you are here", "y": 1, "yref": "paper", "xanchor": "left", "showarrow": False, "xshift": 3}
+_HERE: Part = {
+    "text": "you are here",
+    "y": 1,
+    "yref": "paper",
+    "xanchor": "left",
+    "showarrow": False,
+    "xshift": 3,
+}
 _EXTRAPOLATED: Part = {
     "text": "extrapolated",
     "font": {"size": 11},
@@ -139,9 +161,9 @@ def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float
         a, b = finite[0], finite[-1]
         best = finite[np.argmin(curve.ci_length[finite])]
         parts.append(
-            f"{curve.combination.label}: from {number(curve.ci_length[a])} at {number(curve.x[a], 4)} to "
-            f"{number(curve.ci_length[b])} at {number(curve.x[b], 4)}, shortest at {number(curve.x[best], 4)} "
-            f"({number(curve.ci_length[best])})"
+            f"{curve.combination.label}: from {number(curve.ci_length[a])} at "
+            f"{number(curve.x[a], 4)} to {number(curve.ci_length[b])} at {number(curve.x[b], 4)}, "
+            f"shortest at {number(curve.x[best], 4)} ({number(curve.ci_length[best])})"
         )
     here = f" The present setting is {number(current, 4)}." if current is not None else ""
     return f"Interval length as “{x_label}” moves. " + "; ".join(parts) + "." + here
@@ -181,7 +203,9 @@ def sweep_control() -> str:
     """Which control is swept."""
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in state.settings().losses]
     name = state.settings().sweep if state.settings().sweep in options else "total"
-    st.selectbox("Sweep", options, format_func=SWEEP_NAMES.__getitem__, **state.bound("sweep", name))
+    st.selectbox(
+        "Sweep", options, format_func=SWEEP_NAMES.__getitem__, **state.bound("sweep", name)
+    )
     return name
 
 
@@ -197,7 +221,11 @@ def sweep_curves(view: compute.View, name: str, max_features: int) -> list[Sweep
 def current_value(settings: Settings, name: str) -> float:
     """Where a swept control stands now."""
     if name == "total":
-        return float(settings.epsilon) if settings.currency == "approx" else float(settings.split.total)
+        return (
+            float(settings.epsilon)
+            if settings.currency == "approx"
+            else float(settings.split.total)
+        )
     if name in PARTS:
         return settings.split.share(PARTS.index(name))
     if name == "d":

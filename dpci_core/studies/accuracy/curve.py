@@ -1,7 +1,9 @@
-"""Test error of any training by simulation: of a learner, of the coefficients of a design, or of one without privacy.
+"""Test error of any training by simulation: of a learner, of the coefficients of a design, or of
+one without privacy.
 
-Fit i has random streams of its own, one for its training rows and one for its noise, spawned by its number: a result
-depends on no batch, and every training and n meets the same rows and the same unit noise.
+Fit i has random streams of its own, one for its training rows and one for its noise, spawned by its
+number: a result depends on no batch, and every training and n meets the same rows and the same unit
+noise.
 
 Not private: the result describes the tables.
 """
@@ -35,11 +37,13 @@ def accuracy_curve(
     progress: Callable[[int, int], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> list[Measured]:
-    """Return the mean test error at every point, on common rows and common unit noise; the first ones if stopped.
+    """Return the mean test error at every point, on common rows and common unit noise; the first
+    ones if stopped.
 
-    Args:    n_fits: draws of noise, and of rows where n_records is below the table's; one where neither is drawn.
-             Beyond the table's rows every row is used once with the noise of n_records, so the part of the error that
-             more records would remove stays in.  progress: called with (points done, points).
+    Args:    n_fits: draws of noise, and of rows where n_records is below the table's; one where
+             neither is drawn. Beyond the table's rows every row is used once with the noise of
+             n_records, so the part of the error that more records would remove stays in.  progress:
+             called with (points done, points).
     Raises:  ValueError naming the argument; ConvergenceError.
 
     >>> from dpci_core.tuning import Learner
@@ -49,8 +53,10 @@ def accuracy_curve(
     >>> split = HeldOut.of(X, y, test_share=0.2, rng=rng)
     >>> from dpci_core.losses import Logistic
     >>> learner = Learner(loss=Logistic(), method="output", regularization=0.01)
-    >>> points = [Point(Training.of_learner(learner, epsilon=0.1, n_records=n), n) for n in (1_000, 100_000)]
-    >>> [round(found.error, 2) for found in accuracy_curve(split, points=points, n_fits=50, rng=rng)]
+    >>> points = [Point(Training.of_learner(learner, epsilon=0.1, n_records=n), n)
+    ...           for n in (1_000, 100_000)]
+    >>> [round(found.error, 2)
+    ...  for found in accuracy_curve(split, points=points, n_fits=50, rng=rng)]
     [0.44, 0.32]
     """
     check_generator(rng)
@@ -59,7 +65,9 @@ def accuracy_curve(
     found: dict[Point, Measured] = {}
     for k, point in enumerate(points):
         check_count(n_records=point.n_records)
-        if point not in found:  # equal trainings meet equal noise: small penalties that Algorithm 2 raises to one
+        if (
+            point not in found
+        ):  # equal trainings meet equal noise: small penalties that Algorithm 2 raises to one
             errors = _measure(split, point, n_fits, seed, should_stop)
             if errors is None:
                 return [found[done] for done in points[:k]]
@@ -71,7 +79,8 @@ def accuracy_curve(
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Shares over the test table, one for each fit (B,): mistakes, and mistakes among the two classes (NaN if absent).
+    """Shares over the test table, one for each fit (B,): mistakes, and mistakes among the two
+    classes (NaN if absent).
 
     A fit that could not be made counts as all wrong.
     """
@@ -83,9 +92,18 @@ class Errors:
 
 
 def train_and_test(
-    A: Array, X_test: Array, y_test: Array, *, training: Training, n_fits: int, seed: int, n_records: int
+    A: Array,
+    X_test: Array,
+    y_test: Array,
+    *,
+    training: Training,
+    n_fits: int,
+    seed: int,
+    n_records: int,
 ) -> Errors:
-    """Train so many models on rows of A = y X and test each; one fit is enough where nothing is random."""
+    """Train so many models on rows of A = y X and test each; one fit is enough where nothing is
+    random.
+    """
     errors = _measure(HeldOut(A, X_test, y_test), Point(training, n_records), n_fits, seed, None)
     assert errors is not None
     return errors
@@ -99,7 +117,9 @@ def _measure(
     pieces = []
     if should_stop is not None and should_stop():
         return None
-    for theta in trained_models(split.A, point.training, 1 if is_fixed else n_fits, seed, point.n_records):
+    for theta in trained_models(
+        split.A, point.training, 1 if is_fixed else n_fits, seed, point.n_records
+    ):
         pieces.append(errors_of(theta, split.X_test, split.y_test))
         if should_stop is not None and should_stop():
             return None
@@ -111,28 +131,42 @@ def _measure(
     )
 
 
-def trained_models(A: Array, training: Training, n_fits: int, seed: int, n_records: int) -> Iterator[Array]:
+def trained_models(
+    A: Array, training: Training, n_fits: int, seed: int, n_records: int
+) -> Iterator[Array]:
     """Yield batches of coefficients (b, p) trained on rows of A = y X, NaN for a fit that failed.
 
-    seed: of the streams of all fits; equal seeds are equal rows and equal unit noise, whatever the training.
+    seed: of the streams of all fits; equal seeds are equal rows and equal unit noise, whatever the
+    training.
     """
     p, noise = A.shape[1], training.noise
     n_rows = min(n_records, len(A))
     size = max(1, min(64, _BATCH_NUMBERS // len(A)))
     needs_fits = training.is_tilt or n_rows < len(A)
-    table = Table.of(A, loss=training.loss, regularization=training.regularization) if needs_fits else None
-    exact = minimise(A, loss=training.loss, regularization=training.regularization).theta if table is None else None
+    table = (
+        Table.of(A, loss=training.loss, regularization=training.regularization)
+        if needs_fits
+        else None
+    )
+    exact = (
+        minimise(A, loss=training.loss, regularization=training.regularization).theta
+        if table is None
+        else None
+    )
     for first in range(0, n_fits, size):
         numbers = range(first, min(first + size, n_fits))
         drawn = np.zeros((len(numbers), p))
         if noise is not None:
-            drawn = noise.scale * np.array([unit_vector(noise.law, p, _stream(seed, i, _NOISE)) for i in numbers])
+            drawn = noise.scale * np.array(
+                [unit_vector(noise.law, p, _stream(seed, i, _NOISE)) for i in numbers]
+            )
         if table is None:
             assert exact is not None
             yield exact + drawn
             continue
         counts = np.array([_chosen(len(A), n_rows, _stream(seed, i, _ROWS)) for i in numbers])
-        # The objective has the tilt over the records it is for; here it is divided by the rows at hand.
+        # The objective has the tilt over the records it is for; here it is divided by the rows at
+        # hand.
         tilt = drawn * (n_rows / n_records) if training.is_tilt else None
         fits = fit_replicates(table, counts, n_records=n_rows, tilt=tilt)
         theta = fits.theta if training.is_tilt else fits.theta + drawn

@@ -1,4 +1,6 @@
-"""The published experiments on accuracy [CMS section 7]: cross-validation, the printed cells, private tuning."""
+"""The published experiments on accuracy [CMS section 7]: cross-validation, the printed cells,
+private tuning.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ def cross_validated(
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Accuracy]:
-    """Return `accuracy_experiment` averaged over folds, each the test table once; n_fits draws of noise a fold.
+    """Return `accuracy_experiment` averaged over folds, each the test table once; n_fits draws of
+    noise a fold.
 
-    error_se is the Monte Carlo error of the noise on these folds; error_sd the spread of single fits over both.
+    error_se is the Monte Carlo error of the noise on these folds; error_sd the spread of single
+    fits over both.
     progress: called with (folds done, folds).
     Source:  CMS section 7.1, with n_folds = 10 and n_fits = 50.
     """
@@ -88,10 +92,20 @@ def measure_cells(
     learners = list(dict.fromkeys(cell.learner for cell in cells))
     epsilons = list(dict.fromkeys(cell.epsilon for cell in cells if cell.epsilon))
     found = cross_validated(
-        X, y, learners=learners, epsilons=epsilons, n_folds=n_folds, n_fits=n_fits, rng=rng, progress=progress
+        X,
+        y,
+        learners=learners,
+        epsilons=epsilons,
+        n_folds=n_folds,
+        n_fits=n_fits,
+        rng=rng,
+        progress=progress,
     )
-    # By what was asked for, not by what was used: two penalties that Algorithm 2 raises are one and the same then.
-    asked = [(one, e) for one in learners for e in ([""] if one.method == "non_private" else epsilons)]
+    # By what was asked for, not by what was used: two penalties that Algorithm 2 raises are one and
+    # the same then.
+    asked = [
+        (one, e) for one in learners for e in ([""] if one.method == "non_private" else epsilons)
+    ]
     by_question = dict(zip(asked, found, strict=True))
     return [by_question[cell.learner, cell.epsilon] for cell in cells]
 
@@ -123,10 +137,11 @@ def tuned_accuracy(
     n_runs: int,
     rng: np.random.Generator,
 ) -> TunedAccuracy:
-    """Run Algorithm 4 so many times, with a partition and noise of its own each, and test what it chose.
+    """Run Algorithm 4 so many times, with a partition and noise of its own each, and test what it
+    chose.
 
-    Source:  CMS section 7.3.  Differs: parts are equal, as Algorithm 4 says; their figures held out 25,000 rows,
-             which is `tuned_curve`.
+    Source:  CMS section 7.3.  Differs: parts are equal, as Algorithm 4 says; their figures held out
+             25,000 rows, which is `tuned_curve`.
     """
     check_count(n_runs=n_runs)
     test, labels = check_records(X_test, y_test)

@@ -1,4 +1,6 @@
-"""What [CMS] printed on accuracy, what was measured beside it, and the cells of both; reading compiles nothing."""
+"""What [CMS] printed on accuracy, what was measured beside it, and the cells of both; reading
+compiles nothing.
+"""
 
 from __future__ import annotations
 
@@ -81,13 +83,19 @@ def published_rates() -> tuple[PublishedRate, ...]:
 
 
 def _method(name: str) -> Method:
-    known: dict[str, Method] = {"non_private": "non_private", "output": "output", "objective": "objective"}
+    known: dict[str, Method] = {
+        "non_private": "non_private",
+        "output": "output",
+        "objective": "objective",
+    }
     return known[name]
 
 
 @dataclass(frozen=True, slots=True)
 class RateCell:
-    """One error rate to measure: a learner at a printed Lambda and an epsilon, "" without privacy."""
+    """One error rate to measure: a learner at a printed Lambda and an epsilon, "" without
+    privacy.
+    """
 
     part: str
     loss: str
@@ -104,7 +112,8 @@ class RateCell:
 
 
 def cells_of(part: str) -> tuple[RateCell, ...]:
-    """The cells of a table, or of a figure: each method at the Lambda that was best in the table of its set.
+    """The cells of a table, or of a figure: each method at the Lambda that was best in the table of
+    its set.
 
     Source:  CMS section 7.2; the epsilons of the figures are ours.
 
@@ -114,10 +123,14 @@ def cells_of(part: str) -> tuple[RateCell, ...]:
     check_choice(part, tuple(EXHIBITS), name="part")
     rates = [rate for rate in published_rates() if rate.table == _TABLE_OF[part]]
     if part.startswith("table"):
-        return tuple(RateCell(part, r.loss, r.method, r.penalty, _epsilon_of(r.method)) for r in rates)
+        return tuple(
+            RateCell(part, r.loss, r.method, r.penalty, _epsilon_of(r.method)) for r in rates
+        )
     cells = []
     for loss, method in dict.fromkeys((rate.loss, rate.method) for rate in rates):
-        best = min((r for r in rates if (r.loss, r.method) == (loss, method)), key=lambda r: r.error)
+        best = min(
+            (r for r in rates if (r.loss, r.method) == (loss, method)), key=lambda r: r.error
+        )
         epsilons = ("",) if method == "non_private" else FIGURE_EPSILONS
         cells += [RateCell(part, loss, method, best.penalty, epsilon) for epsilon in epsilons]
     return tuple(cells)
@@ -133,7 +146,10 @@ def published_error(cell: RateCell) -> float | None:
         return None
     table = _TABLE_OF[cell.part]
     wanted = (table, cell.loss, cell.method, cell.penalty)
-    return next((r.error for r in published_rates() if (r.table, r.loss, r.method, r.penalty) == wanted), None)
+    return next(
+        (r.error for r in published_rates() if (r.table, r.loss, r.method, r.penalty) == wanted),
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

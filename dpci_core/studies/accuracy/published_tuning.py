@@ -1,4 +1,5 @@
-"""Figures 4 and 5 of [CMS], test error against n under private tuning: what is measured of them, and its file.
+"""Figures 4 and 5 of [CMS], test error against n under private tuning: what is measured of them,
+and its file.
 
 Their plotted values were never printed, so ours stand alone.  Reading compiles nothing.
 """
@@ -23,9 +24,13 @@ EXHIBITS = {"figure4": "logistic", "figure5": "huber_svm"}
 DATASET = "kdd99"
 EPSILONS = ("0.01", "0.05")
 PENALTIES = ("1e-3.5", "1e-3.0", "1e-2.5", "1e-2.0", "1e-1.5")
-"""Lambda of the five candidates: the five largest of their Table 2, where the private learners are at their best."""
+"""Lambda of the five candidates: the five largest of their Table 2, where the private learners are
+at their best.
+"""
 SIZES = (20_000, 40_000, 60_000, 74_000, 88_800)
-"""Rows that train one candidate; five times the last and twice `HELD_OUT` are what the 10 % file has."""
+"""Rows that train one candidate; five times the last and twice `HELD_OUT` are what the 10 % file
+has.
+"""
 HELD_OUT = 25_000
 PERMUTATIONS = 5
 PUBLISHED_SIZES = (60_000, 120_000)
@@ -45,7 +50,9 @@ def regularizations() -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class TunedCell:
-    """One point of a figure: a method at an epsilon, "" without privacy, with so many rows behind a candidate."""
+    """One point of a figure: a method at an epsilon, "" without privacy, with so many rows behind a
+    candidate.
+    """
 
     part: str
     method: str
@@ -86,15 +93,34 @@ class TunedRate:
         check_choice(self.part, tuple(EXHIBITS), name="part")
         check_choice(self.method, METHODS, name="method")
         if (self.method == "non_private") != (self.epsilon == ""):
-            raise ValueError(f"Expected epsilon={self.epsilon!r} with a private method and only there.")
+            raise ValueError(
+                f"Expected epsilon={self.epsilon!r} with a private method and only there."
+            )
         if self.epsilon:
             check_positive(epsilon=float(self.epsilon))
-        check_count(n_train=self.n_train, held_out=self.held_out, permutations=self.permutations, runs=self.runs)
-        check_range((0.0, 1.0), error=self.error, best_error=self.best_error, constant_error=self.constant_error)
-        check_range((0.0, 1.0), false_positive=self.false_positive, false_negative=self.false_negative)
+        check_count(
+            n_train=self.n_train,
+            held_out=self.held_out,
+            permutations=self.permutations,
+            runs=self.runs,
+        )
+        check_range(
+            (0.0, 1.0),
+            error=self.error,
+            best_error=self.best_error,
+            constant_error=self.constant_error,
+        )
+        check_range(
+            (0.0, 1.0), false_positive=self.false_positive, false_negative=self.false_negative
+        )
         check_range((0.0, 1.0), error_se=self.error_se, error_sd=self.error_sd)
-        if len(self.times_chosen) != len(self.penalties.split()) or sum(self.times_chosen) != self.n_choices:
-            raise ValueError(f"Expected chosen={self.chosen!r} to share out {self.n_choices} choices.")
+        if (
+            len(self.times_chosen) != len(self.penalties.split())
+            or sum(self.times_chosen) != self.n_choices
+        ):
+            raise ValueError(
+                f"Expected chosen={self.chosen!r} to share out {self.n_choices} choices."
+            )
         check_range((0, self.n_choices * len(self.times_chosen)), n_failed=self.n_failed)
 
     @property

@@ -22,9 +22,12 @@ from dpci_core.tuning.training import HeldOut, Point, Training
 class Accuracy:
     """Mean test error of one learner at one epsilon and n.
 
-    error_se: Monte Carlo error of the mean, from the draws of noise and training rows; 0 where nothing is drawn.
-    error_sd: spread of single fits.  false_positive, false_negative: mistakes among negatives and among positives.
-    regularization: c that was used; is_raised where Algorithm 2 raised it.  epsilon: None without privacy.
+    error_se: Monte Carlo error of the mean, from the draws of noise and training rows; 0 where
+    nothing is drawn.
+    error_sd: spread of single fits.  false_positive, false_negative: mistakes among negatives and
+    among positives.
+    regularization: c that was used; is_raised where Algorithm 2 raised it.  epsilon: None without
+    privacy.
     """
 
     loss: str
@@ -43,7 +46,9 @@ class Accuracy:
 
     def to_record(self) -> dict[str, object]:
         """One tidy row of plain values; NaN as None."""
-        return {k: None if isinstance(v, float) and np.isnan(v) else v for k, v in asdict(self).items()}
+        return {
+            k: None if isinstance(v, float) and np.isnan(v) else v for k, v in asdict(self).items()
+        }
 
 
 def accuracy_experiment(
@@ -58,20 +63,23 @@ def accuracy_experiment(
     rng: np.random.Generator,
     n_records: Sequence[int] | None = None,
 ) -> list[Accuracy]:
-    """Return the mean test error of every learner at every epsilon and number of training records, in that order.
+    """Return the mean test error of every learner at every epsilon and number of training records,
+    in that order.
 
-    Args:    X, y, X_test, y_test: as for `private_intervals`.  epsilons: amounts, each for one whole training; a
-             non-private learner appears once for each n.  n_fits: draws of noise, and of rows where n is below the
-             table's.  n_records: sizes of training tables, drawn without replacement (default: the whole table).
+    Args:    X, y, X_test, y_test: as for `private_intervals`.  epsilons: amounts, each for one
+             whole training; a non-private learner appears once for each n.  n_fits: draws of noise,
+             and of rows where n is below the table's.  n_records: sizes of training tables, drawn
+             without replacement (default: the whole table).
     Raises:  ValueError naming the argument; DataRejectedError.
 
     >>> from dpci_core.losses import Logistic
     >>> rng = np.random.default_rng(0)
     >>> X = np.c_[rng.uniform(-0.7, 0.7, (3000, 1)), np.full(3000, 0.7)]
     >>> y = np.where(rng.random(3000) < 0.5 + X[:, 0] / 2, 1, -1)
-    >>> learners = [Learner(loss=Logistic(), method=m, regularization=0.01) for m in ("non_private", "objective")]
-    >>> rows = accuracy_experiment(X[:2000], y[:2000], X[2000:], y[2000:], learners=learners, epsilons=["0.1"],
-    ...                            n_fits=50, rng=np.random.default_rng(1))
+    >>> learners = [Learner(loss=Logistic(), method=m, regularization=0.01)
+    ...             for m in ("non_private", "objective")]
+    >>> rows = accuracy_experiment(X[:2000], y[:2000], X[2000:], y[2000:], learners=learners,
+    ...                            epsilons=["0.1"], n_fits=50, rng=np.random.default_rng(1))
     >>> [(row.method, round(row.error, 3)) for row in rows]
     [('non_private', 0.327), ('objective', 0.336)]
     """
@@ -112,6 +120,12 @@ def accuracy_experiment(
 Made = TypeVar("Made")
 
 
-def _of(make: Callable[..., Made], learner: Learner, amount: Decimal | None, n_records: int) -> Made:
-    """What a learner comes to at an exact epsilon, which kernels get as a float rounded to the private side."""
-    return make(learner, epsilon=None if amount is None else to_float_down(amount), n_records=n_records)
+def _of(
+    make: Callable[..., Made], learner: Learner, amount: Decimal | None, n_records: int
+) -> Made:
+    """What a learner comes to at an exact epsilon, which kernels get as a float rounded to the
+    private side.
+    """
+    return make(
+        learner, epsilon=None if amount is None else to_float_down(amount), n_records=n_records
+    )

@@ -1,9 +1,10 @@
 """Test error against n under private tuning, as in Figures 4 and 5 of [CMS].
 
-In one permutation of the table some rows test, as many others are what a candidate is chosen with, and every
-candidate trains on rows of its own. In one run each candidate is trained once on its n rows, and the exponential
-mechanism chooses among them [CMS Algorithm 4]. Without privacy every candidate trains on the rows of all of them, and
-the one with the fewest mistakes is taken. Not private: the result describes the table.
+In one permutation of the table some rows test, as many others are what a candidate is chosen with,
+and every candidate trains on rows of its own. In one run each candidate is trained once on its n
+rows, and the exponential mechanism chooses among them [CMS Algorithm 4]. Without privacy every
+candidate trains on the rows of all of them, and the one with the fewest mistakes is taken. Not
+private: the result describes the table.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from dpci_core.tuning.training import Training, constant_error
 class TuningProtocol:
     """How a curve is measured.
 
-    sizes: rows that train one candidate.  n_held_out: rows a choice is made with, and as many that test it.
-    n_permutations: of the table, at least 2, between which the Monte Carlo error is seen.  n_runs: in each of them.
+    sizes: rows that train one candidate.  n_held_out: rows a choice is made with, and as many that
+    test it.
+    n_permutations: of the table, at least 2, between which the Monte Carlo error is seen.  n_runs:
+    in each of them.
     """
 
     sizes: tuple[int, ...]
@@ -45,40 +48,52 @@ class TuningProtocol:
             raise ValueError("Expected sizes to hold at least one.")
         for size in self.sizes:
             check_count(size=size)
-        check_count(n_held_out=self.n_held_out, n_runs=self.n_runs, n_permutations=self.n_permutations)
+        check_count(
+            n_held_out=self.n_held_out, n_runs=self.n_runs, n_permutations=self.n_permutations
+        )
         if self.n_permutations < 2:
             raise ValueError(f"Expected n_permutations={self.n_permutations} >= 2.")
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """Numbers of the rows that test, of those a choice is made with, and of those that train each candidate."""
+    """Numbers of the rows that test, of those a choice is made with, and of those that train each
+    candidate.
+    """
 
     test: Positions
     validation: Positions
     train: tuple[Positions, ...]
 
 
-def divide(n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: np.random.Generator) -> Division:
-    """Return disjoint parts of a table, in random order: two of n_held_out rows and one of `size` for each candidate.
+def divide(
+    n_rows: int, *, n_candidates: int, size: int, n_held_out: int, rng: np.random.Generator
+) -> Division:
+    """Return disjoint parts of a table, in random order: two of n_held_out rows and one of `size`
+    for each candidate.
 
     Raises:  ValueError if the table has too few rows.
     """
     most = (n_rows - 2 * n_held_out) // n_candidates
     if size > most:
-        raise ValueError(f"Expected size={size} <= {most}: {n_rows} rows, {n_candidates} candidates.")
+        raise ValueError(
+            f"Expected size={size} <= {most}: {n_rows} rows, {n_candidates} candidates."
+        )
     test, validation, rest = np.split(rng.permutation(n_rows), [n_held_out, 2 * n_held_out])
-    return Division(test, validation, tuple(rest[i * size : (i + 1) * size] for i in range(n_candidates)))
+    return Division(
+        test, validation, tuple(rest[i * size : (i + 1) * size] for i in range(n_candidates))
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TunedPoint:
     """Mean test error of what was chosen, over permutations and runs.
 
-    epsilon: of training and choice together; None without privacy.  n_train: rows behind one candidate; without
-    privacy all candidates have the rows of all.  error_se: from the spread of the permutations' means.  error_sd:
-    spread of single runs.  best_error: of the candidate that is best on average, had one known it.  chosen: how often
-    each candidate was.  constant_error: of always naming the commoner class.
+    epsilon: of training and choice together; None without privacy.  n_train: rows behind one
+    candidate; without privacy all candidates have the rows of all.  error_se: from the spread of
+    the permutations' means.  error_sd: spread of single runs.  best_error: of the candidate that is
+    best on average, had one known it.  chosen: how often each candidate was.  constant_error: of
+    always naming the commoner class.
     """
 
     method: Method
@@ -108,8 +123,9 @@ def tuned_curve(
 ) -> list[TunedPoint]:
     """Return the points for each size: without privacy, then Algorithms 1 and 2 at each epsilon.
 
-    Args:    X, y: as for `private_intervals`.  regularizations: c of each candidate.  rng: equal rows and equal unit
-             noise behind all points of a permutation, so that differences are surer than each by itself.
+    Args:    X, y: as for `private_intervals`.  regularizations: c of each candidate.  rng: equal
+             rows and equal unit noise behind all points of a permutation, so that differences are
+             surer than each by itself.
              progress: called with (permutations done, permutations).
     Raises:  ValueError naming the argument; DataRejectedError.
     Source:  CMS section 7.3.
@@ -123,7 +139,9 @@ def tuned_curve(
     for done in range(protocol.n_permutations):
         table = _Permuted.of(features, labels, len(regularizations), protocol, rng)
         for runs, (size, method, amount) in zip(found, asked, strict=True):
-            learners = [Learner(loss=loss, method=method, regularization=c) for c in regularizations]
+            learners = [
+                Learner(loss=loss, method=method, regularization=c) for c in regularizations
+            ]
             runs.append(_tuned(table, learners, size, amount))
         if progress is not None:
             progress(done + 1, protocol.n_permutations)
@@ -134,7 +152,8 @@ def tuned_curve(
 class _Permuted:
     """A permutation of the table, and the random numbers of its runs.
 
-    train: rows y x (size, p) of each candidate.  seeds: of each candidate's noise.  uniform: (runs,), of the choices.
+    train: rows y x (size, p) of each candidate.  seeds: of each candidate's noise.  uniform:
+    (runs,), of the choices.
     """
 
     train: list[Array]
@@ -144,7 +163,14 @@ class _Permuted:
     uniform: Array
 
     @classmethod
-    def of(cls, X: Array, y: Array, n_candidates: int, protocol: TuningProtocol, rng: np.random.Generator) -> _Permuted:
+    def of(
+        cls,
+        X: Array,
+        y: Array,
+        n_candidates: int,
+        protocol: TuningProtocol,
+        rng: np.random.Generator,
+    ) -> _Permuted:
         size, n_held_out = max(protocol.sizes), protocol.n_held_out
         parts = divide(len(y), n_candidates=n_candidates, size=size, n_held_out=n_held_out, rng=rng)
         return cls(
@@ -158,7 +184,9 @@ class _Permuted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Runs:
-    """What the runs of one permutation chose, (B,), its errors on the test rows, and each candidate's, (m,)."""
+    """What the runs of one permutation chose, (B,), its errors on the test rows, and each
+    candidate's, (m,).
+    """
 
     index: Positions
     error: Array
@@ -169,8 +197,12 @@ class _Runs:
     n_failed: int
 
 
-def _tuned(table: _Permuted, learners: Sequence[Learner], size: int, amount: Decimal | None) -> _Runs:
-    """All runs of one permutation at one size; a single one without privacy, where nothing is drawn."""
+def _tuned(
+    table: _Permuted, learners: Sequence[Learner], size: int, amount: Decimal | None
+) -> _Runs:
+    """All runs of one permutation at one size; a single one without privacy, where nothing is
+    drawn.
+    """
     epsilon = None if amount is None else to_float_down(amount)
     n_runs = 1 if epsilon is None else len(table.uniform)
     parts = [part[:size] for part in table.train]
@@ -187,7 +219,9 @@ def _tuned(table: _Permuted, learners: Sequence[Learner], size: int, amount: Dec
 
 
 def _choice(mistakes: Integers, epsilon: float | None, uniform: Array) -> Positions:
-    """The candidate that each run chooses (B,): by the exponential mechanism, or without privacy the best."""
+    """The candidate that each run chooses (B,): by the exponential mechanism, or without privacy
+    the best.
+    """
     if epsilon is None:
         return np.asarray(np.argmin(mistakes, axis=1))
     return chosen(mistakes, epsilon=epsilon, uniform=uniform)
@@ -207,7 +241,9 @@ def _chosen(tested: Sequence[Errors], index: Positions, y_test: Array) -> _Runs:
     )
 
 
-def _averaged(permutations: Sequence[_Runs], size: int, method: Method, amount: Decimal | None) -> TunedPoint:
+def _averaged(
+    permutations: Sequence[_Runs], size: int, method: Method, amount: Decimal | None
+) -> TunedPoint:
     errors = np.array([runs.error for runs in permutations])
     candidates = np.array([runs.candidates for runs in permutations])
     index = np.concatenate([runs.index for runs in permutations])

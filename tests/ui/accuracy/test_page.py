@@ -1,4 +1,6 @@
-"""The Accuracy page: what it asks for, what it draws, its jobs, and the published rates beside ours."""
+"""The Accuracy page: what it asks for, what it draws, its jobs, and the published rates beside
+ours.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,12 @@ import pytest
 
 from dpci_core import SmoothedHinge
 from dpci_core.studies.accuracy import published
-from dpci_core.studies.accuracy.published import MeasuredRate, append_rates, cells_of, published_error
+from dpci_core.studies.accuracy.published import (
+    MeasuredRate,
+    append_rates,
+    cells_of,
+    published_error,
+)
 from dpci_core.tuning.training import Measured
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.accuracy import numbers
@@ -44,7 +51,9 @@ def open_page(**query: str):
 
 
 def live_charts(app) -> dict[str, dict]:
-    return {c["layout"]["meta"]["sweep"]: c for c in charts_of(app) if "sweep" in c["layout"]["meta"]}
+    return {
+        c["layout"]["meta"]["sweep"]: c for c in charts_of(app) if "sweep" in c["layout"]["meta"]
+    }
 
 
 def names_of(chart) -> set[str]:
@@ -55,7 +64,7 @@ def cards(app) -> list[str]:
     return [m.value for m in app.metric if m.label == "Wrong for"]
 
 
-# --- what is asked for -------------------------------------------------------------------------------------------
+# --- what is asked for ----------------------------------------------------------------------------
 
 
 def settings_of(**changes) -> Settings:
@@ -67,7 +76,9 @@ class Records:
 
 
 def test_a_design_spends_the_part_for_the_coefficients() -> None:
-    settings = settings_of(split=from_shares(Decimal(2), (Decimal("0.25"), Decimal("0.5"), Decimal("0.25"))))
+    settings = settings_of(
+        split=from_shares(Decimal(2), (Decimal("0.25"), Decimal("0.5"), Decimal("0.25")))
+    )
     asked = numbers.request(settings, Records(), who="designs", effort="preview")
     line = next(one for one in asked.lines if one.sweep == "total" and "output" in one.name)
     here = line.points[line.x.index(2.0)]
@@ -79,12 +90,14 @@ def test_a_design_spends_the_part_for_the_coefficients() -> None:
     assert [p.n_records for p in against_n.points] == list(against_n.x)
 
 
-def test_the_published_learners_spend_everything_on_the_coefficients_and_may_raise_the_penalty() -> None:
+def test_the_published_learners_spend_all_on_the_coefficients_and_may_raise_the_penalty() -> None:
     asked = numbers.request(settings_of(c=1e-4), Records(), who="published", effort="preview")
     lines = {line.name: line for line in asked.lines if line.sweep == "total"}
     assert set(lines) == {f"{words}, logistic" for words in numbers.METHOD_WORDS.values()}
     output = lines["Algorithm 1 (output), logistic"]
-    assert output.points[output.x.index(1.0)].training.noise.rate == pytest.approx(1_500 * 1e-4, rel=1e-9)
+    assert output.points[output.x.index(1.0)].training.noise.rate == pytest.approx(
+        1_500 * 1e-4, rel=1e-9
+    )
     raised = lines["Algorithm 2 (objective), logistic"]
     assert raised.is_raised[0]
     assert not raised.is_raised[-1]
@@ -94,7 +107,9 @@ def test_what_does_not_train_differently_is_drawn_once() -> None:
     both = settings_of(calibrations=("sharp", "published"), definitions=("pure", "zcdp"))
     asked = numbers.request(both, Records(), who="designs", effort="preview")
     private = [line.name for line in asked.lines if line.is_private and line.sweep == "total"]
-    assert len(private) == 5  # the calibration changes the tilt of objective perturbation under zCDP only
+    assert (
+        len(private) == 5
+    )  # the calibration changes the tilt of objective perturbation under zCDP only
     assert sum("zCDP · objective" in name for name in private) == 2
 
 
@@ -114,16 +129,21 @@ def test_an_infeasible_point_is_a_gap() -> None:
 
 
 def test_a_part_of_the_rows_is_drawn_at_random() -> None:
-    X, y = np.c_[np.arange(5_000) / 10_000, np.full(5_000, 0.5)], np.where(np.arange(5_000) < 2_500, 1.0, -1.0)
+    X, y = (
+        np.c_[np.arange(5_000) / 10_000, np.full(5_000, 0.5)],
+        np.where(np.arange(5_000) < 2_500, 1.0, -1.0),
+    )
     asked = numbers.request(settings_of(), Records(), who="designs", effort="preview")
     held_out = asked.held_out(X, y)
     assert (len(held_out.A), len(held_out.y_test)) == (1_200, 300)
     assert 0.4 < np.mean(held_out.y_test > 0) < 0.6  # the first rows alone are of one class
-    whole = numbers.request(settings_of(), Records(), who="designs", effort="thorough").held_out(X, y)
+    whole = numbers.request(settings_of(), Records(), who="designs", effort="thorough").held_out(
+        X, y
+    )
     assert len(whole.A) == 4_000
 
 
-# --- the page ----------------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------------
 
 
 def test_both_prices_are_on_one_screen():
@@ -253,7 +273,9 @@ def test_a_thorough_measurement_replaces_the_preview_and_its_link_finds_it():
     check(app)
     assert jobs.QUEUE.find(key).state == "done"
     assert {c["layout"]["meta"]["fits"] for c in live_charts(app).values()} == {6}
-    assert live_charts(app)["total"]["layout"]["meta"]["train"] == 24_000  # of 30,000 rows, all of the table
+    assert (
+        live_charts(app)["total"]["layout"]["meta"]["train"] == 24_000
+    )  # of 30,000 rows, all of the table
     assert not [b for b in app.button if b.key == "measure_accuracy"]
     assert app.query_params["accuracy_job"] in (key, [key])
 
@@ -276,7 +298,9 @@ def test_explanations_can_be_switched_off():
 
 def test_an_answer_is_drawn_as_it_was_measured():
     app = open_page()
-    trace = next(t for t in live_charts(app)["total"]["data"] if t["name"] == "Pure ε · output · logistic")
+    trace = next(
+        t for t in live_charts(app)["total"]["data"] if t["name"] == "Pure ε · output · logistic"
+    )
     job = jobs.QUICK.find(app.session_state["accuracy_quick"])
     line = next(x for x in job.request.lines if x.sweep == "total" and x.name == trace["name"])
     found = [job.answer.found[point] for point in line.points]
@@ -296,10 +320,13 @@ def test_the_smoothed_hinge_can_be_chosen_and_is_measured():
     assert len(cards(app)) == len(before)
     words = json.dumps(live_charts(app)["total"]["layout"], ensure_ascii=False).replace("<br>", " ")
     assert "smoothed hinge" in words
-    assert open_page(losses="huber_svm", corner="smoothed_hinge").session_state["settings"].corner == "smoothed_hinge"
+    assert (
+        open_page(losses="huber_svm", corner="smoothed_hinge").session_state["settings"].corner
+        == "smoothed_hinge"
+    )
 
 
-# --- published ---------------------------------------------------------------------------------------------------
+# --- published ------------------------------------------------------------------------------------
 
 
 def measured(part: str, shift: float = 0.01) -> list[MeasuredRate]:
@@ -342,7 +369,9 @@ def test_printed_and_ours_stand_side_by_side(part, monkeypatch, tmp_path):
     }
     n_printed = sum(published_error(cell) is not None for cell in cells_of(part))
     words = next(m.value for m in app.markdown if "printed values are measured here" in m.value)
-    assert words.startswith(f"{n_printed} of {n_printed} printed values are measured here: 0 agree within 0.5 points")
+    assert words.startswith(
+        f"{n_printed} of {n_printed} printed values are measured here: 0 agree within 0.5 points"
+    )
     assert "the median distance is 1.0 points, the largest 1.0 points" in words
     assert any("50 draws of noise a fold, seed 1" in c.value for c in app.caption)
     frame = next(d.value for d in app.dataframe if "printed" in d.value.columns)

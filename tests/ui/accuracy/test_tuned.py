@@ -1,4 +1,6 @@
-"""Figures 4 and 5 on the page Accuracy: curves, sentence, table, and what is said where results are missing."""
+"""Figures 4 and 5 on the page Accuracy: curves, sentence, table, and what is said where results are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from ui.accuracy import tuned as accuracy_tuned
 from ui.accuracy.tuned import half_width, tuned_sentence, tuned_table
 
 SIZES = (20_000, 88_800)
-ERRORS = {("output", "0.01"): 0.3, ("output", "0.05"): 0.2, ("objective", "0.01"): 0.15, ("objective", "0.05"): 0.1}
+ERRORS = {
+    ("output", "0.01"): 0.3,
+    ("output", "0.05"): 0.2,
+    ("objective", "0.01"): 0.15,
+    ("objective", "0.05"): 0.1,
+}
 
 
 def made_up(part: str) -> list[published_tuning.TunedRate]:
@@ -26,7 +33,13 @@ def made_up(part: str) -> list[published_tuning.TunedRate]:
         for (method, epsilon), error in ERRORS.items():
             change = {"method": method, "epsilon": epsilon, "error": error / (1 + k)}
             rows.append(dataclasses.replace(ROW, part=part, n_train=n, **change))
-        plain = {"method": "non_private", "epsilon": "", "error": 0.01, "error_se": 0.001, "chosen": "4 1"}
+        plain = {
+            "method": "non_private",
+            "epsilon": "",
+            "error": 0.01,
+            "error_se": 0.001,
+            "chosen": "4 1",
+        }
         rows.append(dataclasses.replace(ROW, part=part, n_train=n, **plain))
     return rows[::-1]  # a file may have them in any order
 
@@ -56,7 +69,10 @@ def test_a_figure_stands_among_the_others(part, file):
         "always guessing the commoner class",
     }
     assert chart["layout"]["meta"]["cells"] == 10
-    panels = {e: chart["layout"][axis]["title"]["text"] for e, axis in zip(EPSILONS, ("yaxis", "yaxis2"), strict=True)}
+    panels = {
+        e: chart["layout"][axis]["title"]["text"]
+        for e, axis in zip(EPSILONS, ("yaxis", "yaxis2"), strict=True)
+    }
     assert panels == {e: f"test error, ε = {e}" for e in EPSILONS}
     for epsilon, axis in zip(EPSILONS, ("y", "y2"), strict=True):
         traces = {t["name"]: t for t in chart["data"] if t["yaxis"] == axis}
@@ -80,9 +96,10 @@ def test_a_figure_stands_among_the_others(part, file):
 def test_the_sentence_has_both_ends_of_every_curve():
     mine = {row.cell: row for row in made_up("figure4")}
     assert tuned_sentence(mine) == (
-        "Wrong with 20,000 and with 88,800 rows a candidate: at ε = 0.01 Algorithm 1 (output) 30.0 % and 15.0 % and "
-        "Algorithm 2 (objective) 15.0 % and 7.5 %; at ε = 0.05 Algorithm 1 (output) 20.0 % and 10.0 % and Algorithm 2 "
-        "(objective) 10.0 % and 5.0 %; without privacy 1.0 % and 1.0 %; guessing is wrong for 20.0 %."
+        "Wrong with 20,000 and with 88,800 rows a candidate: at ε = 0.01 Algorithm 1 (output) 30.0 "
+        "% and 15.0 % and Algorithm 2 (objective) 15.0 % and 7.5 %; at ε = 0.05 Algorithm 1 "
+        "(output) 20.0 % and 10.0 % and Algorithm 2 (objective) 10.0 % and 5.0 %; without privacy "
+        "1.0 % and 1.0 %; guessing is wrong for 20.0 %."
     )
     some = {cell: row for cell, row in mine.items() if cell.epsilon == "0.05"}
     assert "ε = 0.01" not in tuned_sentence(some)

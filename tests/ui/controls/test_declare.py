@@ -1,4 +1,6 @@
-"""A described table: grid, link, page; nothing is opened, and what is wrong is said with its row."""
+"""A described table: grid, link, page; nothing is opened, and what is wrong is said with its
+row.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,13 @@ def patient(monkeypatch):
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
 
 
-OUTCOME = {"target": "ill", "positive": "yes", "base_rate": 0.3, "unit": "one person", "rows": 5_000}
+OUTCOME = {
+    "target": "ill",
+    "positive": "yes",
+    "base_rate": 0.3,
+    "unit": "one person",
+    "rows": 5_000,
+}
 
 
 def grid(*rows: dict) -> pd.DataFrame:
@@ -85,7 +93,10 @@ def test_the_example_is_a_table_to_plan_with():
     [
         ([AGE | {"lowest": None}], "Row 1 .*age.*lowest: a number is needed"),
         ([AGE, SEX | {"levels": "f"}], "Row 2 .*sex.*levels: at least two"),
-        ([SEX | {"effect": "1"}], "Row 1, effect: 2 numbers are needed, one for sex=m, sex=x; 1 are there"),
+        (
+            [SEX | {"effect": "1"}],
+            "Row 1, effect: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
+        ),
         ([SEX | {"effect": "1; many"}], "Row 1, effect: a number is needed"),
         ([SEX | {"shares": "0.5; 0.5"}], "Row 1 .*sex.*shares: 3 are needed"),
         ([AGE | {"typical": 50}], "Row 1, spread: a number is needed"),
@@ -93,7 +104,10 @@ def test_the_example_is_a_table_to_plan_with():
         ([AGE | {"lowest": 100}], "age"),
         ([AGE, AGE], "age.*twice"),
         ([AGE | {"if missing": "300"}], "missing=300.0.*age"),
-        ([SEX | {"if missing": "other"}], "Row 1 .*sex.*if missing: 'other' is not one of its levels"),
+        (
+            [SEX | {"if missing": "other"}],
+            "Row 1 .*sex.*if missing: 'other' is not one of its levels",
+        ),
         ([], "at least one column"),
         ([{"column": "   "}], "at least one column"),
     ],
@@ -111,7 +125,9 @@ def test_a_header_offers_its_names_and_nothing_below_it(monkeypatch):
     app.run()
     app.button(key="declare_offer").click().run()
     check(app)
-    offered = declare.with_offered(declare.to_grid(declare.example()), app.session_state["declare_offered"])
+    offered = declare.with_offered(
+        declare.to_grid(declare.example()), app.session_state["declare_offered"]
+    )
     assert offered["column"].tolist() == ["age", "city", "readmitted"]
     assert offered["highest"].tolist()[0] == 100
     assert "Xanthippe" not in str([m.value for m in (*app.markdown, *app.caption, *app.error)])
@@ -139,7 +155,9 @@ def test_a_damaged_description_falls_back_to_the_census(text):
 
 
 def test_a_description_of_other_columns_drops_chosen_names():
-    wanted = Settings(dataset=DECLARED, declared=packed_table(declare.example()), names=("height",), d=99)
+    wanted = Settings(
+        dataset=DECLARED, declared=packed_table(declare.example()), names=("height",), d=99
+    )
     settings, bad = admissible(wanted)
     assert bad == ("names", "d")
     assert settings.d == 5
@@ -182,7 +200,9 @@ _CODE = (".py", ".pyc", ".toml", ".so", ".nbi", ".nbc", "/proc/self/maps")
 
 @contextmanager
 def watched(seen: list[str]):
-    """Note every file that is opened, code aside, and every connection; the hook itself cannot be taken out again."""
+    """Note every file that is opened, code aside, and every connection; the hook itself cannot be
+    taken out again.
+    """
     if not hasattr(watched, "hook"):
         watched.hook = True
         sys.addaudithook(_note)
@@ -201,7 +221,9 @@ def _note(event: str, args: tuple) -> None:
         _WATCHED[-1].append(name)
 
 
-@pytest.mark.parametrize("column", [NumericColumn("age", 0, 100), CategoricalColumn("sex", ("f", "m"))])
+@pytest.mark.parametrize(
+    "column", [NumericColumn("age", 0, 100), CategoricalColumn("sex", ("f", "m"))]
+)
 def test_a_table_with_columns_of_one_kind_is_drawn(column):
     table = DeclaredTable(schema=Schema((column,), "ill", "yes"), guesses=Guesses(n_rows=1_000))
     check(start("plan", dataset=DECLARED, declared=packed_table(table), d="1", n="50000"))
@@ -214,7 +236,9 @@ def test_a_bad_bound_is_shown_to_cost_length_or_truth():
     check(app)
     case = make_case(now(app), TableSource(PUBLIC))
     found = {o.factor: o for o in bounds.outcomes(case, declare.example(), "age")}
-    made = forecast(case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original)
+    made = forecast(
+        case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original
+    )
     assert found[1.0].length == pytest.approx(float(made.ci_length[0]), rel=1e-9)
     assert found[1.0].outside == 0.0
     assert found[8.0].against_estimate > 3.0 * found[1.0].against_estimate
@@ -253,21 +277,25 @@ def test_what_a_row_cannot_show_stays_as_it_was():
         NumericColumn("z", 0, 1),
     )
     schema = Schema(columns, "ill", "yes", notes=("a note",))
-    table = DeclaredTable(schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0}))
+    table = DeclaredTable(
+        schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0})
+    )
     again = declare.from_grid(declare.to_grid(table), **OUTCOME, before=schema)
     assert again.schema == schema
     assert again.guesses.effects == table.guesses.effects
     changed = declare.to_grid(table)
     changed.loc[0, "levels"] = "a; b; c"
     changed.loc[0, "effect"] = None
-    assert declare.from_grid(changed, **OUTCOME, before=schema).schema.features[0] == CategoricalColumn(
-        "all", ("a", "b", "c")
-    )
+    assert declare.from_grid(changed, **OUTCOME, before=schema).schema.features[
+        0
+    ] == CategoricalColumn("all", ("a", "b", "c"))
 
 
 @pytest.mark.parametrize("rate", [1e-6, 0.0005, 1.0 - 1e-6])
 def test_every_base_rate_of_a_plan_has_its_place_in_the_form(rate):
-    table = DeclaredTable(schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000))
+    table = DeclaredTable(
+        schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000)
+    )
     app = start("plan", dataset=DECLARED, declared=packed_table(table), d="2")
     field = next(field for field in app.number_input if "share of" in field.label)
     assert field.value == pytest.approx(100.0 * rate, rel=1e-9)

@@ -34,14 +34,21 @@ def test_a_step_is_small_beside_the_value_and_stays_within_the_ends(value, low, 
 
 @pytest.mark.parametrize(
     ("key", "field", "before", "after"),
-    [("c", "c", 0.001, 0.0011), ("n", "n", 30_000, 31_000), ("h", "h", 1.0, 1.1), ("level", "level", 0.95, 0.96)],
+    [
+        ("c", "c", 0.001, 0.0011),
+        ("n", "n", 30_000, 31_000),
+        ("h", "h", 1.0, 1.1),
+        ("level", "level", 0.95, 0.96),
+    ],
 )
 def test_a_click_on_plus_moves_a_control_a_little(key, field, before, after):
     app = start("explore", losses="huber_svm")
     assert getattr(now(app), field) == before
     number = app.number_input(key=f"{key}_number")
     number.set_value(number.value + number.step).run()
-    assert getattr(now(app), field) == after  # exactly: what floats add beyond the digits typed is left out
+    assert (
+        getattr(now(app), field) == after
+    )  # exactly: what floats add beyond the digits typed is left out
 
 
 def test_a_part_moves_by_a_step_of_its_own():
@@ -49,6 +56,8 @@ def test_a_part_moves_by_a_step_of_its_own():
     assert app.number_input(key="hessian_number").step == pytest.approx(0.0001)
 
 
-@pytest.mark.parametrize(("value", "words"), [(1e-6, "1e-6"), (2.5e-5, "2.5e-5"), (0.001, "0.001"), (0.25, "0.25")])
+@pytest.mark.parametrize(
+    ("value", "words"), [(1e-6, "1e-6"), (2.5e-5, "2.5e-5"), (0.001, "0.001"), (0.25, "0.25")]
+)
 def test_positions_of_a_slider_are_written_shortly(value, words):
     assert short(value) == words

@@ -15,7 +15,9 @@ def script(empty: str | None) -> None:
         st.session_state["kept"] = value
 
     kept = st.session_state.get("kept", "a")
-    st.segmented_control("One", **among({"a": "A", "b": "B"}), **bound("one", kept, keep, empty=empty))
+    st.segmented_control(
+        "One", **among({"a": "A", "b": "B"}), **bound("one", kept, keep, empty=empty)
+    )
     st.button("Another way", on_click=keep, args=("a",))
 
 

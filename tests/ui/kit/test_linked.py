@@ -1,4 +1,6 @@
-"""What single pages add to the link: which table, how thorough, which pins. A second visit finds all of it again."""
+"""What single pages add to the link: which table, how thorough, which pins. A second visit finds
+all of it again.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,13 @@ CHANGES = [
 
 
 def link_of(app) -> dict[str, str]:
-    """The link after a run; the runner gives what it was told in lists, and what the page wrote as texts."""
-    return {name: given if isinstance(given, str) else given[0] for name, given in app.query_params.items()}
+    """The link after a run; the runner gives what it was told in lists, and what the page wrote as
+    texts.
+    """
+    return {
+        name: given if isinstance(given, str) else given[0]
+        for name, given in app.query_params.items()
+    }
 
 
 def widget(app, kind, key):

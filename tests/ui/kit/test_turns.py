@@ -47,7 +47,9 @@ def test_a_slow_page_goes_on_beside_the_next_one(monkeypatch):
 
 
 def test_a_turn_is_given_back_once_whatever_happens(monkeypatch):
-    """A page that fails gives its turn back; one whose time was up does not give back that of the next."""
+    """A page that fails gives its turn back; one whose time was up does not give back that of the
+    next.
+    """
     monkeypatch.setattr(turns, "LONGEST", NEVER)
     with pytest.raises(KeyError), turns.turn():
         raise KeyError

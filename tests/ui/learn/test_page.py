@@ -1,4 +1,6 @@
-"""The page Learn through Streamlit's test runner, and what it shares with other pages: sources, switches, links."""
+"""The page Learn through Streamlit's test runner, and what it shares with other pages: sources,
+switches, links.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def opened(key: str, **query: str):
 
 
 def link_of(app) -> dict[str, str]:
-    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+    return {
+        name: value[0] if isinstance(value, list) else value
+        for name, value in app.query_params.items()
+    }
 
 
 def words(app) -> str:
@@ -71,7 +76,11 @@ def test_the_question_comes_before_the_picture():
 def test_moving_the_control_moves_picture_words_table_and_link(screen):
     app = opened(screen.key)
     before = charts_of(app)[0]
-    value = screen.control.values[0] if screen.control.start != screen.control.values[0] else screen.control.values[-1]
+    value = (
+        screen.control.values[0]
+        if screen.control.start != screen.control.values[0]
+        else screen.control.values[-1]
+    )
     app.select_slider(key=f"learn_{screen.key}_slider").set_value(value).run()
     check(app)
     after = charts_of(app)[0]
@@ -171,7 +180,7 @@ def test_learning_leaves_the_settings_alone_and_opens_no_file():
     assert not app.get("file_uploader")
 
 
-# --- teachers ----------------------------------------------------------------------------------------------------
+# --- teachers -------------------------------------------------------------------------------------
 
 
 def test_the_page_for_teachers_has_lesson_exercises_and_links():
@@ -209,7 +218,7 @@ def test_solutions_follow_the_core(monkeypatch):
     assert f"Here {hits:.0f} hold" in solution()
 
 
-# --- how others chose --------------------------------------------------------------------------------------------
+# --- how others chose -----------------------------------------------------------------------------
 
 
 def test_every_published_budget_has_a_source_and_a_plausible_number():
@@ -241,7 +250,7 @@ def test_others_stand_beside_the_budget_with_the_caveat(page):
     assert any(c.value == deployments.CAVEAT for c in app.caption)
 
 
-# --- explanations off --------------------------------------------------------------------------------------------
+# --- explanations off -----------------------------------------------------------------------------
 
 
 def labels(app) -> set[str]:
@@ -253,7 +262,11 @@ def test_explanations_can_be_switched_off_and_stay_off():
     assert "How to read this chart" in labels(app)
     app.toggle(key="help_switch").set_value(False).run()
     check(app)
-    assert not {"How to read this chart", "What coverage means", "How the numbers convert"} & labels(app)
+    assert not {
+        "How to read this chart",
+        "What coverage means",
+        "How the numbers convert",
+    } & labels(app)
     assert link_of(app) == {"help": "off"}
     app.button(key="reset").click().run()
     assert "How to read this chart" not in labels(app)

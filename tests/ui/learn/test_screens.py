@@ -1,4 +1,6 @@
-"""The screens of Learn without Streamlit: their numbers against the core, their words, their pictures."""
+"""The screens of Learn without Streamlit: their numbers against the core, their words, their
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,15 @@ def values_of(screen) -> tuple[float, float, float]:
 def own_design(epsilon: float, *, share: float = 0.5, **changes) -> Design:
     """The design of a screen, written out."""
     rest = epsilon * (1 - share) / 2
-    budget = PureDP(model=f"{epsilon * share:.12g}", hessian=f"{rest:.12g}", covariance=f"{rest:.12g}")
-    fields = {"loss": Logistic(), "mechanism": "objective", "regularization": 0.001, "calibration": "sharp"} | changes
+    budget = PureDP(
+        model=f"{epsilon * share:.12g}", hessian=f"{rest:.12g}", covariance=f"{rest:.12g}"
+    )
+    fields = {
+        "loss": Logistic(),
+        "mechanism": "objective",
+        "regularization": 0.001,
+        "calibration": "sharp",
+    } | changes
     return Design(budget=budget, **fields)
 
 
@@ -43,8 +52,8 @@ def own_moments(d: int, loss=None, c: float = 0.001):
 def test_the_path_has_every_idea_once():
     keys = [screen.key for screen in SCREENS]
     assert keys == [
-        "promise", "noise", "neighbours", "odds", "concentrated", "mechanisms", "split", "n", "d", "c", "h",
-        "variability", "sharp", "peeking",
+        "promise", "noise", "neighbours", "odds", "concentrated", "mechanisms", "split", "n", "d",
+        "c", "h", "variability", "sharp", "peeking",
     ]  # fmt: skip
     assert find("nothing") is None
 
@@ -55,7 +64,9 @@ def test_words_are_short_and_every_wrong_answer_has_a_kind_reason(screen):
     assert 2 <= len(sentences) <= 5
     assert len(screen.question.choices) >= 2
     assert all(len(choice.reply) > 30 for choice in screen.question.choices)
-    assert not any(word in choice.reply for choice in screen.question.choices for word in ("wrong", "Wrong"))
+    assert not any(
+        word in choice.reply for choice in screen.question.choices for word in ("wrong", "Wrong")
+    )
     assert len({choice.text for choice in screen.question.choices}) == len(screen.question.choices)
     assert screen.control.low_end != screen.control.high_end
 
@@ -63,7 +74,9 @@ def test_words_are_short_and_every_wrong_answer_has_a_kind_reason(screen):
 @ends
 def test_a_moved_control_draws_other_data_and_the_same_one_the_same(screen):
     low, _, high = values_of(screen)
-    first, again, other = (drawn(screen, screen.compute(v)).to_plotly_json() for v in (low, low, high))
+    first, again, other = (
+        drawn(screen, screen.compute(v)).to_plotly_json() for v in (low, low, high)
+    )
     assert repr(first) == repr(again)
     table = screen.compute(low).table
     moved = screen.compute(high)
@@ -123,7 +136,11 @@ def test_nobody_moves_the_coefficients_further_than_the_bound():
     for n in BY_KEY["neighbours"].control.values:
         found = numbers.neighbours(n)
         assert found.facts["bound"] == pytest.approx(1 / (n * 0.01))
-        assert found.table["coefficients move by"].max() == found.facts["largest"] <= found.facts["bound"]
+        assert (
+            found.table["coefficients move by"].max()
+            == found.facts["largest"]
+            <= found.facts["bound"]
+        )
     A = numbers.rows_of(numbers.REPLAYED)
     table = A[:20].copy()
     before = solve(table, loss=Logistic(), regularization=0.01).theta
@@ -159,7 +176,10 @@ def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
     # E|b|^2 = k(k+1)/rate^2, rate = n c eps/2
     assert found.facts["output"] == pytest.approx(math.sqrt(6) / (500 * 0.005 * 0.5), rel=0.3)
     assert found.facts["objective"] < found.facts["output"]
-    sizes = [numbers.clouds(c).facts["output"] / numbers.clouds(c).facts["objective"] for c in (0.001, 0.1)]
+    sizes = [
+        numbers.clouds(c).facts["output"] / numbers.clouds(c).facts["objective"]
+        for c in (0.001, 0.1)
+    ]
     assert sizes[0] > 1.5 > sizes[1]
 
 
@@ -169,7 +189,13 @@ def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
         ("split", 0.7, 30_000, own_design(1.0, share=0.7), lambda: own_moments(5)),
         ("n", 5_000.0, 5_000, own_design(1.0), lambda: own_moments(5)),
         ("c", 0.01, 30_000, own_design(1.0, regularization=0.01), lambda: own_moments(5, c=0.01)),
-        ("h", 0.5, 30_000, own_design(1.0, loss=HuberSVM(h=0.5)), lambda: own_moments(5, loss=HuberSVM(h=0.5))),
+        (
+            "h",
+            0.5,
+            30_000,
+            own_design(1.0, loss=HuberSVM(h=0.5)),
+            lambda: own_moments(5, loss=HuberSVM(h=0.5)),
+        ),
     ],
 )
 def test_lengths_are_the_forecasts_of_the_core(key, value, n, made_for, moments):
@@ -178,7 +204,9 @@ def test_lengths_are_the_forecasts_of_the_core(key, value, n, made_for, moments)
     row = found.table[np.isclose(found.table.iloc[:, 0].astype(float), value)].iloc[0]
     expected = [made.ci_length_mean, made.vi_length_mean, made.nonprivate_length_mean]
     assert row.iloc[1:4].astype(float).tolist() == pytest.approx(expected, rel=1e-9)
-    assert [found.facts[w] for w in ("private", "variability", "non-private")] == pytest.approx(expected, rel=1e-9)
+    assert [found.facts[w] for w in ("private", "variability", "non-private")] == pytest.approx(
+        expected, rel=1e-9
+    )
     assert made.validity.grade == "valid"
 
 
@@ -217,7 +245,9 @@ def test_the_claims_of_the_titles_and_answers_hold():
 def test_the_spread_is_that_of_the_forecast():
     found = numbers.spread(2.0)
     made = forecast(
-        own_moments_of_replays(), design=own_design(2.0, mechanism="output", regularization=0.01), n_records=500
+        own_moments_of_replays(),
+        design=own_design(2.0, mechanism="output", regularization=0.01),
+        n_records=500,
     )
     assert found.facts["vi"] == pytest.approx(made.vi_length[1])
     assert found.facts["ci"] == pytest.approx(made.ci_length[1])
@@ -244,7 +274,9 @@ def test_films_hold_what_the_pictures_hold():
             continue
         film = screen.film(screen.control)
         assert len(film.frames) == len(screen.control.values)
-        for value, frame in itertools.islice(zip(screen.control.values, film.frames, strict=True), 0, None, 9):
+        for value, frame in itertools.islice(
+            zip(screen.control.values, film.frames, strict=True), 0, None, 9
+        ):
             found = screen.compute(value)
             assert screen.control.show(value) in frame.words
             if frame.bars:

@@ -1,4 +1,6 @@
-"""The page Plan through Streamlit's test runner: wishes, answers in both directions, closer looks, buttons."""
+"""The page Plan through Streamlit's test runner: wishes, answers in both directions, closer looks,
+buttons.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def metrics(app) -> dict[str, str]:
 
 
 def words(app) -> str:
-    return "\n".join(element.value for kind in (app.markdown, app.caption, app.warning) for element in kind)
+    return "\n".join(
+        element.value for kind in (app.markdown, app.caption, app.warning) for element in kind
+    )
 
 
 def look(app, name: str):
@@ -102,8 +106,12 @@ def test_a_coefficient_has_its_own_units():
     check(app)
     case = case_of(app)
     assert case.target == Target(0.004 / per_year, place)
-    made = forecast(case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original)
-    assert float(metrics(app)["Expected length"]) == pytest.approx(float(made.ci_length[place]), rel=5e-3)
+    made = forecast(
+        case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original
+    )
+    assert float(metrics(app)["Expected length"]) == pytest.approx(
+        float(made.ci_length[place]), rel=5e-3
+    )
     assert any("log odds per unit of “age”" in field.label for field in app.number_input)
 
 
@@ -116,7 +124,9 @@ def test_power_asks_for_a_coefficient_and_shows_a_chance():
     app.number_input(key="goal_value").set_value(0.0015).run()
     check(app)
     case = case_of(app)
-    chance = meeting_probability(case.moments, design=case.design, target=case.target, n_records=case.n)
+    chance = meeting_probability(
+        case.moments, design=case.design, target=case.target, n_records=case.n
+    )
     assert metrics(app)["Chance to exclude zero"] == percent(chance)
     chart = charts_of(app)[0]
     assert chart["layout"]["meta"]["wish"] == 0.8
@@ -175,7 +185,9 @@ def test_the_lines_of_the_triangle_run_around_the_best_split():
     (place,) = np.flatnonzero(np.abs(found.shares - best.shares).max(axis=1) < 1e-9)
     assert abs(found.loss[place]) < min(plan_charts.LOSSES) / 2
     assert np.nanmin(found.loss) > -min(plan_charts.LOSSES) / 2
-    around = plan_charts.level_lines(found.shares, found.loss, found.triangles, min(plan_charts.LOSSES))
+    around = plan_charts.level_lines(
+        found.shares, found.loss, found.triangles, min(plan_charts.LOSSES)
+    )
     low, high = around.min(axis=(0, 1)), around.max(axis=(0, 1))
     assert (low < best.shares).all()
     assert (best.shares < high).all()
@@ -228,14 +240,29 @@ def replace_budget(settings: Settings, currency: str) -> Settings:
 
 def test_a_way_out_of_reach_of_the_control_is_refused():
     base = replace_budget(Settings(d=3, n=20_000), "zcdp").swept("total", 15.0)
-    row = next(r for r in planning.ranking(make_case(base, TableSource(PUBLIC))) if r.definition == "pure")
+    row = next(
+        r for r in planning.ranking(make_case(base, TableSource(PUBLIC))) if r.definition == "pure"
+    )
     with pytest.raises(ValueError, match="does not reach"):
         planning.adopted(base, row)
 
 
 def test_the_link_restores_wish_and_look():
-    app = start("plan", goal="zero", goal_on="age", goal_value="0.02", goal_chance="0.9", look="split", **SMALL)
-    assert (now(app).goal, now(app).goal_on, now(app).goal_value, now(app).goal_chance) == ("zero", "age", 0.02, 0.9)
+    app = start(
+        "plan",
+        goal="zero",
+        goal_on="age",
+        goal_value="0.02",
+        goal_chance="0.9",
+        look="split",
+        **SMALL,
+    )
+    assert (now(app).goal, now(app).goal_on, now(app).goal_value, now(app).goal_chance) == (
+        "zero",
+        "age",
+        0.02,
+        0.9,
+    )
     assert charts_of(app)[0]["layout"]["meta"]["look"] == "split"
 
 
@@ -276,7 +303,9 @@ def test_comparisons_of_explore_become_one_design_and_stay_there():
 def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
     app = look(start("plan", **SMALL), "c")
     case = case_of(app)
-    found = best_regularization(case.records.X, case.records.y, design=case.design, n_records=case.n)
+    found = best_regularization(
+        case.records.X, case.records.y, design=case.design, n_records=case.n
+    )
     assert found.faithful is not None
     assert found.shortest.regularization != found.faithful.regularization
     assert found.shortest.regularization == found.curve.regularization[-1]
@@ -295,7 +324,9 @@ def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
     steps = [d for axis in (0, 1) for d in _steps(found.values, axis)]
     assert max(steps) < 0.0
     budget = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
-    assert planning.at(case, float(budget.total), case.n) == pytest.approx(case.settings.goal_length, rel=0.02)
+    assert planning.at(case, float(budget.total), case.n) == pytest.approx(
+        case.settings.goal_length, rel=0.02
+    )
 
 
 def _steps(values, axis: int) -> list[float]:
@@ -305,7 +336,9 @@ def _steps(values, axis: int) -> list[float]:
 def test_the_heights_of_the_map_are_drawn_with_gaps_where_the_design_cannot_run():
     app = start("plan", **(SMALL | {"c": "0.0001"}))
     drawn = charts_of(app)[0]["data"][0]["z"]
-    z = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]).reshape(shape_of(drawn["shape"]))
+    z = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]).reshape(
+        shape_of(drawn["shape"])
+    )
     found = planning.iso_map(case_of(app)).values
     assert 0 < np.isnan(found).sum() < found.size
     finer = len(z) // (len(found) - 1)
@@ -357,12 +390,22 @@ def test_answers_are_not_those_of_another_currency():
     app.run()
     check(app)
     assert charts_of(app)[0]["data"][-1] != before["data"][-1]
-    contours = [next(t for t in chart["data"] if t["type"] == "contour") for chart in (before, charts_of(app)[0])]
+    contours = [
+        next(t for t in chart["data"] if t["type"] == "contour")
+        for chart in (before, charts_of(app)[0])
+    ]
     assert contours[0]["x"] != contours[1]["x"]
 
 
 def test_the_ranking_follows_the_results_that_may_be_used():
-    app = start("plan", currency="zcdp", definitions="zcdp", look="mechanisms", split="0.01~0.01~0.01", **SMALL)
+    app = start(
+        "plan",
+        currency="zcdp",
+        definitions="zcdp",
+        look="mechanisms",
+        split="0.01~0.01~0.01",
+        **SMALL,
+    )
     before = app.dataframe[0].value
     app.session_state["settings"] = replace(now(app), results="reviewed")
     app.run()
@@ -394,9 +437,13 @@ def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_
 
 
 def test_many_coefficients_are_computed_on_request_only():
-    schema = Schema((CategoricalColumn("big", tuple(f"level {i}" for i in range(100))),), "y", "yes")
+    schema = Schema(
+        (CategoricalColumn("big", tuple(f"level {i}" for i in range(100))),), "y", "yes"
+    )
     table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
     app = start("plan", dataset=DECLARED, declared=packed_table(table), d="99")
     assert not charts_of(app)
     assert not app.metric
-    assert app.toggle(key="many_coefficients").label.startswith("Compute the answers for 100 coefficients")
+    assert app.toggle(key="many_coefficients").label.startswith(
+        "Compute the answers for 100 coefficients"
+    )

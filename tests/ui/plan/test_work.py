@@ -1,4 +1,6 @@
-"""The slow answers of the page Plan: drawn when known, stopped on request, and only those of the newest settings."""
+"""The slow answers of the page Plan: drawn when known, stopped on request, and only those of the
+newest settings.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from ui.session.settings import Settings
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """Pages wait for their answers, where a test does not say otherwise; a test leaves no job behind."""
+    """Pages wait for their answers, where a test does not say otherwise; a test leaves no job
+    behind.
+    """
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     yield
     for queue in (jobs.QUICK, jobs.QUEUE):
@@ -81,7 +85,7 @@ def buttons(app) -> set[str]:
     return {button.key for button in app.button}
 
 
-# --- the page ----------------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------------
 
 
 def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow):
@@ -96,7 +100,9 @@ def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow
     assert app.get("download_button")
 
 
-def test_cards_without_an_answer_have_no_button_and_the_map_is_drawn_with_the_marks_that_are_known(monkeypatch):
+def test_cards_without_an_answer_have_no_button_and_the_map_is_drawn_with_the_marks_that_are_known(
+    monkeypatch,
+):
     app = start("plan", **SMALL)
     monkeypatch.setattr("ui.plan.job.needed_records", lambda moments, **_: endless(case_of(app)))
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
@@ -129,7 +135,9 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     app.button(key="plan_again").click().run()
     check(app)
     case = case_of(app)
-    found = best_regularization(case.records.X, case.records.y, design=case.design, n_records=case.n)
+    found = best_regularization(
+        case.records.X, case.records.y, design=case.design, n_records=case.n
+    )
     lengths = charts_of(app)[0]["data"][0]
     np.testing.assert_allclose(sorted(lengths["x"]), found.curve.regularization)
     assert "use_c_faithful" in buttons(app)
@@ -225,13 +233,17 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     wait_for(lambda: not job.is_active)
     assert job.held > 0
     assert (job.parts, job.memo) == ((), None)
-    held = [value for name, value in vars(job).items() if name not in ("key", "state", "about", "looked_at", "stop")]
+    held = [
+        value
+        for name, value in vars(job).items()
+        if name not in ("key", "state", "about", "looked_at", "stop")
+    ]
     assert all(isinstance(value, str | int | float | tuple | None) for value in held)
     assert "c" in keys_of(app)
     assert "plan_job" not in app.query_params
 
 
-# --- the job -----------------------------------------------------------------------------------------------------
+# --- the job --------------------------------------------------------------------------------------
 
 
 def make_job(**changes: object) -> tuple[PlanJob, LRU, dict]:
@@ -295,7 +307,14 @@ def test_what_is_left_is_told_when_it_is_more_than_a_guess():
 
 @pytest.mark.parametrize(
     ("passed", "share", "is_waited_for"),
-    [(0.04, 0.0, True), (0.06, 0.0, False), (0.1, 0.3, True), (0.1, 0.2, False), (0.24, 0.7, True), (0.26, 0.9, False)],
+    [
+        (0.04, 0.0, True),
+        (0.06, 0.0, False),
+        (0.1, 0.3, True),
+        (0.1, 0.2, False),
+        (0.24, 0.7, True),
+        (0.26, 0.9, False),
+    ],
 )
 def test_only_an_end_that_is_near_is_waited_for(passed, share, is_waited_for, monkeypatch):
     monkeypatch.setattr(plan_work, "PATIENCE", 0.25)

@@ -1,4 +1,6 @@
-"""The pages Release and Ledger: declare, budget, header, one action, and what they know afterwards."""
+"""The pages Release and Ledger: declare, budget, header, one action, and what they know
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,12 @@ from ui.release.page import folder_of
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import plain
 
-SCHEMA = Schema((NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes")
-TABLE = DeclaredTable(schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient")
+SCHEMA = Schema(
+    (NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes"
+)
+TABLE = DeclaredTable(
+    schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient"
+)
 LINK = {
     "dataset": DECLARED,
     "declared": packed_table(TABLE),
@@ -52,7 +58,9 @@ def rows(n: int = 3_000) -> pd.DataFrame:
     rng = np.random.default_rng(5)
     age, smoker = rng.uniform(0, 100, n).round(1), rng.random(n) < 0.3
     ill = rng.random(n) < 1 / (1 + np.exp(2 - 0.03 * age - 0.5 * smoker))
-    return pd.DataFrame({"age": age, "smoker": np.where(smoker, "yes", "no"), "ill": np.where(ill, "yes", "no")})
+    return pd.DataFrame(
+        {"age": age, "smoker": np.where(smoker, "yes", "no"), "ill": np.where(ill, "yes", "no")}
+    )
 
 
 def csv_bytes(frame: pd.DataFrame | None = None) -> bytes:
@@ -78,7 +86,9 @@ def with_budget(app, amount: str = "3", name: str = "Clinic"):
 
 
 def with_file(app, content: bytes | None = None, name: str = "private.csv"):
-    app.file_uploader(key="release_file").upload(name, csv_bytes() if content is None else content, "text/csv")
+    app.file_uploader(key="release_file").upload(
+        name, csv_bytes() if content is None else content, "text/csv"
+    )
     app.run()
     assert not app.exception
     return app
@@ -255,7 +265,9 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
 
 
 def test_a_budget_for_another_unit_is_refused_before_the_file():
-    Ledger().create_dataset("Visits", schema_hash=schema_hash(SCHEMA), cap=Cap.pure(3), unit="one visit", person="Ada")
+    Ledger().create_dataset(
+        "Visits", schema_hash=schema_hash(SCHEMA), cap=Cap.pure(3), unit="one visit", person="Ada"
+    )
     plan = start_allowing_errors("release")
     assert not plan.exception
     assert any("'one visit'" in e.value and "Nothing was booked" in e.value for e in plan.error)
@@ -287,7 +299,9 @@ def digest_of(app) -> str:
     from ui.session.compute import PUBLIC, TableSource
     from ui.session.plan_settings import plan_of
 
-    return plan_of(make_case(app.session_state["settings"], TableSource(PUBLIC)), "A plan", "").digest
+    return plan_of(
+        make_case(app.session_state["settings"], TableSource(PUBLIC)), "A plan", ""
+    ).digest
 
 
 def cost_of_one():
@@ -306,7 +320,9 @@ def test_an_unreviewed_proof_has_to_be_allowed_by_name():
 
 def test_a_second_data_set_asks_for_the_same_people():
     with_budget(begin())
-    other = DeclaredTable(schema=Schema((NumericColumn("age", 0, 120),), "ill", "yes"), unit="one patient")
+    other = DeclaredTable(
+        schema=Schema((NumericColumn("age", 0, 120),), "ill", "yes"), unit="one patient"
+    )
     app = start("release", **(LINK | {"declared": packed_table(other), "d": "1"}))
     app.text_input(key="budget_name").set_value("Follow-up")
     app.text_input(key="release_person").set_value("Ada")
@@ -321,7 +337,9 @@ def test_a_second_data_set_asks_for_the_same_people():
     assert second.remaining == Decimal(3)
 
 
-@pytest.mark.parametrize(("amount", "name"), [("", "Clinic"), ("-1", "Clinic"), ("much", "Clinic"), ("1", "")])
+@pytest.mark.parametrize(
+    ("amount", "name"), [("", "Clinic"), ("-1", "Clinic"), ("much", "Clinic"), ("1", "")]
+)
 def test_a_bad_budget_is_refused_in_words(amount, name):
     app = with_budget(begin(), amount=amount, name=name)
     assert app.error
@@ -341,7 +359,12 @@ def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
     made = Desk.at(tmp_path).release()
     n = len(made.coefficients)
     shown = tuple(
-        replace(c, scaled=replace(c.scaled, estimate=1.0, low=0.5 if {i, i - n} & {*away} else -0.5, high=2.0))
+        replace(
+            c,
+            scaled=replace(
+                c.scaled, estimate=1.0, low=0.5 if {i, i - n} & {*away} else -0.5, high=2.0
+            ),
+        )
         for i, c in enumerate(made.coefficients)
     )
     assert release_result.takeaway(replace(made, coefficients=shown)).endswith(said)
@@ -352,12 +375,16 @@ def test_the_result_can_be_taken_along(desk):
     app.button(key="release_now").click().run()
     folder = folder_of(Ledger().history()[0].request_id)
     with zipfile.ZipFile(io.BytesIO(release_result.zipped(folder))) as archive:
-        assert {"release.json", "report.html", "intervals.csv", "plan.yaml"} <= set(archive.namelist())
+        assert {"release.json", "report.html", "intervals.csv", "plan.yaml"} <= set(
+            archive.namelist()
+        )
 
 
 def test_a_name_that_looks_like_a_tag_is_text_in_the_chart(tmp_path):
     name = '<a href="https://x">age'
-    desk = Desk.at(tmp_path, plan=make_plan(schema=replace(SICK, features=(NumericColumn(name, 0, 100),))))
+    desk = Desk.at(
+        tmp_path, plan=make_plan(schema=replace(SICK, features=(NumericColumn(name, 0, 100),)))
+    )
     write_table(desk.file, header='"<a href=""https://x"">age",city,sick,name')
     figure = release_result.release_chart(desk.release())
     assert "<a" not in figure.to_json().replace("\\u003c", "<")
@@ -366,8 +393,12 @@ def test_a_name_that_looks_like_a_tag_is_text_in_the_chart(tmp_path):
 
 @pytest.fixture
 def watched_ledger(desk):
-    """A second reader of the ledger keeps SQLite's own files, -wal and -shm, from being tidied away."""
-    Ledger().create_dataset("Others", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
+    """A second reader of the ledger keeps SQLite's own files, -wal and -shm, from being tidied
+    away.
+    """
+    Ledger().create_dataset(
+        "Others", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada"
+    )
     with closing(sqlite3.connect(desk / "ledger.sqlite")) as reader:
         reader.execute("SELECT count(*) FROM entries").fetchone()
         yield reader
@@ -384,7 +415,9 @@ def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledge
     app.button(key="release_now").click().run()
     check(app)
     places = [p for p in desk.rglob("*") if p.is_file()]
-    assert {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "report.html"} <= {p.name for p in places}
+    assert {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "report.html"} <= {
+        p.name for p in places
+    }
     for place in places:
         assert PLANTED.encode() not in place.read_bytes(), place
     found = Ledger()
@@ -398,7 +431,11 @@ def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledge
         assert PLANTED not in words(other) + "".join(d.value.to_csv() for d in other.dataframe)
     from ui.session.compute import PUBLIC
 
-    assert all(PLANTED not in repr(key) for store in (PUBLIC._records, PUBLIC._moments) for key in store._values)
+    assert all(
+        PLANTED not in repr(key)
+        for store in (PUBLIC._records, PUBLIC._moments)
+        for key in store._values
+    )
 
 
 def test_a_public_demo_releases_nothing(monkeypatch):
@@ -410,7 +447,7 @@ def test_a_public_demo_releases_nothing(monkeypatch):
     assert not Path(Ledger().path).exists()
 
 
-# --- the ledger's page -------------------------------------------------------------------------------------------
+# --- the ledger's page ----------------------------------------------------------------------------
 
 
 def test_an_empty_ledger_is_no_error():
@@ -430,7 +467,9 @@ def test_the_ledger_shows_budget_history_and_verdict():
     table = page.dataframe[0].value
     assert table["state"].tolist() == ["✓ released"]
     record = folder_of(Ledger().history()[0].request_id) / "release.json"
-    page.file_uploader(key="ledger_records").upload("release.json", record.read_bytes(), "application/json")
+    page.file_uploader(key="ledger_records").upload(
+        "release.json", record.read_bytes(), "application/json"
+    )
     page.run()
     page.button(key="ledger_check").click().run()
     check(page)
@@ -438,9 +477,13 @@ def test_the_ledger_shows_budget_history_and_verdict():
 
 
 def test_a_changed_ledger_is_called_so(desk):
-    Ledger().create_dataset("A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada")
+    Ledger().create_dataset(
+        "A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada"
+    )
     with sqlite3.connect(desk / "ledger.sqlite") as connection:
-        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall():
             connection.execute(f"DROP TRIGGER {name}")
         connection.execute("UPDATE entries SET person = 'Eve'")
     connection.close()
@@ -512,7 +555,9 @@ def test_a_refused_name_is_shown_letter_by_letter():
 def test_a_visitor_is_not_shown_where_files_are(page, desk):
     app = with_budget(start("release", **LINK))
     app = start(page, **LINK) if page == "ledger" else app
-    said = " ".join(element.value for kind in (app.caption, app.markdown, app.info) for element in kind)
+    said = " ".join(
+        element.value for kind in (app.caption, app.markdown, app.info) for element in kind
+    )
     assert str(desk) not in said
     if page == "ledger":
         assert "Keep a backup" in said
@@ -533,4 +578,7 @@ def test_every_page_says_what_of_its_link_cannot_be_used(page):
     ],
 )
 def test_a_job_that_is_gone_is_said_so(page, job, what):
-    assert any(f"The {what} of this link is no longer kept" in i.value for i in start(page, **{job: "zzz"}).info)
+    assert any(
+        f"The {what} of this link is no longer kept" in i.value
+        for i in start(page, **{job: "zzz"}).info
+    )

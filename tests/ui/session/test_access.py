@@ -1,4 +1,6 @@
-"""Login through Streamlit's own OIDC: nothing without [auth], nobody past the door with it; what a demo leaves out."""
+"""Login through Streamlit's own OIDC: nothing without [auth], nobody past the door with it; what a
+demo leaves out.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from streamlit.testing.v1 import AppTest
 from ui.session import access, state
 
 ROOT = Path(__file__).resolve().parents[3]
-AUTH = {"redirect_uri": "http://localhost:8501/oauth2callback", "cookie_secret": "x" * 32, "client_id": "dpci"}
+AUTH = {
+    "redirect_uri": "http://localhost:8501/oauth2callback",
+    "cookie_secret": "x" * 32,
+    "client_id": "dpci",
+}
 ADA = {"is_logged_in": True, "email": "ada@example.org", "sub": "42"}
 
 
@@ -53,7 +59,10 @@ def test_an_address_without_a_login_is_no_login():
 
 def test_named_providers_each_have_a_button():
     shared = {name: value for name, value in AUTH.items() if name != "client_id"}
-    app = shell({"auth": {**shared, "google": {"client_id": "a"}, "okta": {"client_id": "b"}}}, {"is_logged_in": False})
+    app = shell(
+        {"auth": {**shared, "google": {"client_id": "a"}, "okta": {"client_id": "b"}}},
+        {"is_logged_in": False},
+    )
     assert [button.label for button in app.button] == ["Log in with google", "Log in with okta"]
 
 
@@ -135,7 +144,9 @@ def test_no_page_of_a_public_demo_takes_a_table(page, monkeypatch):
             choice.set_value("upload").run()
             assert any("switched off" in info.value for info in app.info)
     assert not app.exception
-    assert {uploader.key for uploader in app.file_uploader} <= {"open_result"}  # a result of our own, no table
+    assert {uploader.key for uploader in app.file_uploader} <= {
+        "open_result"
+    }  # a result of our own, no table
 
 
 @pytest.mark.parametrize(("value", "is_demo"), [("1", True), ("0", False), (None, False)])
@@ -155,4 +166,7 @@ def test_one_question_for_the_pages_that_spend(value, is_demo, monkeypatch):
     app = AppTest.from_function(script).run()
     assert state.is_public_demo() is is_demo
     assert [text.value for text in app.text] == ([] if is_demo else ["open"])
-    assert any("Release is switched off on this public demo" in info.value for info in app.info) is is_demo
+    assert (
+        any("Release is switched off on this public demo" in info.value for info in app.info)
+        is is_demo
+    )

@@ -100,7 +100,9 @@ choices = st.one_of(
     st.tuples(st.integers(1, 9999), st.integers(1, 9999), st.integers(1, 9999)),
     st.tuples(*[st.decimals("0.00001", "0.99999", places=11)] * 3),
 )
-totals = st.lists(st.one_of(st.decimals("0.0005", "20", places=5), st.floats(0.05, 10.0)), max_size=8)
+totals = st.lists(
+    st.one_of(st.decimals("0.0005", "20", places=5), st.floats(0.05, 10.0)), max_size=8
+)
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
@@ -132,7 +134,9 @@ def test_the_way_to_a_total_leaves_no_trace_in_any_currency(weights, sequence, e
 
 
 def test_twelve_times_to_another_epsilon_and_back():
-    """The shares of an (epsilon, delta) budget and its link, which crept by 1e-6 with each change."""
+    """The shares of an (epsilon, delta) budget and its link, which crept by 1e-6 with each
+    change.
+    """
     start = now = convert_currency(Settings(), "approx")
     for _ in range(12):
         now = at_total(at_total(now, 9.7), 1.0)
@@ -142,7 +146,11 @@ def test_twelve_times_to_another_epsilon_and_back():
 
 def test_a_share_that_the_planner_offers_survives():
     best = Split(Decimal(1), (Decimal("0.7999"), Decimal("0.0085"), Decimal("0.1916")))
-    assert best.with_total(Decimal(2)).parts == (Decimal("1.5998"), Decimal("0.017"), Decimal("0.3832"))
+    assert best.with_total(Decimal(2)).parts == (
+        Decimal("1.5998"),
+        Decimal("0.017"),
+        Decimal("0.3832"),
+    )
     assert best.with_total(Decimal(2)).with_total(Decimal(1)) == best
     locked = best.toggled(0).toggled(2)
     assert locked.with_total(Decimal(2)).with_total(Decimal(1)) == locked
@@ -150,10 +158,24 @@ def test_a_share_that_the_planner_offers_survives():
 
 def test_a_part_moved_by_its_share_has_exactly_that_share_of_every_total():
     rho = from_shares(Decimal("0.0243624681012"))
-    assert rho.with_share(0, 30.0).with_total(Decimal(1)).parts == (Decimal("0.3"), Decimal("0.35"), Decimal("0.35"))
+    assert rho.with_share(0, 30.0).with_total(Decimal(1)).parts == (
+        Decimal("0.3"),
+        Decimal("0.35"),
+        Decimal("0.35"),
+    )
 
 
 def test_rounding_goes_to_the_largest_remainder():
-    assert shared_out(Decimal(1), [Decimal(1)] * 3) == (Decimal("0.3334"), Decimal("0.3333"), Decimal("0.3333"))
-    assert shared_out(Decimal("1.00001"), [Decimal(2), Decimal(1)]) == (Decimal("0.66671"), Decimal("0.3333"))
-    assert shared_out(Decimal(1), [Decimal(1), Decimal("1e-12")]) == (1 - SMALLEST_PART, SMALLEST_PART)
+    assert shared_out(Decimal(1), [Decimal(1)] * 3) == (
+        Decimal("0.3334"),
+        Decimal("0.3333"),
+        Decimal("0.3333"),
+    )
+    assert shared_out(Decimal("1.00001"), [Decimal(2), Decimal(1)]) == (
+        Decimal("0.66671"),
+        Decimal("0.3333"),
+    )
+    assert shared_out(Decimal(1), [Decimal(1), Decimal("1e-12")]) == (
+        1 - SMALLEST_PART,
+        SMALLEST_PART,
+    )

@@ -1,4 +1,6 @@
-"""Curves over the range of a control: kept for every place where the control may stand, and the same as made there."""
+"""Curves over the range of a control: kept for every place where the control may stand, and the
+same as made there.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,25 @@ def test_curves_depend_on_every_other_setting(name):
         "level": {"level": 0.9},
         "target": {"target": "unpenalised"},
         "calibrations": {"calibrations": ("published",)},
-        "shares": {"split": from_shares(Decimal(1), (Decimal("0.6"), Decimal("0.2"), Decimal("0.2")))},
+        "shares": {
+            "split": from_shares(Decimal(1), (Decimal("0.6"), Decimal("0.2"), Decimal("0.2")))
+        },
     }
     for other, change in changed.items():
         if other != name:
-            assert compute.free_of(replace(BASE, **change), name) != compute.free_of(BASE, name), other
+            assert compute.free_of(replace(BASE, **change), name) != compute.free_of(BASE, name), (
+                other
+            )
     shown = {"units": "odds", "goal": "zero", "goal_length": 0.1, "look": "split"}
     assert compute.free_of(replace(BASE, **shown), name) == compute.free_of(BASE, name)
 
 
 def test_linear_algebra_stays_in_one_thread(monkeypatch):
-    monkeypatch.setattr(warm, "_libraries_seen", 0)  # a page of an earlier test may have seen them all
+    monkeypatch.setattr(
+        warm, "_libraries_seen", 0
+    )  # a page of an earlier test may have seen them all
     with threadpool_limits(limits=2, user_api="blas"):
         one_thread()
-        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
+        assert {
+            pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+        } == {1}

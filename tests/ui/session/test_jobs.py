@@ -60,7 +60,10 @@ def test_jobs_run_in_order_and_know_their_place():
     wait_for(lambda: first.progress is not None)
     assert (queue.place(first), queue.place(second), queue.place(third)) == (0, 1, 2)
     queue.cancel(first)
-    assert (queue.place(second), queue.place(third)) == (0, 1)  # not behind one that is about to end
+    assert (queue.place(second), queue.place(third)) == (
+        0,
+        1,
+    )  # not behind one that is about to end
     wait_for(lambda: third.state == "done")
     assert first.state == "cancelled"
     assert 0 < first.result.n_done < LONG

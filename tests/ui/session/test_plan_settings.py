@@ -20,13 +20,38 @@ from ui.session.settings import Settings
 
 SOME = [
     Settings(d=3),
-    Settings(names=("age", "sex=Male"), losses=("huber_svm",), h=0.5, mechanisms=("output",), level=0.9, n=12_345),
-    Settings(d=4, currency="zcdp", definitions=("zcdp",), delta="1e-8", split=from_shares(Decimal("0.123"))),
+    Settings(
+        names=("age", "sex=Male"),
+        losses=("huber_svm",),
+        h=0.5,
+        mechanisms=("output",),
+        level=0.9,
+        n=12_345,
+    ),
+    Settings(
+        d=4,
+        currency="zcdp",
+        definitions=("zcdp",),
+        delta="1e-8",
+        split=from_shares(Decimal("0.123")),
+    ),
     Settings(d=4, calibrations=("published",), target="unpenalised", c=0.0123),
-    Settings(d=4, currency="zcdp", definitions=("zcdp",), results="reviewed", split=from_shares(Decimal("0.1"))),
+    Settings(
+        d=4,
+        currency="zcdp",
+        definitions=("zcdp",),
+        results="reviewed",
+        split=from_shares(Decimal("0.1")),
+    ),
     Settings(d=3, goal="zero", goal_on="age", goal_value=-0.01, goal_chance=0.9),
     Settings(d=3, goal_on="constant", goal_length=0.7, goal_chance=0.8),
-    Settings(dataset=DECLARED, declared=packed_table(declare.example()), d=5, goal_on="smoker=yes", goal_length=0.3),
+    Settings(
+        dataset=DECLARED,
+        declared=packed_table(declare.example()),
+        d=5,
+        goal_on="smoker=yes",
+        goal_length=0.3,
+    ),
 ]
 
 
@@ -40,7 +65,12 @@ def test_settings_come_back_from_their_plan_and_its_file(settings):
     plan = plan_of(case, "Title", "Notes")
     for text in (as_yaml(plan), as_json(plan)):
         again = settings_of(read_plan(text))
-        wish = replace(again, goal_length=settings.goal_length, goal_value=settings.goal_value, look=settings.look)
+        wish = replace(
+            again,
+            goal_length=settings.goal_length,
+            goal_value=settings.goal_value,
+            look=settings.look,
+        )
         expected = case.settings
         if expected.goal != "length" and expected.losses == ("logistic",):
             assert again.goal_value == pytest.approx(expected.goal_value, rel=1e-12)
@@ -148,7 +178,9 @@ def test_a_bad_file_is_refused_in_words_and_changes_nothing(text, message):
     app = start("plan")
     before = now(app)
     upload(app, text)
-    assert any("cannot be opened" in e.value and message in e.value.replace("\\", "") for e in app.error)
+    assert any(
+        "cannot be opened" in e.value and message in e.value.replace("\\", "") for e in app.error
+    )
     assert now(app) == before
 
 
@@ -175,6 +207,9 @@ def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
 def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():
     plan = plan_of(case_of(Settings(d=2)), "Élan: 5 %", "Notes")
     app = start("plan", **plan.to_query())
-    assert (app.text_input(key="plan_title").value, app.text_area(key="plan_notes").value) == (plan.title, "Notes")
+    assert (app.text_input(key="plan_title").value, app.text_area(key="plan_notes").value) == (
+        plan.title,
+        "Notes",
+    )
     app = start("plan", **replace(plan, n_records=10**9).to_query())
     assert "The control for n goes from 100 to 1,000,000" in app.warning[0].value

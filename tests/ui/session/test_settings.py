@@ -53,7 +53,11 @@ def test_a_link_restores_every_setting(wanted):
 
 @pytest.mark.parametrize(
     ("names", "written"),
-    [(("a~b", "c"), "a%7Eb~c"), (("~", "%7E", "%"), "%7E~%257E~%25"), (("age", "sex=Male"), "age~sex=Male")],
+    [
+        (("a~b", "c"), "a%7Eb~c"),
+        (("~", "%7E", "%"), "%7E~%257E~%25"),
+        (("age", "sex=Male"), "age~sex=Male"),
+    ],
 )
 def test_names_that_hold_the_sign_between_names_travel_in_a_link(names, written):
     query = Settings(names=names).to_query()
@@ -111,7 +115,9 @@ def test_the_parts_of_a_link_spend_the_epsilon_that_is_shown(query, ignored):
     restored, bad = from_query({"currency": "approx", **query})
     assert bad == ignored
     assert restored.split.total == epsilon_to_zcdp(float(restored.epsilon), float(restored.delta))
-    assert zcdp_to_epsilon(float(restored.split.total), float(restored.delta)) == pytest.approx(float(restored.epsilon))
+    assert zcdp_to_epsilon(float(restored.split.total), float(restored.delta)) == pytest.approx(
+        float(restored.epsilon)
+    )
     assert [round(restored.split.share(i)) for i in range(3)] == [50, 25, 25]
 
 
@@ -125,7 +131,9 @@ def test_a_link_restores_an_approximate_budget_with_its_shares(epsilon, delta):
 
 @pytest.mark.parametrize("total", [0.05, 1.7, 1.0])
 def test_a_link_restores_the_shares_that_were_chosen(total):
-    """Also those that no amount at the present total shows: back at the old total, all is as it was."""
+    """Also those that no amount at the present total shows: back at the old total, all is as it
+    was.
+    """
     typed = Settings(split=Settings().split.with_part(0, Decimal("0.07123456789")))
     moved = at_total(typed, total)
     restored, bad = from_query(moved.to_query())
@@ -139,7 +147,9 @@ def test_a_link_restores_a_lock_and_refuses_shares_that_the_parts_do_not_have():
     assert from_query({"split": "1~0.5~0.5", "shares": "0.5~0.3~0.2"}) == (Settings(), ("split",))
 
 
-@pytest.mark.parametrize("shares", ["1E+999999~1~1", "1E-999999~1~1", "1~1", "NaN~1~1", "x", "0~1~1", "-1~1~1"])
+@pytest.mark.parametrize(
+    "shares", ["1E+999999~1~1", "1E-999999~1~1", "1~1", "NaN~1~1", "x", "0~1~1", "-1~1~1"]
+)
 def test_shares_of_a_strangers_link_are_refused_without_arithmetic_that_never_ends(shares):
     assert from_query({"shares": shares}) == (Settings(), ("shares",))
 
@@ -150,7 +160,11 @@ def test_shares_of_a_strangers_link_are_refused_without_arithmetic_that_never_en
 def test_a_new_currency_stays_in_the_range_of_its_control(typed, chosen, end):
     limit = LIMITS[typed][end]
     now = convert_currency(Settings(delta="1e-9"), typed)
-    now = now.with_epsilon(limit) if typed == "approx" else replace(now, split=from_shares(Decimal(repr(limit))))
+    now = (
+        now.with_epsilon(limit)
+        if typed == "approx"
+        else replace(now, split=from_shares(Decimal(repr(limit))))
+    )
     moved = convert_currency(now, chosen)
     low, high = LIMITS[chosen]
     assert low <= float(moved.epsilon if chosen == "approx" else moved.split.total) <= high
@@ -158,9 +172,15 @@ def test_a_new_currency_stays_in_the_range_of_its_control(typed, chosen, end):
 
 
 def test_a_rho_that_means_epsilon_0_has_no_pair_and_says_so():
-    now = Settings(currency="zcdp", delta="0.1", split=from_shares(Decimal("0.0005")), definitions=("pure", "zcdp"))
+    now = Settings(
+        currency="zcdp",
+        delta="0.1",
+        split=from_shares(Decimal("0.0005")),
+        definitions=("pure", "zcdp"),
+    )
     with pytest.raises(
-        InfeasibleDesignError, match=r"epsilon = 0 at delta = 0\.1.* total of .* or a delta of .* or less"
+        InfeasibleDesignError,
+        match=r"epsilon = 0 at delta = 0\.1.* total of .* or a delta of .* or less",
     ):
         now.budget("pure")
     assert "above" in c_sentence(now)
@@ -168,7 +188,11 @@ def test_a_rho_that_means_epsilon_0_has_no_pair_and_says_so():
 
 
 def test_combinations_are_the_product_of_the_choices():
-    both = Settings(definitions=("pure", "zcdp"), mechanisms=("objective", "output"), losses=("logistic", "huber_svm"))
+    both = Settings(
+        definitions=("pure", "zcdp"),
+        mechanisms=("objective", "output"),
+        losses=("logistic", "huber_svm"),
+    )
     assert len({c.key for c in both.combinations}) == 8
     assert len(Settings().combinations) == 2
 
@@ -194,13 +218,24 @@ def test_changing_the_currency_there_and_back_keeps_the_shares():
     now = convert_currency(convert_currency(Settings(), "zcdp"), "pure")
     assert [round(now.split.share(i)) for i in range(3)] == [50, 25, 25]
     assert now.split.total == Decimal(1)
-    assert zcdp_to_epsilon(float(convert_currency(Settings(), "zcdp").split.total), 1e-6) == pytest.approx(1, abs=0.01)
+    assert zcdp_to_epsilon(
+        float(convert_currency(Settings(), "zcdp").split.total), 1e-6
+    ) == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_a_swept_value_is_the_only_thing_that_moves(name):
     start = replace(Settings(), losses=("huber_svm",))
-    value = {"total": 2.0, "model": 70.0, "hessian": 10.0, "covariance": 30.0, "n": 5000, "d": 3, "c": 0.1, "h": 2.0}
+    value = {
+        "total": 2.0,
+        "model": 70.0,
+        "hessian": 10.0,
+        "covariance": 30.0,
+        "n": 5000,
+        "d": 3,
+        "c": 0.1,
+        "h": 2.0,
+    }
     moved = start.swept(name, value[name])
     if name in ("total", "model", "hessian", "covariance"):
         assert replace(moved, split=start.split) == start

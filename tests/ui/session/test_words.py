@@ -1,4 +1,6 @@
-"""What the core refuses reads as the page speaks: controls by their names, numbers as they are written elsewhere."""
+"""What the core refuses reads as the page speaks: controls by their names, numbers as they are
+written elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def refusal(call, **arguments) -> str:
 def test_an_objective_that_cannot_run():
     at = {"n_records": 100_000, "regularization": 1e-8, "loss": Logistic()}
     told = refusal(objective_noise_rate, epsilon=0.01, **at)
-    assert told.startswith("The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this ")
+    assert told.startswith(
+        "The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this "
+    )
     assert "budget and n = 100,000. The smallest c that works is" in told
     assert "for Gaussian objective perturbation with this budget and n = 100,000." in refusal(
         gaussian_objective_sd, rho=0.01, **at
@@ -32,14 +36,23 @@ def test_an_objective_that_cannot_run():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: check_positive(regularization=-1.5), "The penalty c is -1.5, but has to be above 0."),
+        (
+            lambda: check_positive(regularization=-1.5),
+            "The penalty c is -1.5, but has to be above 0.",
+        ),
         (lambda: check_probability(delta=2.0), "δ is 2.0, but has to be between 0 and 1."),
         (
             lambda: check_range((0.5, 0.999), confidence_level=0.2),
             "The confidence level is 0.2, but has to be between",
         ),
-        (lambda: check_count(n_records=0), "The number of records n is 0, but has to be a whole number >= 1."),
-        (lambda: PureDP(model="0", hessian="1", covariance="1"), "The part for the coefficients is 0, but has to be"),
+        (
+            lambda: check_count(n_records=0),
+            "The number of records n is 0, but has to be a whole number >= 1.",
+        ),
+        (
+            lambda: PureDP(model="0", hessian="1", covariance="1"),
+            "The part for the coefficients is 0, but has to be",
+        ),
         (lambda: Cap.pure("a.b *c*"), "ε is “a.b *c*”, but has to be a number."),
         (lambda: Cap.approx("1", "x"), "δ is “x”, but has to be a number."),
     ],
@@ -51,7 +64,12 @@ def test_arguments_have_the_names_of_their_controls(call, words):
 
 
 @pytest.mark.parametrize(
-    "message", ["Unlock one of them.", "Expected low=1.0 < high=0.5 for column 'a'.", "The data set 'a' needs a cap."]
+    "message",
+    [
+        "Unlock one of them.",
+        "Expected low=1.0 < high=0.5 for column 'a'.",
+        "The data set 'a' needs a cap.",
+    ],
 )
 def test_other_words_stay(message):
     assert in_words(ValueError(message)) == message
@@ -60,7 +78,11 @@ def test_other_words_stay(message):
 @pytest.mark.parametrize("page", ["explore", "validate", "plan", "accuracy"])
 def test_pages_speak_of_controls(page):
     app = start(page, n="100", mechanisms="objective")
-    said = " ".join(element.value for kind in (app.warning, app.error, app.info, app.caption) for element in kind)
+    said = " ".join(
+        element.value
+        for kind in (app.warning, app.error, app.info, app.caption)
+        for element in kind
+    )
     assert "regularization=" not in said
     assert "n_records=" not in said
     if page != "accuracy":

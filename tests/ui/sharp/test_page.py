@@ -1,4 +1,6 @@
-"""The Published or sharp page: with full, partial and no results; targets, sentences and charts by themselves."""
+"""The Published or sharp page: with full, partial and no results; targets, sentences and charts by
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from ui.sharp import rows as sharp_rows
 from ui.sharp import targets as sharp_targets
 from ui.sharp import words as sharp_text
 
-LENGTH = {"published": 1.0, "sharp": 0.8, "sharp_reviewed": 0.9, "best_split": 0.6, "only split": 0.75}
+LENGTH = {
+    "published": 1.0,
+    "sharp": 0.8,
+    "sharp_reviewed": 0.9,
+    "best_split": 0.6,
+    "only split": 0.75,
+}
 RATIO = {"published": 1.3, "best_split": 1.2}
 PURE = Combination("pure", "objective", "logistic")
 
@@ -75,15 +83,23 @@ def on_file(tmp_path, monkeypatch):
 
 def names_of(app) -> dict[str, dict]:
     """Charts by what they show."""
-    return {chart["layout"]["meta"].get("improvement") or "lengths": chart for chart in charts_of(app)}
+    return {
+        chart["layout"]["meta"].get("improvement") or "lengths": chart for chart in charts_of(app)
+    }
 
 
 def numbers_of(chart) -> list[float]:
     """Every coordinate but the gaps between segments."""
-    return [float(v) for trace in chart["data"] for axis in ("x", "y") for v in trace[axis] if v is not None]
+    return [
+        float(v)
+        for trace in chart["data"]
+        for axis in ("x", "y")
+        for v in trace[axis]
+        if v is not None
+    ]
 
 
-# --- the page ----------------------------------------------------------------------------------------------------
+# --- the page -------------------------------------------------------------------------------------
 
 
 def test_full_results_are_drawn_with_words_targets_and_provenance(on_file):
@@ -111,16 +127,22 @@ def test_another_table_is_chosen_and_the_best_split_lists_its_misses(on_file):
     app.selectbox(key="compared_table").set_value("census-10").run()
     check(app)
     assert names_of(app)["lengths"]["layout"]["meta"]["table"] == "census-10"
-    assert any("◇ Simulated data" in a["text"] for a in names_of(app)["lengths"]["layout"]["annotations"])
+    assert any(
+        "◇ Simulated data" in a["text"] for a in names_of(app)["lengths"]["layout"]["annotations"]
+    )
     app.segmented_control(key="target_split").set_value("best_split").run()
     check(app)
-    (missed,) = [m.value for m in app.markdown if m.value.startswith("Not reached at the best split")]
+    (missed,) = [
+        m.value for m in app.markdown if m.value.startswith("Not reached at the best split")
+    ]
     assert "1.05 × variability" in missed
     assert "shrank even more" in missed
 
 
 def test_partial_results_show_what_there_is(on_file):
-    rows = [r for r in rows_of("census-10") if r.privacy == "pure" and r.calibration != "best_split"]
+    rows = [
+        r for r in rows_of("census-10") if r.privacy == "pure" and r.calibration != "best_split"
+    ]
     on_file(rows)
     app = start("sharp")
     assert set(names_of(app)) == {"lengths", "only corner"}
@@ -167,7 +189,7 @@ def test_the_page_has_its_address():
     assert app.title[0].value == "Published or sharp"
 
 
-# --- targets -----------------------------------------------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------------------
 
 
 def reached(row: Compared, published: Compared | None = None) -> dict[str, bool]:
@@ -221,14 +243,20 @@ def test_a_call_is_close_within_two_standard_errors():
 def test_monte_carlo_errors_are_those_of_shares_and_quotients():
     found = {c.target: c for c in sharp_targets.check_targets(one(), one("published"))}
     assert found["prevalent"].se == pytest.approx(math.sqrt(0.945 * 0.055 / 1_000))
-    assert found["length"].se == pytest.approx(1.02 * math.hypot(0.001 / 0.8, 0.0001 / (0.8 / 1.02)))
+    assert found["length"].se == pytest.approx(
+        1.02 * math.hypot(0.001 / 0.8, 0.0001 / (0.8 / 1.02))
+    )
     assert found["shorter"].value == pytest.approx(0.8)
     assert found["shorter"].se == pytest.approx(0.8 * math.hypot(0.001 / 0.8, 0.001 / 1.0))
 
 
 def test_misses_are_listed_with_number_and_reason():
     def words(**changes) -> str:
-        return " ".join(sharp_targets.missed_words(list(sharp_targets.check_targets(one(**changes), one("published")))))
+        return " ".join(
+            sharp_targets.missed_words(
+                list(sharp_targets.check_targets(one(**changes), one("published")))
+            )
+        )
 
     pure = words(ratio=1.08)
     assert "Pure ε · objective · logistic (1.080 ± 0.001)" in pure
@@ -250,7 +278,7 @@ def test_the_matrix_of_targets_says_it_without_colour():
     assert list(table["reached"]) == ["yes", "yes", "yes", "no", "yes"]
 
 
-# --- words and numbers -------------------------------------------------------------------------------------------
+# --- words and numbers ----------------------------------------------------------------------------
 
 
 def test_the_takeaway_holds_the_numbers():
@@ -267,7 +295,9 @@ def test_the_table_has_every_number():
     table = sharp_rows.results_table(groups)
     assert len(table) == 8 * 3 + 2
     assert set(table["calibration"]) == set(sharp_rows.CALIBRATION_WORDS.values())
-    assert len(sharp_rows.everything(rows_of("adult-10", "bank-10"), SETS["adult-10"])) == len(cells_of("adult-10"))
+    assert len(sharp_rows.everything(rows_of("adult-10", "bank-10"), SETS["adult-10"])) == len(
+        cells_of("adult-10")
+    )
 
 
 def test_changes_are_against_published_of_the_same_design():
@@ -281,7 +311,9 @@ def test_changes_are_against_published_of_the_same_design():
     assert sharp_rows.changes({PURE: {"only split": one("only split")}}, "only split") == []
 
 
-@pytest.mark.parametrize(("value", "words"), [(-0.1234, "−12.3 %"), (0.02, "+2.0 %"), (-1e-5, "0 %"), (0.0, "0 %")])
+@pytest.mark.parametrize(
+    ("value", "words"), [(-0.1234, "−12.3 %"), (0.02, "+2.0 %"), (-1e-5, "0 %"), (0.0, "0 %")]
+)
 def test_changes_in_words(value, words):
     assert sharp_rows.signed_percent(value) == words
 
@@ -298,7 +330,7 @@ def test_the_new_result_is_told_with_and_without():
     assert sharp_rows.without_new_result({}) == ""
 
 
-# --- charts ------------------------------------------------------------------------------------------------------
+# --- charts ---------------------------------------------------------------------------------------
 
 
 def built(figure) -> dict:
@@ -314,7 +346,11 @@ def test_the_lengths_are_marks_ticks_and_ratios():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
     chart = built(sharp_chart.lengths_chart(groups, caption="c", meta={}, source="public"))
     assert finite(chart)
-    marks = {t["name"]: t for t in chart["data"] if t["mode"] == "markers" and t["name"] != "variability interval"}
+    marks = {
+        t["name"]: t
+        for t in chart["data"]
+        if t["mode"] == "markers" and t["name"] != "variability interval"
+    }
     assert set(marks) == {"published", "sharp", "sharp, best split"}
     assert len({t["marker"]["symbol"] for t in marks.values()}) == 3
     assert marks["sharp"]["x"] == [0.8] * 8
@@ -331,7 +367,17 @@ def test_lengths_far_apart_go_on_a_log_scale_and_missing_ones_are_left_out():
     assert finite(chart)
     assert chart["layout"]["xaxis"]["type"] == "log"
     assert "log scale" in chart["layout"]["xaxis"]["title"]["text"]
-    assert chart["layout"]["xaxis"]["ticktext"] == ["0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50"]
+    assert chart["layout"]["xaxis"]["ticktext"] == [
+        "0.1",
+        "0.2",
+        "0.5",
+        "1",
+        "2",
+        "5",
+        "10",
+        "20",
+        "50",
+    ]
     assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 2
 
 
@@ -341,7 +387,9 @@ def test_one_improvement_is_a_stem_for_each_combination():
     span = sharp_chart.span_of(parts)
     assert span == (pytest.approx(-0.25), 0.0)
     assert sharp_chart.span_of([]) == (-0.01, 0.0)
-    chart = built(sharp_chart.change_chart(parts[-1], span=span, caption="c", meta={}, source="public"))
+    chart = built(
+        sharp_chart.change_chart(parts[-1], span=span, caption="c", meta={}, source="public")
+    )
     assert finite(chart)
     assert chart["data"][1]["text"] == ["−25.0 %"] * 8
     assert len(set(chart["data"][1]["marker"]["symbol"])) == 8
@@ -350,10 +398,17 @@ def test_one_improvement_is_a_stem_for_each_combination():
 def test_the_corner_is_a_forecast_that_needs_a_wide_corner_and_short_coefficients():
     curves = sharp.corner_changes()
     assert all(math.isfinite(v) and v < 1e-9 for v in curves.values())
-    assert all(abs(v) < 1e-12 for (_, c, h), v in curves.items() if h == 1.0 or c == compare.REGULARIZATION)
+    assert all(
+        abs(v) < 1e-12 for (_, c, h), v in curves.items() if h == 1.0 or c == compare.REGULARIZATION
+    )
     assert min(curves.values()) < -0.002
-    lines = {c: [curves[Combination("pure", "objective", "huber_svm"), c, h] for h in sharp.CORNER_H] for c in (0.1,)}
-    chart = built(sharp_chart.corner_chart(sharp.CORNER_H, lines, caption="c", meta={}, source="simulated"))
+    lines = {
+        c: [curves[Combination("pure", "objective", "huber_svm"), c, h] for h in sharp.CORNER_H]
+        for c in (0.1,)
+    }
+    chart = built(
+        sharp_chart.corner_chart(sharp.CORNER_H, lines, caption="c", meta={}, source="simulated")
+    )
     assert finite(chart)
     assert chart["layout"]["yaxis"]["range"][0] <= -0.02
     assert "saves nothing" in sharp.corner_sentence(curves)
@@ -366,4 +421,7 @@ def test_the_proof_is_shown_with_formulas_that_streamlit_knows():
     assert shown.count("$$") % 2 == 0
     assert shown.startswith("### Gaussian objective")
     assert "not peer-reviewed" in NOT_REVIEWED
-    assert sharp_text.for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n") == "a $x$\n$$\ny \\qquad (1)\n$$\n"
+    assert (
+        sharp_text.for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n")
+        == "a $x$\n$$\ny \\qquad (1)\n$$\n"
+    )

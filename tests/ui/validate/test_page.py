@@ -42,7 +42,9 @@ def document_of(app) -> bytes:
             "data": "x",
             "digest": made.digest,
             "seed": made.seed,
-            "combinations": [[c.definition, c.mechanism, c.loss, c.calibration] for c in made.combinations],
+            "combinations": [
+                [c.definition, c.mechanism, c.loss, c.calibration] for c in made.combinations
+            ],
             "result": made.result.to_record(),
         }
     ).encode()
@@ -177,7 +179,9 @@ def test_a_document_without_spread_is_drawn():
     run_through(app)
     document = json.loads(document_of(app))
     document["result"]["designs"][0]["vi_length_mean"] = 0
-    app.file_uploader(key="open_result").upload("r.json", json.dumps(document).encode(), "application/json").run()
+    app.file_uploader(key="open_result").upload(
+        "r.json", json.dumps(document).encode(), "application/json"
+    ).run()
     app.button(key="show_opened").click().run()
     check(app)
     assert len(charts_of(app)) == 2

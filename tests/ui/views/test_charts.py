@@ -1,4 +1,6 @@
-"""Charts as data: what they draw, that they can be told apart, and that words and tables say the same."""
+"""Charts as data: what they draw, that they can be told apart, and that words and tables say the
+same.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def linear_rgb(colour: str) -> np.ndarray:
 
 
 def contrast(a: str, b: str) -> float:
-    light, dark = sorted((float(linear_rgb(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b)), reverse=True)
+    light, dark = sorted(
+        (float(linear_rgb(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b)), reverse=True
+    )
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -57,19 +61,31 @@ def test_marks_reach_three_to_one_and_text_four_and_a_half(mode):
         for small in ("linkColor", "codeTextColor", "primaryColor"):
             assert contrast(THEME[mode][small], behind) >= 4.5, small
         assert contrast(faded(text, behind, style.CAPTION_OPACITY), behind) >= 4.5
-        assert contrast(faded(THEME[mode]["codeTextColor"], behind, style.CAPTION_OPACITY), behind) >= 4.5
+        assert (
+            contrast(faded(THEME[mode]["codeTextColor"], behind, style.CAPTION_OPACITY), behind)
+            >= 4.5
+        )
     assert contrast(background, THEME[mode]["primaryColor"]) >= 4.5  # words on a filled button
 
 
 def faded(colour: str, behind: str, opacity: float) -> str:
     """What is seen of a colour over another."""
-    parts = (int(opacity * int(colour[i : i + 2], 16) + (1 - opacity) * int(behind[i : i + 2], 16)) for i in (1, 3, 5))
+    parts = (
+        int(opacity * int(colour[i : i + 2], 16) + (1 - opacity) * int(behind[i : i + 2], 16))
+        for i in (1, 3, 5)
+    )
     return "#" + "".join(f"{part:02X}" for part in parts)
 
 
 def test_every_page_takes_its_colours_from_the_palette():
-    words = re.compile(r"""#[0-9A-Fa-f]{3,8}\b|rgba?\(|["'](white|black|grey|gray|red|green|blue|orange)["']""")
-    for file in [*(ROOT / "ui").rglob("*.py"), *(ROOT / "ui").rglob("*.js"), *(ROOT / "pages").glob("*.py")]:
+    words = re.compile(
+        r"""#[0-9A-Fa-f]{3,8}\b|rgba?\(|["'](white|black|grey|gray|red|green|blue|orange)["']"""
+    )
+    for file in [
+        *(ROOT / "ui").rglob("*.py"),
+        *(ROOT / "ui").rglob("*.js"),
+        *(ROOT / "pages").glob("*.py"),
+    ]:
         if file.name != "palette.py":
             assert words.search(file.read_text()) is None, file.name
 
@@ -79,13 +95,19 @@ def calls(name: str) -> list[tuple[str, set[str | None]]]:
     found = []
     for file in (ROOT / "ui").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == name
+            ):
                 found.append((file.name, {keyword.arg for keyword in node.keywords}))
     return found
 
 
 def test_charts_come_with_words_and_a_table_and_tables_with_a_name():
-    assert [file for file, _ in calls("plotly_chart")] == ["show.py"]  # which adds sentence and table
+    assert [file for file, _ in calls("plotly_chart")] == [
+        "show.py"
+    ]  # which adds sentence and table
     for name in ("plotly_chart", "dataframe", "data_editor"):
         for file, keywords in calls(name):
             assert {"alt", "key"} <= keywords, (name, file)
@@ -102,7 +124,11 @@ def test_the_style_sheet_holds_the_colours_of_the_theme():
 
 def test_the_ends_of_a_private_interval_are_drawn_at_full_strength():
     made = rows()
-    ends = [t for t in go.Figure(charts.interval_chart(made, **COMMON)).data if t.name.endswith(": ends")]
+    ends = [
+        t
+        for t in go.Figure(charts.interval_chart(made, **COMMON)).data
+        if t.name.endswith(": ends")
+    ]
     for trace, item in zip(ends, made, strict=True):
         low, high = np.array(trace.x).reshape(2, -1)
         np.testing.assert_allclose(high - low, item.ci_length)
@@ -113,14 +139,19 @@ def test_the_ends_of_a_private_interval_are_drawn_at_full_strength():
 # Full-severity matrices of Machado, Oliveira, Fernandes (2009), on linear RGB.
 SIGHT = {
     "usual": "1 0 0  0 1 0  0 0 1",
-    "protanopia": "0.152286 1.052583 -0.204868  0.114503 0.786281 0.099216  -0.003882 -0.048116 1.051998",
-    "deuteranopia": "0.367322 0.860646 -0.227968  0.280085 0.672501 0.047413  -0.011820 0.042940 0.968881",
-    "tritanopia": "1.255528 -0.076749 -0.178779  -0.078411 0.930809 0.147602  0.004733 0.691367 0.303900",
+    "protanopia": "0.152286 1.052583 -0.204868  0.114503 0.786281 0.099216  -0.003882 -0.048116 "
+    "1.051998",
+    "deuteranopia": "0.367322 0.860646 -0.227968  0.280085 0.672501 0.047413  -0.011820 0.042940 "
+    "0.968881",
+    "tritanopia": "1.255528 -0.076749 -0.178779  -0.078411 0.930809 0.147602  0.004733 0.691367 "
+    "0.303900",
 }
 
 
 def lab(rgb: np.ndarray) -> np.ndarray:
-    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ np.clip(rgb, 0, 1)
+    xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    ) @ np.clip(rgb, 0, 1)
     f = np.cbrt(np.maximum(xyz / np.array([0.9505, 1.0, 1.089]), 1e-6))
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
@@ -131,11 +162,16 @@ def test_every_combination_has_a_marker_of_its_own():
 
 @pytest.mark.parametrize("sight", SIGHT)
 def test_colours_differ_for_every_sight(sight):
-    drawn_alike = [c for c in ALL_COMBINATIONS if c.calibration == "sharp"]  # published keeps the colour, with a dot
+    drawn_alike = [
+        c for c in ALL_COMBINATIONS if c.calibration == "sharp"
+    ]  # published keeps the colour, with a dot
     for a, b in itertools.combinations(drawn_alike, 2):
         seen = np.array(SIGHT[sight].split(), dtype=float).reshape(3, 3)
         difference = lab(seen @ linear_rgb(a.style.colour)) - lab(seen @ linear_rgb(b.style.colour))
-        assert np.linalg.norm(difference) > (15 if a.loss == b.loss == "logistic" else 8), (a.label, b.label)
+        assert np.linalg.norm(difference) > (15 if a.loss == b.loss == "logistic" else 8), (
+            a.label,
+            b.label,
+        )
 
 
 def rows(k: int = 3) -> list[IntervalRows]:
@@ -154,8 +190,18 @@ def rows(k: int = 3) -> list[IntervalRows]:
     ]
 
 
-NAMES = ("<b>age</b>", "a & b", "5 > 3 &amp; 'so' \"on\"", "<a href='x'>a name longer than its place</a>")
-SHOWN = ("&lt;b&gt;age&lt;/b&gt;", "a &amp; b", "5 &gt; 3 &amp;amp; 'so' \"on\"", "&lt;a href='x'&gt;a name lo…")
+NAMES = (
+    "<b>age</b>",
+    "a & b",
+    "5 > 3 &amp; 'so' \"on\"",
+    "<a href='x'>a name longer than its place</a>",
+)
+SHOWN = (
+    "&lt;b&gt;age&lt;/b&gt;",
+    "a &amp; b",
+    "5 &gt; 3 &amp;amp; 'so' \"on\"",
+    "&lt;a href='x'&gt;a name lo…",
+)
 
 
 def test_names_that_look_like_tags_are_shown_letter_by_letter():
@@ -178,7 +224,13 @@ def test_names_that_look_like_tags_are_shown_letter_by_letter():
 def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
     values = {f.name: np.full(len(names), 0.9) for f in fields(simulation_charts.Comparison)}
     return simulation_charts.Comparison(
-        **{**values, "combination": ALL_COMBINATIONS[0], "names": names, "coverage_mean_se": 0.01, "n_failed": 0}
+        **{
+            **values,
+            "combination": ALL_COMBINATIONS[0],
+            "names": names,
+            "coverage_mean_se": 0.01,
+            "n_failed": 0,
+        }
     )
 
 
@@ -203,8 +255,12 @@ def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
     curve = sweep_curve()
     figures = [
         charts.interval_chart(rows(), **COMMON),
-        charts.coverage_chart([(ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97]))], level=0.95, **COMMON),
-        sweep_chart.sweep_chart([curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON),
+        charts.coverage_chart(
+            [(ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97]))], level=0.95, **COMMON
+        ),
+        sweep_chart.sweep_chart(
+            [curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON
+        ),
     ]
     for figure in map(go.Figure, figures):
         assert figure.layout.font.color is None
@@ -217,10 +273,15 @@ def test_sentence_and_table_say_what_the_chart_shows():
     made = rows()
     table = charts.interval_table(made)
     assert len(table) == 6
-    np.testing.assert_allclose(table["private high"] - table["private low"], table["private length"])
+    np.testing.assert_allclose(
+        table["private high"] - table["private low"], table["private length"]
+    )
     sentence = charts.interval_sentence(made)
     assert f"{made[1].ci_length.mean() / made[1].vi_length.mean():.2f} times" in sentence
-    assert f"({int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())} of 3 exclude zero)" in sentence
+    assert (
+        f"({int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())} of 3 exclude zero)"
+        in sentence
+    )
 
 
 def sweep_curve(**changes: object) -> SweepCurve:
@@ -240,7 +301,11 @@ def sweep_curve(**changes: object) -> SweepCurve:
     ("lengths", "current", "expected"),
     [
         ((np.nan, 3.0, 1.0, 2.0), 80.0, 40.0),
-        ((np.nan, 3.0, 1.0, 2.0), 50.0, None),  # the present length is that of the last point reached
+        (
+            (np.nan, 3.0, 1.0, 2.0),
+            50.0,
+            None,
+        ),  # the present length is that of the last point reached
         ((0.5, np.nan, 1.0, 1.0), 45.0, 10.0),
         ((3.0, 1.0, 1.0019, 2.0), 40.0, None),
         ((3.0, 1.0, 1.0021, 2.0), 40.0, 20.0),
@@ -254,7 +319,9 @@ def test_where_less_is_shorter(lengths, current, expected):
 
 
 def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
-    made = sweep_chart.sweep_chart([sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON)
+    made = sweep_chart.sweep_chart(
+        [sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON
+    )
     figure = go.Figure(made)
     by_name = {t.name.partition(": ")[2]: t for t in figure.data}
     assert list(by_name["interval"].y) == [None, None, 1.0, 2.0]
@@ -270,9 +337,13 @@ def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
 
 
 def test_a_sweep_without_a_feasible_point_says_so():
-    empty = sweep_curve(ci_length=np.full(4, np.nan), ci_sd=np.full(4, np.nan), vi_length=np.full(4, np.nan))
+    empty = sweep_curve(
+        ci_length=np.full(4, np.nan), ci_sd=np.full(4, np.nan), vi_length=np.full(4, np.nan)
+    )
     assert "no feasible point" in sweep_chart.sweep_sentence([empty], x_label="n", current=None)
-    sweep_chart.sweep_chart([empty], x_label="n", x_log=False, current=None, y_label="length", **COMMON)
+    sweep_chart.sweep_chart(
+        [empty], x_label="n", x_log=False, current=None, y_label="length", **COMMON
+    )
 
 
 def test_the_sweep_names_its_shortest_point():
@@ -300,7 +371,12 @@ def test_the_camera_button_saves_the_chosen_format(picture):
 
 def test_a_table_on_file_holds_no_formula():
     table = pd.DataFrame({"=cmd|' /C calc'!A0": ["@SUM(1)", "age", None], "x": [-1.5, 2.0, 3.0]})
-    assert csv_bytes(table).decode().splitlines() == ["'=cmd|' /C calc'!A0,x", "'@SUM(1),-1.5", "age,2.0", ",3.0"]
+    assert csv_bytes(table).decode().splitlines() == [
+        "'=cmd|' /C calc'!A0,x",
+        "'@SUM(1),-1.5",
+        "age,2.0",
+        ",3.0",
+    ]
 
 
 def every_chart() -> list[dict]:
@@ -321,9 +397,14 @@ def every_chart() -> list[dict]:
 def test_charts_hold_only_what_plotly_knows_and_reach_the_page_as_written(written):
     """Nothing checks them later: `Written` hands them on."""
     checked = go.Figure(in_colour(written, "#123456"))
-    assert checked.to_dict()["layout"]["template"] == Written(written).to_dict()["layout"]["template"]
+    assert (
+        checked.to_dict()["layout"]["template"] == Written(written).to_dict()["layout"]["template"]
+    )
     assert len(checked.data) == len(written["data"])
-    assert Written(written).to_dict() == {"data": written["data"], "layout": Written(written).to_dict()["layout"]}
+    assert Written(written).to_dict() == {
+        "data": written["data"],
+        "layout": Written(written).to_dict()["layout"],
+    }
     with pytest.raises(ValueError, match="Invalid property"):
         go.Figure({"data": [], "layout": written["layout"] | {"no_such_thing": 1}})
 
@@ -333,22 +414,30 @@ def test_one_colour_for_all_words_and_the_chart_itself_stays(written):
     before = copy.deepcopy(written)
     layout = go.Figure(in_colour(written, "#123456")).layout
     fonts = [layout.font, layout.legend.font, *(note.font for note in layout.annotations)]
-    fonts += [font for axis in (layout.xaxis, layout.yaxis) for font in (axis.tickfont, axis.title.font)]
+    fonts += [
+        font for axis in (layout.xaxis, layout.yaxis) for font in (axis.tickfont, axis.title.font)
+    ]
     assert {font.color for font in fonts} == {"#123456"}
     assert layout.legend.font.size == 12
     assert layout.xaxis.title.text == written["layout"]["xaxis"]["title"]["text"]
     assert written == before
 
 
-@pytest.mark.parametrize(("longest", "dtick"), [(1.5, None), (3.4, None), (20.0, "D2"), (99.0, 1), (5_000.0, 1)])
+@pytest.mark.parametrize(
+    ("longest", "dtick"), [(1.5, None), (3.4, None), (20.0, "D2"), (99.0, 1), (5_000.0, 1)]
+)
 def test_the_length_axis_of_a_sweep_has_few_labels(longest, dtick):
     curve = sweep_curve(ci_length=np.array([longest, 3.0, 1.0, 2.0]))
-    made = sweep_chart.sweep_chart([curve], x_label="n", x_log=True, current=None, y_label="length", **COMMON)
+    made = sweep_chart.sweep_chart(
+        [curve], x_label="n", x_log=True, current=None, y_label="length", **COMMON
+    )
     assert made["layout"]["yaxis"].get("dtick") == dtick
 
 
 def test_sentences_under_charts_write_numbers_out():
-    curve = sweep_curve(x=np.array([1e3, 1e4, 1e5, 1e6]), ci_length=np.array([1110.0, 3.0, 1.0, 2.0]))
+    curve = sweep_curve(
+        x=np.array([1e3, 1e4, 1e5, 1e6]), ci_length=np.array([1110.0, 3.0, 1.0, 2.0])
+    )
     said = sweep_chart.sweep_sentence([curve], x_label="Records n", current=1e6)
     assert "from 1,110 at 1,000 to 2 at 1,000,000" in said
     assert "The present setting is 1,000,000." in said

@@ -48,7 +48,11 @@ def with_total(settings: Settings, total: str) -> Settings:
 
 
 def test_there_is_a_frame_for_every_position_and_the_page_stands_on_its_own():
-    for settings in (BASE, with_total(BASE, "1.234"), replace(BASE, currency="zcdp", definitions=("zcdp",))):
+    for settings in (
+        BASE,
+        with_total(BASE, "1.234"),
+        replace(BASE, currency="zcdp", definitions=("zcdp",)),
+    ):
         reel = reel_of(settings)
         value, options = positions(currency.total_value(settings), currency.total_grid(settings))
         assert len(reel.film.frames) == len(options)
@@ -66,7 +70,10 @@ def test_frames_are_forecasts_between_and_at_the_knots(units):
         moved = currency.at_total(settings, grid[place])
         for order, outcome in enumerate(view.outcomes):
             made = forecast(
-                outcome.moments, design=moved.design(outcome.combination), n_records=settings.n, contrasts=contrasts
+                outcome.moments,
+                design=moved.design(outcome.combination),
+                n_records=settings.n,
+                contrasts=contrasts,
             )
             bars = [b for b in reel.film.frames[place].bars if b[3] == 1 + 2 * order]
             ends = np.array([[low, high] for _, low, high, _ in bars])
@@ -92,7 +99,9 @@ def test_frames_do_not_depend_on_where_the_slider_has_been():
 def test_frames_are_computed_once_for_all_totals(monkeypatch):
     reel_of(BASE)
     calls = []
-    monkeypatch.setattr(live_intervals, "forecast", lambda *a, **k: calls.append(1) or forecast(*a, **k))
+    monkeypatch.setattr(
+        live_intervals, "forecast", lambda *a, **k: calls.append(1) or forecast(*a, **k)
+    )
     reel_of(with_total(BASE, "2"))
     assert not calls
     reel_of(replace(BASE, n=12_345))
@@ -101,29 +110,45 @@ def test_frames_are_computed_once_for_all_totals(monkeypatch):
 
 def test_locks_hold_in_the_frames_and_what_they_forbid_is_left_out():
     locked = replace(
-        BASE, split=Split(Decimal(1), (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")), (True, False, False))
+        BASE,
+        split=Split(
+            Decimal(1), (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")), (True, False, False)
+        ),
     )
     reel, grid = reel_of(locked), currency.total_grid(locked)
     assert reel.film.frames[grid.index(0.1)] is None
     assert reel.film.frames[grid.index(5.0)] is not None
     free = reel_of(BASE)
     at = grid.index(5.0)
-    assert private_lengths(reel.film.frames[at]).mean() > 1.3 * private_lengths(free.film.frames[at]).mean()
+    assert (
+        private_lengths(reel.film.frames[at]).mean()
+        > 1.3 * private_lengths(free.film.frames[at]).mean()
+    )
     with pytest.raises(ValueError, match="locked parts already take"):
         currency.at_total(locked, 0.1)
 
 
-@pytest.mark.parametrize("info", [i for i in datasets.list_datasets() if i.available and i.max_features <= 40])
+@pytest.mark.parametrize(
+    "info", [i for i in datasets.list_datasets() if i.available and i.max_features <= 40]
+)
 def test_every_feature_of_a_table_follows_the_slider(info):
     encoding = info.encodings[0]
-    reel = reel_of(Settings(dataset=info.key, encoding=encoding, d=info.max_features, n=max(20_000, info.n_rows)))
+    reel = reel_of(
+        Settings(
+            dataset=info.key, encoding=encoding, d=info.max_features, n=max(20_000, info.n_rows)
+        )
+    )
     data = reel.data
     assert {len(f["ends"]) for f in data["frames"] if f} == {2 * 2 * 2 * (info.max_features + 1)}
     assert live.numbers_in(data) <= live.NUMBERS_SENT
 
 
 def test_what_is_sent_for_the_largest_chart_is_bounded():
-    rng, k, m = np.random.default_rng(0), live_intervals.MOST_INTERVALS // 2, live_intervals.FEWEST_KNOTS
+    rng, k, m = (
+        np.random.default_rng(0),
+        live_intervals.MOST_INTERVALS // 2,
+        live_intervals.FEWEST_KNOTS,
+    )
     names = tuple(f"feature number {i}" for i in range(k))
     rows = [IntervalRows(c, names, *rng.uniform(1, 2, (4, k))) for c in ALL_COMBINATIONS[:2]]
     found = [live_intervals.Lengths(*rng.uniform(1, 2, (2, m, k))) for _ in rows]
@@ -135,7 +160,11 @@ def test_what_is_sent_for_the_largest_chart_is_bounded():
 
 
 def test_more_intervals_than_a_screen_shows_wait_until_the_slider_is_let_go():
-    both = {"definitions": ("pure", "zcdp"), "mechanisms": ("objective", "output"), "losses": ("logistic", "huber_svm")}
+    both = {
+        "definitions": ("pure", "zcdp"),
+        "mechanisms": ("objective", "output"),
+        "losses": ("logistic", "huber_svm"),
+    }
     assert reel_of(replace(BASE, d=10, **both)) is not None
     assert reel_of(replace(BASE, d=36, **both)) is None
     assert [live_intervals.knots_for(many) for many in (4, 46, 74, 240)] == [13, 13, 8, 4]
@@ -156,13 +185,25 @@ def test_what_stands_still_is_sent_once_and_nothing_is_lost():
 
 
 def test_frames_whose_rows_differ_are_sent_whole():
-    frames = (live.Frame("a", ((0.0, 1.0, 2.0, 0),), ((1.0, 0.0, 0),)), None, live.Frame("b", ((1.0, 1.0, 2.0, 0),)))
+    frames = (
+        live.Frame("a", ((0.0, 1.0, 2.0, 0),), ((1.0, 0.0, 0),)),
+        None,
+        live.Frame("b", ((1.0, 1.0, 2.0, 0),)),
+    )
     film = live.Film(
-        frames=frames, strokes=(live.Stroke("#000000", 1.0),), x_title="x", span=(0.0, 3.0), rows=(0.0, 1.0)
+        frames=frames,
+        strokes=(live.Stroke("#000000", 1.0),),
+        x_title="x",
+        span=(0.0, 3.0),
+        rows=(0.0, 1.0),
     )
     data = film.data
     assert data["still"] == data["places"] == data["stillDots"] == []
-    assert [f and f["bars"] for f in data["frames"]] == [[[0.0, 1.0, 2.0, 0.0]], None, [[1.0, 1.0, 2.0, 0.0]]]
+    assert [f and f["bars"] for f in data["frames"]] == [
+        [[0.0, 1.0, 2.0, 0.0]],
+        None,
+        [[1.0, 1.0, 2.0, 0.0]],
+    ]
     assert [f and f["dots"] for f in data["frames"]] == [[[1.0, 0.0, 0.0]], None, []]
 
 
@@ -186,6 +227,14 @@ def test_interpolation_is_exact_for_powers_and_keeps_gaps():
 
 def test_the_script_asks_nobody_and_moves_nothing_by_itself():
     script = Path(live.__file__).with_name("live.js").read_text(encoding="utf-8")
-    for word in ("fetch(", "XMLHttpRequest", "import(", "eval(", "setInterval", "requestAnimationFrame", "innerHTML"):
+    for word in (
+        "fetch(",
+        "XMLHttpRequest",
+        "import(",
+        "eval(",
+        "setInterval",
+        "requestAnimationFrame",
+        "innerHTML",
+    ):
         assert word not in script
     assert script.count("http") == 1  # the name of the SVG namespace
