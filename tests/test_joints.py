@@ -49,6 +49,11 @@ from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.newton import solve
+from ui.plan import numbers as planning
+from ui.session.case import make_case
+from ui.session.compute import PUBLIC, TableSource
+from ui.session.plan_settings import plan_of, settings_of
+from ui.session.settings import Settings
 
 Array = npt.NDArray[np.float64]
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,7 +64,7 @@ N, P, C = 600, 3, 0.02
 class Cautious(Mechanism):
     """Twice the noise that output perturbation adds."""
 
-    name = "cautious"
+    name = "toy_cautious"
     title = "cautious perturbation"
     place = "twice the noise on the fitted coefficients"
     is_tilt = False
@@ -230,7 +235,7 @@ class Everything:
 
 
 @pytest.mark.usefixtures("further")
-@pytest.mark.parametrize("mechanism", ["objective", "output", "cautious"])
+@pytest.mark.parametrize("mechanism", ["objective", "output", "toy_cautious"])
 @pytest.mark.parametrize("calibration", ["sharp", "published"])
 def test_a_further_definition_runs_as_the_one_it_is_counted_in(
     mechanism: str, calibration: str
@@ -245,7 +250,7 @@ def test_a_further_definition_runs_as_the_one_it_is_counted_in(
 @pytest.mark.usefixtures("further")
 @pytest.mark.parametrize("budget", [RHO, QUARTERS, EPSILON], ids=["zcdp", "quarter", "pure"])
 def test_a_further_mechanism_has_the_noise_it_says(budget: Budget) -> None:
-    design = replace(PLAIN, mechanism="cautious", budget=budget)
+    design = replace(PLAIN, mechanism="toy_cautious", budget=budget)
     found = Everything.of(design, n_variability=1_500, n_coverage=300)
     less = Everything.of(replace(design, mechanism="output"))
     assert (found.variability > 1.3 * less.variability).all()
@@ -261,7 +266,7 @@ def test_a_further_mechanism_has_the_noise_it_says(budget: Budget) -> None:
 
 
 @pytest.mark.usefixtures("further")
-@pytest.mark.parametrize("mechanism", ["objective", "output", "cautious"])
+@pytest.mark.parametrize("mechanism", ["objective", "output", "toy_cautious"])
 def test_a_further_loss_without_a_kernel_gives_the_same_numbers(mechanism: str) -> None:
     design = replace(PLAIN, mechanism=mechanism)
     ours = Everything.of(replace(design, loss=Softplus(width=1.0)))
@@ -273,7 +278,7 @@ def test_a_further_loss_without_a_kernel_gives_the_same_numbers(mechanism: str) 
 
 @pytest.mark.usefixtures("further")
 def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
-    design = replace(PLAIN, loss=Softplus(width=0.5), mechanism="cautious", budget=QUARTERS)
+    design = replace(PLAIN, loss=Softplus(width=0.5), mechanism="toy_cautious", budget=QUARTERS)
     plain = plain_design(design)
     assert plain["loss"] == {"name": "softplus", "width": 0.5}
     assert design_from(plain, "design") == design
@@ -287,13 +292,13 @@ def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
     }
     lengths = {(r.mechanism, r.definition): r.forecast.ci_length_mean for r in ranked if r.forecast}
     assert lengths["output", "quarter"] == pytest.approx(lengths["output", "zcdp"], rel=1e-9)
-    assert lengths["output", "zcdp"] < lengths["cautious", "zcdp"]
+    assert lengths["output", "zcdp"] < lengths["toy_cautious", "zcdp"]
     Everything.of(design)
 
 
 def test_what_is_in_no_registry_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="mechanism='cautious' to be one of 'objective', 'output'"):
-        replace(PLAIN, mechanism="cautious")
+    with pytest.raises(ValueError, match="mechanism='toy_cautious' to be one of"):
+        replace(PLAIN, mechanism="toy_cautious")
     with pytest.raises(ValueError, match="budget to be PureDP, ZCDP or ApproxDP, got QuarterDP"):
         replace(PLAIN, budget=QUARTERS)
     with pytest.raises(ValueError, match="definition='quarter' to be one of 'pure', 'zcdp'"):
@@ -369,3 +374,21 @@ def test_the_search_sees_a_branch() -> None:
     ):
         assert list(branches(code)), code
     assert not list(branches('x = {"pure": PureDP}; Design(loss=Logistic(), mechanism="output")'))
+
+
+@pytest.mark.usefixtures("further")
+def test_the_dashboard_leaves_alone_what_it_has_no_control_for() -> None:
+    """What is registered and not offered is in no ranking of Plan, and opens in words."""
+    case = make_case(Settings(d=2, n=20_000), TableSource(PUBLIC))
+    rows = planning.ranking(case)
+    assert {row.mechanism for row in rows} == {"objective", "output"}
+    assert {row.definition for row in rows} == {"pure", "zcdp"}
+    plan = plan_of(case, "Toys")
+    for field, what in (
+        ({"mechanism": "toy_cautious"}, "mechanism 'toy_cautious'"),
+        ({"budget": QUARTERS}, "privacy definition 'quarter'"),
+        ({"loss": Softplus(width=0.5)}, "loss"),
+    ):
+        strange = replace(plan, design=replace(plan.design, **field))
+        with pytest.raises(ValueError, match=f"no control for the {what}"):
+            settings_of(strange)

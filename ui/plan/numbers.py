@@ -28,7 +28,7 @@ from ui.kit.palette import Combination
 from ui.session.budget import Split
 from ui.session.case import Case, place_of, unit_of
 from ui.session.compute import TableSource
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import CHOICES, LIMITS, Settings
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
@@ -216,10 +216,10 @@ def guarantee(settings: Settings) -> tuple[float, float]:
 
 
 def ranking(case: Case) -> tuple[RankedDesign, ...]:
-    """Every mechanism, definition and calibration at the guarantee of the settings."""
+    """Mechanisms and definitions that the dashboard offers, both calibrations, at the guarantee."""
     epsilon, delta = guarantee(case.settings)
     switches = case.settings.calibration(Combination("zcdp", "objective", "logistic", "sharp"))
-    return rank_mechanisms(
+    rows = rank_mechanisms(
         case.moments,
         epsilon=Decimal(f"{epsilon:.9g}"),
         delta=Decimal(f"{delta:g}"),
@@ -228,6 +228,11 @@ def ranking(case: Case) -> tuple[RankedDesign, ...]:
         confidence_level=case.settings.level,
         target=case.settings.target,
         calibrations=(switches, "published"),
+    )
+    return tuple(
+        row
+        for row in rows
+        if row.mechanism in CHOICES["mechanisms"] and row.definition in CHOICES["definitions"]
     )
 
 

@@ -15,7 +15,7 @@ from dpci_core.schema import Schema, to_original
 from ui.session.budget import Split
 from ui.session.case import Case
 from ui.session.compute import DECLARED, declared_table, packed_table
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import CHOICES, LIMITS, Settings
 
 
 def plan_of(case: Case, title: str, notes: str = "") -> Plan:
@@ -56,6 +56,14 @@ def settings_of(plan: Plan) -> Settings:
             f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} "
             "of them."
         )
+    offered = (
+        ("mechanism", design.mechanism, CHOICES["mechanisms"]),
+        ("privacy definition", design.definition, CHOICES["definitions"]),
+        ("loss", design.loss.name, ("logistic", *CHOICES["corner"])),
+    )
+    for what, name, choices in offered:
+        if name not in choices:
+            raise ValueError(f"This dashboard has no control for the {what} {name!r}.")
     calibration, results = _calibration(design.switches)
     budget = design.budget
     now = replace(

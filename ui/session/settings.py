@@ -99,12 +99,12 @@ class Settings:
     def combinations(self) -> tuple[Combination, ...]:
         """The chosen definitions x mechanisms x losses x calibrations, in a fixed order."""
         chosen = product(
-            [x for x in ("pure", "zcdp") if x in self.definitions],
-            [x for x in ("objective", "output") if x in self.mechanisms],
-            [x for x in ("logistic", "huber_svm") if x in self.losses],
-            [x for x in ("sharp", "published") if x in self.calibrations],
+            *(
+                [x for x in CHOICES[name] if x in getattr(self, name)]
+                for name in ("definitions", "mechanisms", "losses", "calibrations")
+            )
         )
-        return tuple(Combination(*four) for four in chosen)
+        return tuple(Combination(*four) for four in chosen)  # type: ignore[arg-type]
 
     @property
     def is_compared(self) -> bool:
@@ -284,7 +284,7 @@ def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
     return (settings, True) if low <= total <= high else (fresh, False)
 
 
-_CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "encoding": ("schema", "paper"),
     "currency": ("pure", "zcdp", "approx"),
     "pairing": ("guarantee", "paper"),
@@ -306,7 +306,7 @@ def _parse(name: str, text: str) -> object:
     example = asdict(Settings())[name]
     if isinstance(example, tuple):
         items = tuple(map(_unpacked, text.split(_BETWEEN))) if text else ()
-        if name in _CHOICES and (not items or not set(items) <= set(_CHOICES[name])):
+        if name in CHOICES and (not items or not set(items) <= set(CHOICES[name])):
             raise ValueError(name)
         return items
     if isinstance(example, int | float):
@@ -319,7 +319,7 @@ def _parse(name: str, text: str) -> object:
         low, high = LIMITS["approx"] if name == "epsilon" else (1e-15, 0.1)
         if not low <= float(Decimal(text)) <= high:
             raise ValueError(name)
-    elif name in _CHOICES and text not in _CHOICES[name]:
+    elif name in CHOICES and text not in CHOICES[name]:
         raise ValueError(name)
     return text
 
