@@ -104,16 +104,21 @@ _NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 class Design:
     """Loss, mechanism, budget and penalty of one private release with intervals.
 
-    Args:    loss: a `Loss`.  mechanism: "objective" or "output" perturbation.  budget: PureDP,
-             ZCDP, or ApproxDP, which is stored as the ZCDP it becomes.  regularization: c > 0 in c
-             |theta|^2.
-             confidence_level: in (0, 1).  Ranges: `limits`.  calibration: "published", the paper to
-             the letter; "sharp", this project's shorter intervals; or a `Calibration`.
-    Raises:  ValueError naming the argument, the rule and the value.
+    Args:
+        loss: a `Loss`, with its smoothing h where it has one.
+        mechanism: "objective" or "output" perturbation.
+        budget: `PureDP` or `ZCDP` for the three parts; an `ApproxDP` is stored as the `ZCDP` it
+            becomes.
+        regularization: c > 0 in c |theta|^2 of the mean objective; range `limits.REGULARIZATION`.
+        confidence_level: of each interval, in (0, 1).
+        calibration: "published", the paper to the letter; "sharp", this project's shorter intervals
+            at the same guarantee; or a `Calibration`.
+        target: "penalised", the population coefficient at this c, which every published interval
+            covers; or "unpenalised", the coefficient without penalty, by one Newton step from the
+            release (`intervals.newton_step`).
 
-             target: "penalised", the population coefficient at this c, which every published
-             interval covers; or "unpenalised", the coefficient without penalty, by one Newton step
-             from the release (`newton_step`).
+    Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
+    Raises:  ValueError naming the argument, the rule and the value.
 
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import PureDP

@@ -137,15 +137,20 @@ def run_experiment(
     """Measure interval length, coverage and variability intervals of designs on bootstrap
     replicates of a table.
 
-    Args:    X, y: as for `private_intervals`.  designs: any, at once.  n_variability: m, fits for
-             the variability intervals.  n_coverage: k, whole private intervals; they are the first
-             k of the m where both are asked.
-             n_records: size of a replicate (default: the table's).  n_jobs: workers, as joblib
-             counts them; threads unless a `joblib.parallel_config` says otherwise.  progress:
-             called from one thread.
-             should_stop: asked between batches from any thread; what is done is kept.
-             tolerance: bound on each fit's gradient norm; a fit that misses it counts as not
-             covering.
+    Args:
+        X: records (n, p), row norms at most 1, the constant last; the population of the experiment.
+        y: labels (n,), -1 or +1.
+        designs: any number, answered at once from the same replicates.
+        n_variability: m, fits behind the variability intervals.
+        n_coverage: k, whole private intervals; the first k of the m where both are asked.
+        rng: seed material is taken from it once.
+        n_records: size of a replicate (default: n).
+        n_jobs: workers, as joblib counts them; threads unless a `joblib.parallel_config` says
+            otherwise. The result does not depend on it.
+        progress: called from one thread after every batch.
+        should_stop: asked between batches from any thread; what is done is kept.
+        tolerance: bound on the gradient norm of each fit; one that misses it counts as not covering.
+
     Returns: results in the order of the designs.
     Privacy: none (module docstring).
     Raises:  DataRejectedError, InfeasibleDesignError, ValueError, all before any work.
