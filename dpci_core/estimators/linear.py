@@ -302,24 +302,29 @@ class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression under differential privacy, with confidence intervals for its
     coefficients.
 
-    Args:    budget: PureDP, ZCDP or ApproxDP; `fit` refuses without.  feature_bounds: (low, high),
-             numbers or one for each feature, declared beforehand; `fit` refuses without.
-             random_state: None draws from the operating system's entropy as a release does; a seed
-             or a generator, for tests and teaching, makes the fit a SIMULATION whose noise can be
-             subtracted (`privacy_.noise`, `privacy_.is_simulation`).  classes: the labels,
-             declared; None reads them from y, which the guarantee then does not cover.  norm_bound:
-             declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).
-             mechanism: "objective" or "output" perturbation.  regularization: c in c |theta|^2 of
-             the mean objective (scaled units, the constant too); None takes
-             `default_regularization`, a function of n, d and the budget, and with the operating
-             system's noise at least what the fit can be certified for (`certifiable`).
-             calibration, confidence_level,
-             target: as for `Design`.  intervals: False spends the whole budget on the
-             coefficients.  fit_intercept: only True.
+    Args:
+        budget: `PureDP`, `ZCDP` or `ApproxDP`; `fit` refuses without.
+        feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
+            refuses without.
+        random_state: None draws from the operating system's entropy as a release does. A seed or a
+            generator, for tests and teaching, makes the fit a SIMULATION whose noise can be
+            subtracted (`privacy_.noise`, `privacy_.is_simulation`).
+        classes: the labels, declared; None reads them from y, which the guarantee does not cover.
+        norm_bound: declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).
+        mechanism: "objective" or "output" perturbation.
+        regularization: c in c |theta|^2 of the mean objective (scaled units, the constant too).
+            None takes `default_regularization`, a function of n, d and the budget, and with the
+            operating system's noise at least what the fit can be certified for (`certifiable`).
+        calibration, confidence_level, target: as for `Design`.
+        intervals: False spends the whole budget on the coefficients.
+        fit_intercept: only True.
+
     Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than
              two.
     Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between
-             the models.
+             the models. With the system's noise and objective perturbation, a delta of at most
+             2^-200 besides (docs/release.md, section 2).
+    Raises:  ValueError, InfeasibleDesignError and ConvergenceError from `fit`; none holds a value.
     Source:  WKL Algorithms 1-5.
 
     >>> from dpci_core import PureDP
@@ -360,9 +365,12 @@ class DPLogisticRegression(PrivateLinearClassifier):
 class DPLinearSVC(PrivateLinearClassifier):
     """Linear support vector classification under differential privacy, with confidence intervals.
 
-    Args:    loss: "huber_svm" or "smoothed_hinge".  h: half-width of its rounded corner.  The
-             others as for `DPLogisticRegression`; there is no `predict_proba`, because an SVM
-             estimates none.
+    Args:
+        loss: "huber_svm" or "smoothed_hinge".
+        h: half-width of its smoothing.
+        others: as for `DPLogisticRegression`.
+
+    There is no `predict_proba`, because an SVM estimates none.
     """
 
     def __init__(

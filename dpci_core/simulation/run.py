@@ -149,7 +149,7 @@ def run_experiment(
             otherwise. The result does not depend on it.
         progress: called from one thread after every batch.
         should_stop: asked between batches from any thread; what is done is kept.
-        tolerance: bound on the gradient norm of each fit; one that misses it counts as not covering.
+        tolerance: bound on the gradient norm of each fit; one that misses it counts as a miss.
 
     Returns: results in the order of the designs.
     Privacy: none (module docstring).
