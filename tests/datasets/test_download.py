@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpci_core import __main__ as command
+from dpci_core.cli import main as command
 from dpci_core.datasets import download, files, load, public
 from dpci_core.datasets.declared import KDD_COLUMNS
 
