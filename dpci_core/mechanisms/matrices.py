@@ -129,12 +129,12 @@ def unit_noise(p: int, *, law: Law, rng: np.random.Generator, symmetric: bool = 
     Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
 
     Symmetric: the map from a symmetric matrix to its diagonal and sqrt(2) times its part above the
-    diagonal keeps the
-             Frobenius norm, so a matrix of sensitivity s becomes a vector of L2 sensitivity s in
-             R^(p(p+1)/2). Noise of the same rate or deviation there gives the same guarantee;
-             mapped back, entries above the diagonal are divided by sqrt(2). Spherical Laplace noise
-             grows with the dimension, so its entries shrink by sqrt((p(p+1)/2 + 1) / (p^2 + 1))
-             against the published noise after symmetrising; Gaussian noise has the law it had.
+             diagonal keeps the Frobenius norm, so a matrix of sensitivity s becomes a vector of L2
+             sensitivity s in R^(p(p+1)/2). Noise of the same rate or deviation there gives the same
+             guarantee; mapped back, entries above the diagonal are divided by sqrt(2). Spherical
+             Laplace noise grows with the dimension, so its entries shrink by sqrt((p(p+1)/2 + 1) /
+             (p^2 + 1)) against the published noise after symmetrising; Gaussian noise has the law
+             it had.
              Source: own.
     """
     return _matrix_of(unit_vector(law, _noise_dim(p, symmetric), rng), p, symmetric)

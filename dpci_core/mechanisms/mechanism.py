@@ -156,8 +156,7 @@ def train_private(
     Args:
         A: rows y_i x_i, (n, p).
         solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
-        of
-            a minimiser, and a tilted one is hidden by its caller (`intervals.draw`).
+            of a minimiser, and a tilted one is hidden by its caller (`intervals.draw`).
 
     Privacy: `budget.model` in the definition of the design.
     """

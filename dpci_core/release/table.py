@@ -381,9 +381,8 @@ def _rows(records: Iterator[str | None], delimiter: str) -> Iterator[list[str]]:
     """The cells of records that are not blank; one that cannot be split is a record of missing
     cells.
     """
-    csv.field_size_limit(
-        max(csv.field_size_limit(), LONGEST_CELL)
-    )  # of the process: never below what is promised
+    # A limit of the whole process: never below what is promised here.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     for record in records:
         if record is None:
             yield [""]
