@@ -54,7 +54,7 @@ def laplace(values: np.ndarray, *, rate: float = 0.25, epsilon: float = 0.5) -> 
 
 
 def test_spherical_laplace_of_a_release_is_around_the_values_on_the_grid() -> None:
-    z = np.concatenate([laplace(np.array([1e3, -7.125])) - [1e3, -7.125] for _ in range(5000)])
+    z = np.concatenate([laplace(np.array([1e3, -7.125])) - [1e3, -7.125] for _ in range(20_000)])
     assert np.array_equal(z, np.round(z * 2.0**20) / 2.0**20)
     # A coordinate of R^2: density proportional to |z| K_1(rate |z|).
     below = stats.norm(scale=np.sqrt(2.0 * stats.gamma(1.5).rvs(40_000, random_state=1)) / 0.25)
