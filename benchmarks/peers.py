@@ -25,8 +25,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpci_core import DPLogisticRegression, PureDP, datasets
+from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.datasets.files import is_available
-from dpci_core.schema import NORM_MARGIN
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5")
 PEER = ("diffprivlib==0.6.6", "scikit-learn<1.6")

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
 
+NORM_MARGIN = 1.0 - 1e-12
+"""Factor on every row, so that rounding cannot lift a norm above 1."""
 REGULARIZATION = (1e-10, 1e6)
 """c. With `HUBER_WIDTH` it bounds the condition number of a Hessian by 1e14, so that it can be
 solved with.

@@ -89,5 +89,84 @@ class EncodedRows:
         return np.asarray(self[:], dtype=dtype)
 
 
-Rows = Array | EncodedRows
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedRows:
+    """Rows of any length whose losses have weights that make up for it.
+
+    rows: x, or y x, (n, p).
+    weights: w (n,), 0 < w <= 1 and w |x|^2 <= 1 (`validation.check_records`).
+
+    A record's loss is w f(x.theta). Its gradient has norm w |f'| |x| <= 1 and its curvature w f''
+    |x|^2 <= f'', as those of a row of norm 1 have, which is all that the sensitivities ask for
+    (docs/standard.md). Nothing takes the rows without their weights: as an array they refuse.
+
+    >>> rows = WeightedRows(np.array([[2.0, 0.0], [0.0, 0.5]]), np.array([0.25, 1.0]))
+    >>> (rows @ np.array([1.0, 1.0])).tolist(), (np.array([1.0, 1.0]) @ rows).tolist()
+    ([2.0, 0.5], [0.5, 0.5])
+    """
+
+    rows: Array
+    weights: Array
+
+    __array_ufunc__ = None  # tells NumPy that `array @ rows` is for `__rmatmul__`
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and p."""
+        return self.rows.shape[0], self.rows.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of rows and weights."""
+        return self.rows.dtype
+
+    def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
+        """The same rows in another precision."""
+        rows, weights = (part.astype(dtype, copy=copy) for part in (self.rows, self.weights))
+        return type(self)(rows, weights)
+
+    def __matmul__(self, theta: Array) -> Array:
+        """Margins of one theta (p,), or of several in columns (p, k)."""
+        return self.rows @ theta
+
+    def __rmatmul__(self, values: Array) -> Array:
+        """Sum of the rows with these values (n,) times their weights."""
+        return (values * self.weights) @ self.rows
+
+    def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
+        """Some of the rows, with their weights."""
+        return type(self)(self.rows[chosen], self.weights[chosen])
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        raise TypeError("Rows with weights are no array: their weights would be lost.")
+
+
+Rows = Array | EncodedRows | WeightedRows
 """What a solver trains on: the rows themselves, or a product that stands for them."""
+
+
+def signed(X: Array | WeightedRows, y: Array) -> Array | WeightedRows:
+    """The rows y_i x_i."""
+    if isinstance(X, WeightedRows):
+        return WeightedRows(y[:, None] * X.rows, X.weights)
+    return y[:, None] * X
+
+
+def plain(A: Array | WeightedRows) -> Array:
+    """The rows without their weights, for margins and for products that `times_weights` goes
+    into.
+    """
+    return A.rows if isinstance(A, WeightedRows) else A
+
+
+def times_weights(values: Array, A: Array | WeightedRows) -> Array:
+    """Values (n,) times the weights of the rows, where they have some."""
+    return values * A.weights if isinstance(A, WeightedRows) else values
+
+
+def unit_rows(A: Array | WeightedRows) -> Array:
+    """The rows times the root of their weight, of norm at most 1."""
+    return A.rows * np.sqrt(A.weights)[:, None] if isinstance(A, WeightedRows) else A

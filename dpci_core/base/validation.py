@@ -7,17 +7,26 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.base.limits import CONTRAST
+from dpci_core.base.limits import CONTRAST, NORM_MARGIN
+from dpci_core.base.rows import WeightedRows
+
+_ROUNDING = 1e-9
+"""A row whose norm exceeds 1 by no more, as X / norm does in floating-point numbers, is scaled to
+norm 1: a map of that record alone, before anything else sees it."""
 
 
-def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
+def check_records(
+    X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike
+) -> tuple[Array | WeightedRows, Array]:
     """Return X (n, p) and y (n,) as float64, or raise naming the first row that breaks a rule.
 
     Rules: two-dimensional X with n >= 1 and p >= 1, y of the same n, finite numbers, y in {-1, +1},
-    row norms at most 1. One class only is valid: the algorithms see y * x.
+    row norms at most 1, where what rounding adds is taken off again; of rows with weights w, 0 < w
+    <= 1 and w |x|^2 <= 1. One class only is valid: the algorithms see y * x.
     Raises:  DataRejectedError (a ValueError) with the row; the message holds no value of a record.
     """
-    features, labels = _numbers(X, name="X"), _numbers(y, name="y")
+    features = _numbers(X.rows if isinstance(X, WeightedRows) else X, name="X")
+    labels = _numbers(y, name="y")
     if features.ndim != 2:
         raise DataRejectedError(f"Expected X to have 2 dimensions (n, p), got {features.ndim}.")
     if labels.shape != features.shape[:1]:
@@ -33,10 +42,24 @@ def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
         "Expected X to be finite (no NaN, no infinity)",
     )
     _reject_first(np.asarray(np.abs(labels) != 1.0), "Expected every label in y to be -1 or +1")
-    norms = np.sqrt(np.einsum("ij,ij->i", features, features))
+    squares = np.einsum("ij,ij->i", features, features)
+    if isinstance(X, WeightedRows):
+        weights = _numbers(X.weights, name="the weights of X")
+        if weights.shape != labels.shape:
+            raise DataRejectedError(
+                f"Expected the weights of X of shape {labels.shape} like y, got {weights.shape}."
+            )
+        is_bad = ~((weights > 0.0) & (weights <= 1.0) & (weights * squares <= 1.0))
+        _reject_first(np.asarray(is_bad), "Expected weights 0 < w <= 1 of X with w |x|^2 at most 1")
+        return WeightedRows(features, weights), labels
     _reject_first(
-        np.asarray(norms > 1.0), "Expected every row of X to have Euclidean norm at most 1"
+        np.asarray(squares > (1.0 + _ROUNDING) ** 2),
+        "Expected every row of X to have Euclidean norm at most 1",
     )
+    is_long = squares > 1.0
+    if is_long.any():
+        features = features.copy()
+        features[is_long] *= (NORM_MARGIN / np.sqrt(squares[is_long]))[:, None]
     return features, labels
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
+from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.schema import (
-    NORM_MARGIN,
     Provenance,
     Records,
     Schema,
@@ -36,7 +36,7 @@ def encode_paper(
     Source:  Wang, Kifer, Lee, section 7 (preprocessing).
     """
     names = schema.select(features)
-    X, notes = design_matrix(frame, schema.columns_of(names), names, is_scaled=False)
+    X, notes = design_matrix(frame, schema.columns_of(names), names, scale="original")
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     X /= np.where(largest > 0.0, largest, 1.0)
     X /= np.maximum(_row_norms(X), 1.0)[:, None]

@@ -13,8 +13,8 @@ from sklearn.utils import assert_all_finite
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive
+from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import EncodedRows
-from dpci_core.schema import NORM_MARGIN
 from dpci_core.schema.declare import SPAN
 
 _SMALLEST_NORM_BOUND = 1e-6

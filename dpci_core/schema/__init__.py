@@ -1,16 +1,22 @@
 """Declared columns, and the encoding that turns a table into records of norm at most 1."""
 
-from dpci_core.schema.declare import CONSTANT, CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.declare import (
+    CONSTANT,
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+)
 from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs, to_original
 from dpci_core.schema.mapping import MappingNote, RecordMapper
 from dpci_core.schema.propose import MAX_LEVELS, propose_schema, round_outward
-from dpci_core.schema.records import NORM_MARGIN, Encoding, Provenance, Records, make_records
+from dpci_core.schema.records import Encoding, Provenance, Records, make_records
 from dpci_core.schema.twin import Guesses, NumberGuess, simulate_twin, twin_table
 
 __all__ = [
     "CONSTANT",
     "MAX_LEVELS",
-    "NORM_MARGIN",
     "CategoricalColumn",
     "Column",
     "Encoding",
@@ -22,6 +28,7 @@ __all__ = [
     "RecordMapper",
     "Records",
     "Schema",
+    "StandardEncoding",
     "as_text",
     "design_matrix",
     "encode",

@@ -7,27 +7,69 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Literal
+
+from dpci_core.base.errors import check_range
 
 CONSTANT = "constant"
 """Name of the last coefficient."""
+SHARES_SLACK = 0.01
+"""Shares may add up to 1 within this, as rounded ones do; they are scaled to 1."""
 SPAN = (1e-30, 1e30)
 """Smallest and largest distance between the bounds of a number, so that slopes in its units can be
 squared.
 """
 
 
+LIMIT = (1.0, 1e6)
+"""Least and greatest number of spreads from the typical value at which values may be cut off."""
+RADIUS = (1.0, 1e6)
+"""Least and greatest length of a row that still counts in full."""
+DEFAULT_LIMIT = 4.0
+DEFAULT_STEP = {"log": 2.0}
+"""Effects of a logarithm are told for each doubling, where no step is declared."""
+LEVEL_SPREAD = 0.5
+"""What a level's 0 or 1 is divided by: as far apart as one that every other record has. A rarer
+level gains nothing from a smaller divisor, since its rows would count less (`StandardEncoding`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
     """A number, declared to lie in [low, high]; values outside are clipped.
 
-    missing: what a missing value, or one that is no number, counts as; None is the middle of the
-    bounds.
+    Everything declared is public knowledge, never read from the table that is to be protected.
+
+    Args:
+        name: of the column in the table.
+        low: smallest value, in the column's units.
+        high: largest value.
+        missing: what a missing value, or one that is no number, counts as; None is the typical
+            value, or the middle of the bounds where none is declared.
+        typical: a middling value, in the column's units.
+        spread: about the standard deviation, in the column's units; of a logarithm the factor,
+            greater than 1, between a middling and a large value.
+        step: the difference for which effects are told, such as 10 for 10 years; of a logarithm a
+            factor, by default 2.
+        limit: values further than so many spreads from the typical one count as that far; None is
+            the limit of the encoding. Only the standard encoding has limits.
+        transform: "log" where effects are meant for ratios, as of amounts; low is positive then.
+
+    Raises:
+        ValueError: naming the argument, the rule and the value.
+
+    >>> NumericColumn("age", 18, 98, typical=60, spread=15, step=10).standard_range(2.0)
+    (30.0, 90.0)
     """
 
     name: str
     low: float
     high: float
     missing: float | None = None
+    typical: float | None = None
+    spread: float | None = None
+    step: float | None = None
+    limit: float | None = None
+    transform: Literal["log"] | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
@@ -39,21 +81,89 @@ class NumericColumn:
                 f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to be "
                 f"{SPAN[0]:g} to {SPAN[1]:g} apart."
             )
-        if self.missing is not None and not self.low <= self.missing <= self.high:
+        for name in ("missing", "typical"):
+            value = getattr(self, name)
+            if value is not None and not self.low <= value <= self.high:
+                raise ValueError(
+                    f"Expected {name}={value!r} of column {self.name!r} to lie within its bounds."
+                )
+        if self.transform not in (None, "log"):
             raise ValueError(
-                f"Expected missing={self.missing!r} of column {self.name!r} to lie within its "
-                "bounds."
+                f"Expected transform={self.transform!r} of column {self.name!r} to be None or "
+                "'log'."
             )
+        if self.transform == "log" and not self.low > 0.0:
+            raise ValueError(
+                f"Expected low={self.low!r} > 0 for column {self.name!r}, whose logarithm is taken."
+            )
+        if (self.typical is None) != (self.spread is None):
+            raise ValueError(
+                f"Expected typical and spread of column {self.name!r} both or neither."
+            )
+        least = 1.0 if self.transform == "log" else 0.0
+        for name in ("spread", "step"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > least):
+                raise ValueError(
+                    f"Expected {name}={value!r} of column {self.name!r} to be finite and > "
+                    f"{least:g}."
+                )
+        if self.spread is not None:
+            unit = math.log(self.spread) if self.transform == "log" else self.spread
+            apart = self.on_scale(self.high) - self.on_scale(self.low)
+            if not apart / 1e9 <= unit <= apart * 10.0:
+                raise ValueError(
+                    f"Expected spread={self.spread!r} of column {self.name!r} to be at most ten "
+                    "times, and not a vanishing part of, the distance between its bounds."
+                )
+        if self.limit is not None:
+            check_range(LIMIT, **{f"limit of column {self.name!r}": self.limit})
 
     @property
     def stand_in(self) -> float:
         """What a missing value counts as."""
-        return (self.low + self.high) / 2.0 if self.missing is None else self.missing
+        if self.missing is not None:
+            return self.missing
+        return (self.low + self.high) / 2.0 if self.typical is None else self.typical
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the encoded features: the column itself."""
-        return (self.name,)
+        """Names of the encoded features: the column itself, or its logarithm."""
+        return (f"log({self.name})" if self.transform == "log" else self.name,)
+
+    def on_scale(self, value: float) -> float:
+        """A value of the column as effects are meant: itself, or its natural logarithm."""
+        return math.log(value) if self.transform == "log" else value
+
+    @property
+    def centre(self) -> float:
+        """The typical value on that scale; undeclared, the middle of the bounds."""
+        if self.typical is not None:
+            return self.on_scale(self.typical)
+        return (self.on_scale(self.low) + self.on_scale(self.high)) / 2.0
+
+    @property
+    def unit(self) -> float:
+        """The spread on that scale; undeclared, the standard deviation of even values between the
+        bounds.
+        """
+        if self.spread is not None:
+            return math.log(self.spread) if self.transform == "log" else self.spread
+        return (self.on_scale(self.high) - self.on_scale(self.low)) / math.sqrt(12.0)
+
+    @property
+    def step_size(self) -> float:
+        """The step of an effect on that scale, 1 where none is declared."""
+        step = DEFAULT_STEP.get(self.transform or "") if self.step is None else self.step
+        if step is None:
+            return 1.0
+        return math.log(step) if self.transform == "log" else step
+
+    def standard_range(self, limit: float) -> tuple[float, float]:
+        """Values on that scale beyond which others count as these, in the standard encoding."""
+        reach = (limit if self.limit is None else self.limit) * self.unit
+        low, high = self.on_scale(self.low), self.on_scale(self.high)
+        return max(low, self.centre - reach), min(high, self.centre + reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +173,21 @@ class CategoricalColumn:
 
     An unknown or missing level counts as `other` where that is declared, and as the first level
     where it is not.
+
+    Args:
+        name: of the column in the table.
+        levels: as texts, at least two.
+        other: the level that unknown ones count as.
+        has_reference: whether the first level has no feature of its own.
+        shares: expected share of every level, positive, 1 together up to rounding; public
+            knowledge, by default equal.
     """
 
     name: str
     levels: tuple[str, ...]
     other: str | None = None
     has_reference: bool = True
+    shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.levels)) < max(2, len(self.levels)):
@@ -78,6 +197,19 @@ class CategoricalColumn:
         if self.other is not None and self.other not in self.levels:
             raise ValueError(
                 f"Expected other={self.other!r} to be one of the levels of column {self.name!r}."
+            )
+        if self.shares is None:
+            return
+        if len(self.shares) != len(self.levels):
+            raise ValueError(
+                f"Expected shares of column {self.name!r} to hold {len(self.levels)} numbers, got "
+                f"{len(self.shares)}."
+            )
+        total = math.fsum(self.shares)
+        if not (min(self.shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK):
+            raise ValueError(
+                f"Expected shares of column {self.name!r} to be at least 0 and to add up to 1, got "
+                f"{list(self.shares)}."
             )
 
     @property
@@ -90,6 +222,41 @@ class CategoricalColumn:
         """Names of the encoded features: "column=level"."""
         return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])
 
+    @property
+    def expected_shares(self) -> tuple[float, ...]:
+        """Share of every level, 1 together; equal where none are declared."""
+        if self.shares is None:
+            return (1.0 / len(self.levels),) * len(self.levels)
+        total = math.fsum(self.shares)
+        return tuple(share / total for share in self.shares)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StandardEncoding:
+    """Columns centred and scaled by what is declared of them, the constant beside them, and rows
+    longer than a public radius counting less.
+
+    A row is v = ((g - typical)/spread for every number, (0 or 1 - share)/`LEVEL_SPREAD` for every
+    level, 1), where g is the value, or its logarithm, cut off `limit` spreads from the typical one.
+    It enters as x = v / radius with weight w = min(1, 1/|x|^2) on its loss. The weight depends on
+    that row and on public numbers only, and w |x|^2 <= 1: docs/standard.md has the argument that
+    noise for rows of norm 1 protects it.
+
+    Args:
+        radius: R, in spreads; a row longer than that counts less.
+        limit: in spreads, for columns without a limit of their own.
+
+    Raises:
+        ValueError: naming the argument, the rule and the value.
+    """
+
+    radius: float
+    limit: float = DEFAULT_LIMIT
+
+    def __post_init__(self) -> None:
+        check_range(RADIUS, radius=self.radius)
+        check_range(LIMIT, limit=self.limit)
+
 
 Column = NumericColumn | CategoricalColumn
 
@@ -99,14 +266,20 @@ class Schema:
     """What a steward declares about a table before looking at it: feature columns, target column,
     positive level.
 
-    y is +1 where the target equals `positive`, -1 elsewhere. `notes` say what a proposal left out
-    and why.
+    Args:
+        features: the columns, each name once.
+        target: column of the outcome.
+        positive: its level for y = +1; y is -1 elsewhere.
+        notes: what a proposal left out and why.
+        standard: the standard encoding with its public numbers, or None for the one by bounds
+            (`encode`).
     """
 
     features: tuple[Column, ...]
     target: str
     positive: str
     notes: tuple[str, ...] = field(default=())
+    standard: StandardEncoding | None = None
 
     def __post_init__(self) -> None:
         if not self.features:

@@ -1,9 +1,12 @@
-"""The `schema` encoding: declared bounds and levels, so that every row has norm at most 1 whatever
+"""The encodings of declared columns: every record is protected by noise for rows of norm 1, whatever
 the data are.
 
-Numeric columns go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B sqrt 2), 1 /
-sqrt 2), where B = sqrt(number of source columns used) is at least |x|: a number and a one-hot group
-each have norm at most 1.
+`schema`, by bounds: numbers go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B sqrt
+2), 1 / sqrt 2), where B = sqrt(number of source columns used) is at least |x|: a number and a
+one-hot group each have norm at most 1.
+
+`standard`, by typical value and spread: `StandardEncoding`. Rows are longer where a record is
+unusual, and then its loss has a weight (`base.rows.WeightedRows`).
 """
 
 from __future__ import annotations
@@ -11,17 +14,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.schema.declare import CategoricalColumn, Column, NumericColumn, Schema
-from dpci_core.schema.records import NORM_MARGIN, Provenance, Records, make_records
+from dpci_core.base.limits import NORM_MARGIN
+from dpci_core.base.rows import WeightedRows
+from dpci_core.schema.declare import (
+    LEVEL_SPREAD,
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+)
+from dpci_core.schema.records import Provenance, Records, make_records
 
-_MISSING, _OUTSIDE = "missing", "outside"
+_MISSING, _OUTSIDE, _FAR = "missing", "outside", "far"
 """Why a value was mapped."""
 
 _BLOCK_ROWS = 32_768
@@ -36,17 +48,25 @@ def encode(
     source: Provenance,
     title: str,
 ) -> Records:
-    """Return the records of a table under the `schema` encoding.
+    """Return the records of a table, by the `schema` encoding or, where the schema has one, its
+    standard encoding.
 
-    Args:    features: the first so many encoded features, or their names; chosen before encoding,
-             so that B counts only the source columns used.
-    Raises:  DataRejectedError naming row and column, never a value: a declared column is absent, a
-             number is not a number, a target is missing. Values outside a declaration are mapped
-             and counted in `notes`.
+    Args:
+        frame: the table; columns that are not declared are ignored.
+        schema: what is declared of it.
+        features: the first so many encoded features, or their names; chosen before encoding, so
+            that only the source columns used count.
+        source: where the table comes from.
+        title: what people call it.
+
+    Raises:
+        DataRejectedError: naming row and column, never a value: a declared column is absent, a
+            number is not a number, a target is missing. Values outside a declaration are mapped and
+            counted in `notes`.
     """
     names = schema.select(features)
     columns = schema.columns_of(names)
-    X, notes = scaled_matrix(frame, columns, names)
+    X, notes = encoded_rows(frame, schema, names)
     y = target_signs(frame, schema)
     if np.all(y == y[0]):
         notes = (
@@ -57,10 +77,10 @@ def encode(
         X,
         y,
         names=names,
-        encoding="schema",
+        encoding="schema" if schema.standard is None else "standard",
         source=source,
         title=title,
-        to_original=_to_original(columns, names),
+        to_original=_to_original(columns, names, schema.standard),
         notes=notes,
     )
 
@@ -70,14 +90,27 @@ def scale_of(columns: tuple[Column, ...]) -> float:
     return NORM_MARGIN / math.sqrt(2.0 * len(columns))
 
 
-def scaled_matrix(
-    frame: pd.DataFrame, columns: tuple[Column, ...], names: tuple[str, ...]
-) -> tuple[Array, tuple[str, ...]]:
-    """Return X (n, p) with row norms at most 1, the constant last, and notes on mapped values."""
-    X, notes = design_matrix(frame, columns, names, is_scaled=True)
-    X *= scale_of(columns)
-    X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
-    return X, notes
+def encoded_rows(
+    frame: pd.DataFrame, schema: Schema, names: tuple[str, ...]
+) -> tuple[Array | WeightedRows, tuple[str, ...]]:
+    """Return the rows of the features `names`, the constant last, and notes on mapped values.
+
+    Each row is a function of that record and the schema alone: of norm at most 1, or with a weight
+    that makes up for a greater one.
+    """
+    columns, standard = schema.columns_of(names), schema.standard
+    X, notes = design_matrix(
+        frame, columns, names, scale="bounds" if standard is None else standard.limit
+    )
+    if standard is None:
+        X *= scale_of(columns)
+        X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+        return X, notes
+    X[:, -1] = 1.0
+    X /= standard.radius
+    squares = np.einsum("ij,ij->i", X, X)
+    weights = np.where(squares > NORM_MARGIN, NORM_MARGIN / squares, 1.0)
+    return WeightedRows(X, weights), notes
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
@@ -85,49 +118,79 @@ def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -
     theta.
     """
     names = schema.select(features)
-    return _to_original(schema.columns_of(names), names)
+    return _to_original(schema.columns_of(names), names, schema.standard)
 
 
-def _to_original(columns: tuple[Column, ...], names: tuple[str, ...]) -> Array:
-    """L with beta = L @ theta: slopes per original unit, and the intercept that undoes every
-    column's centring.
+def _to_original(
+    columns: tuple[Column, ...], names: tuple[str, ...], standard: StandardEncoding | None
+) -> Array:
+    """L with beta = L @ theta: slopes per original unit, or per unit of a logarithm, and the
+    intercept that undoes every column's centring.
     """
-    scale = scale_of(columns)
+    scale = scale_of(columns) if standard is None else 1.0 / standard.radius
     L = np.zeros((len(names) + 1, len(names) + 1))
-    L[-1, -1] = NORM_MARGIN / math.sqrt(2.0)
-    numeric = {column.name: column for column in columns if isinstance(column, NumericColumn)}
-    for j, name in enumerate(names):
-        column = numeric.get(name)
-        if column is None:
-            L[j, j] = scale
-            continue
-        L[j, j] = scale * 2.0 / (column.high - column.low)
-        L[-1, j] = -L[j, j] * (column.low + column.high) / 2.0
+    L[-1, -1] = NORM_MARGIN / math.sqrt(2.0) if standard is None else scale
+    position = {name: j for j, name in enumerate(names)}
+    for column in columns:
+        for name, (centre, unit) in _affine(column, standard is not None).items():
+            if name in position:
+                j = position[name]
+                L[j, j] = scale / unit
+                L[-1, j] = -L[j, j] * centre
     return L
 
 
+def _affine(column: Column, is_standard: bool) -> dict[str, tuple[float, float]]:
+    """By feature name, what is subtracted and what is divided by afterwards."""
+    if isinstance(column, NumericColumn):
+        if is_standard:
+            return {column.feature_names[0]: (column.centre, column.unit)}
+        low, high = column.on_scale(column.low), column.on_scale(column.high)
+        return {column.feature_names[0]: ((low + high) / 2.0, (high - low) / 2.0)}
+    if not is_standard:
+        return dict.fromkeys(column.feature_names, (0.0, 1.0))
+    shares = column.expected_shares[int(column.has_reference) :]
+    return {
+        name: (share, LEVEL_SPREAD)
+        for name, share in zip(column.feature_names, shares, strict=True)
+    }
+
+
 def design_matrix(
-    frame: pd.DataFrame, columns: tuple[Column, ...], names: tuple[str, ...], *, is_scaled: bool
+    frame: pd.DataFrame,
+    columns: tuple[Column, ...],
+    names: tuple[str, ...],
+    *,
+    scale: Literal["original", "bounds"] | float,
 ) -> tuple[Array, tuple[str, ...]]:
     """Return the features `names` as a matrix (n, d+1) with a last column of zeros, and notes on
     mapped values.
 
-    Numeric columns come in original units, or in [-1, 1] by their bounds if `is_scaled`; levels as
-    0 and 1.
+    scale: "original" for the units of the table (numbers as their transformation gives them) and
+    levels as 0 and 1; "bounds" for numbers in [-1, 1] by their bounds; a number is the limit of the
+    standard encoding, whose units are spreads from the expected value.
     """
     if len(frame) == 0:
         raise DataRejectedError("Expected at least one row of data.")
     X = np.zeros((len(frame), len(names) + 1))
     position = {name: j for j, name in enumerate(names)}
     mapped: Counter[tuple[str, str]] = Counter()
+    limit = None if isinstance(scale, str) else scale
     for column in columns:
         series = _series(frame, column.name)
+        affine = _affine(column, limit is not None)
         if isinstance(column, NumericColumn):
+            (name, (centre, unit)) = next(iter(affine.items()))
             for rows in _blocks(len(frame)):
-                values = _numbers(
-                    series.iloc[rows], column, mapped, is_scaled=is_scaled, start=rows.start
-                )
-                X[rows, position[column.name]] = values
+                values = _numbers(series.iloc[rows], column, mapped, start=rows.start)
+                if scale != "original":
+                    low, high = _range(values, column, mapped, limit)
+                    if limit is not None:
+                        values = np.clip(values, low, high)
+                    values = (values - centre) / unit
+                    if limit is None:
+                        values = np.clip(values, -1.0, 1.0)
+                X[rows, position[name]] = values
             continue
         offset = int(column.has_reference)
         to_feature = np.full(len(column.levels), -1)
@@ -137,6 +200,10 @@ def design_matrix(
             target = to_feature[_levels(series.iloc[rows], column, mapped)]
             rows_used = np.flatnonzero(target >= 0)
             X[rows.start + rows_used, target[rows_used]] = 1.0
+        if limit is not None:
+            for name, (share, unit) in affine.items():
+                if name in position:
+                    X[:, position[name]] = (X[:, position[name]] - share) / unit
     return X, tuple(_notes(columns, mapped))
 
 
@@ -179,11 +246,12 @@ def _numbers(
     column: NumericColumn,
     mapped: Counter[tuple[str, str]],
     *,
-    is_scaled: bool,
     start: int,
 ) -> Array:
-    """Values of some rows of a numeric column; clipped to the bounds, missing ones as declared,
-    both counted.
+    """Some rows of a numeric column on the scale of its effects, missing ones as declared and
+    counted.
+
+    What has no logarithm counts as the lower bound.
     """
     values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
     missing = np.isnan(values)
@@ -196,14 +264,29 @@ def _numbers(
             row=row,
             column=column.name,
         )
-    middle, half = (column.low + column.high) / 2.0, (column.high - column.low) / 2.0
     if n_missing := int(missing.sum()):
         values = np.where(missing, column.stand_in, values)
         mapped[column.name, _MISSING] += n_missing
-    if not is_scaled:
-        return values
-    mapped[column.name, _OUTSIDE] += int(((values < column.low) | (values > column.high)).sum())
-    return np.clip((values - middle) / half, -1.0, 1.0)
+    if column.transform == "log":
+        mapped[column.name, _OUTSIDE] += int((values < column.low).sum())
+        return np.asarray(np.log(np.maximum(values, column.low)))
+    return values
+
+
+def _range(
+    values: Array, column: NumericColumn, mapped: Counter[tuple[str, str]], limit: float | None
+) -> tuple[float, float]:
+    """The values between which others are brought, on the scale of effects; those outside are
+    counted.
+    """
+    low, high = column.on_scale(column.low), column.on_scale(column.high)
+    is_outside = (values < low) | (values > high)
+    mapped[column.name, _OUTSIDE] += int(is_outside.sum())
+    if limit is None:
+        return low, high
+    low, high = column.standard_range(limit)
+    mapped[column.name, _FAR] += int((~is_outside & ((values < low) | (values > high))).sum())
+    return low, high
 
 
 def _levels(
@@ -230,6 +313,8 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
             yield f"{what} count as {column.stand_in!r}."
         if n_outside:
             yield f"{n_outside} values of {column.name} outside its bounds were clipped."
+        if n_far := mapped[column.name, _FAR]:
+            yield f"{n_far} values of {column.name} beyond the limit count as the limit."
 
 
 def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Integers:

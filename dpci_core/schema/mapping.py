@@ -20,8 +20,9 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
+from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import Column, NumericColumn, Schema
-from dpci_core.schema.encode import scaled_matrix, target_signs, to_original
+from dpci_core.schema.encode import encoded_rows, target_signs, to_original
 
 Cells = Sequence[object]
 _LONGEST_NUMBER = 400
@@ -138,13 +139,13 @@ class RecordMapper:
         """L (p, p): L @ theta are the coefficients in original units, the intercept last."""
         return to_original(self.schema, self.names)
 
-    def features_of(self, cells: Mapping[str, Cells]) -> Array:
-        """X (n, p) for cells by column; every row has norm at most 1."""
+    def features_of(self, cells: Mapping[str, Cells]) -> Array | WeightedRows:
+        """X (n, p) for cells by column; rows of norm at most 1, or with weights."""
         clean = {column.name: self._clean(column, cells[column.name]) for column in self.columns}
-        X, _ = scaled_matrix(pd.DataFrame(clean), self.columns, self.names)
+        X, _ = encoded_rows(pd.DataFrame(clean), self.schema, self.names)
         return X
 
-    def records_of(self, cells: Mapping[str, Cells]) -> tuple[Array, Array]:
+    def records_of(self, cells: Mapping[str, Cells]) -> tuple[Array | WeightedRows, Array]:
         """X (n, p) and y (n,) for cells by column, the target among them."""
         X = self.features_of(cells)
         self.note.n_records += len(X)

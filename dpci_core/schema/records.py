@@ -9,26 +9,25 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import CONSTANT
 
-Encoding = Literal["paper", "schema"]
+Encoding = Literal["paper", "schema", "standard"]
 Provenance = Literal["simulated", "public", "declared public", "declared synthetic"]
-
-NORM_MARGIN = 1.0 - 1e-12
-"""Factor on every row, so that rounding cannot lift a norm above 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Records:
-    """Encoded records: X (n, p) with row norms at most 1 and the constant last, y (n,) in {-1, +1};
-    read-only.
+    """Encoded records, read-only.
 
+    X: (n, p), the constant last; row norms at most 1, or `WeightedRows` in the standard encoding.
+    y: (n,) in {-1, +1}.
     to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept
     last, exactly; None where the encoding has no such map (`paper` rescales every row by its own
     norm).
     """
 
-    X: Array
+    X: Array | WeightedRows
     y: Array
     feature_names: tuple[str, ...]
     encoding: Encoding
@@ -40,7 +39,7 @@ class Records:
 
 
 def make_records(
-    X: Array,
+    X: Array | WeightedRows,
     y: Array,
     *,
     names: tuple[str, ...],
@@ -55,7 +54,7 @@ def make_records(
     """
     feature_names = (*names, CONSTANT)
     state = hashlib.sha256("\n".join((*feature_names, str(X.shape))).encode())
-    for array in (X, y):
+    for array in (*((X.rows, X.weights) if isinstance(X, WeightedRows) else (X,)), y):
         state.update(np.ascontiguousarray(array).data)
         array.flags.writeable = False
     return Records(

@@ -22,7 +22,7 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
-from dpci_core.schema.declare import CategoricalColumn, NumericColumn, Schema
+from dpci_core.schema.declare import SHARES_SLACK, CategoricalColumn, NumericColumn, Schema
 from dpci_core.schema.encode import encode
 from dpci_core.schema.records import Records
 
@@ -36,9 +36,6 @@ LARGEST_EFFECT = 100.0
 """In log odds, over the whole range of a number, or of a level."""
 BASE_RATE = (1e-6, 1.0 - 1e-6)
 CORRELATION = (0.0, 0.99)
-SHARES_SLACK = 0.01
-"""Guessed shares may add up to 1 within this, as rounded ones do; they are scaled to 1."""
-
 _SEED = 20_261_121
 """Same guesses, same table. Every column has a stream of its own, so that one more column moves no
 other.
@@ -49,7 +46,7 @@ _FACTOR, _TARGET, _COLUMN = range(3)
 @dataclass(frozen=True, slots=True)
 class NumberGuess:
     """A guess at a number: normal around `centre` with standard deviation `spread`, within the
-    declared bounds.
+    declared bounds; of a column whose logarithm is taken, log-normal, and the spread is a factor.
     """
 
     centre: float
@@ -62,8 +59,9 @@ class Guesses:
     "no idea".
 
     Args:    shares: for a column of levels, the share of each in their order, 1 together; default
-             equal.
-             numbers: for a number, its `NumberGuess`; default uniform between the bounds.
+             the declared shares, or equal ones.
+             numbers: for a number, its `NumberGuess`; default the declared typical value and
+             spread, or uniform between the bounds.
              effects: for an encoded feature, its log odds per original unit or against the
              reference; default 0.
              base_rate: mean share of the positive level.  n_rows: size of the twin.
@@ -119,13 +117,20 @@ class Guesses:
             if not isinstance(column, NumericColumn):
                 raise ValueError(f"Expected numbers[{name!r}] to name a column of numbers.")
             check_range((column.low, column.high), **{f"numbers[{name!r}].centre": guess.centre})
+            if column.transform == "log" and not guess.spread > 1.0:
+                raise ValueError(
+                    f"Expected numbers[{name!r}].spread={guess.spread!r} > 1: of a logarithm it is "
+                    "a factor."
+                )
         for name, effect in self.effects.items():
             if name not in schema.feature_names:
                 raise ValueError(
                     f"Expected effects[{name!r}] to name an encoded feature of the schema."
                 )
-            column = columns.get(name)
-            span = column.high - column.low if isinstance(column, NumericColumn) else 1.0
+            column = next(c for c in schema.features if name in c.feature_names)
+            span = 1.0
+            if isinstance(column, NumericColumn):
+                span = column.on_scale(column.high) - column.on_scale(column.low)
             if not abs(effect) * span <= LARGEST_EFFECT:
                 raise ValueError(
                     f"Expected effects[{name!r}]={effect!r} to move the log odds by at most "
@@ -170,10 +175,10 @@ def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
         uniform = _uniform(column.name, n, factor, guesses.correlation)
         if isinstance(column, NumericColumn):
             values = _within(uniform, column, guesses.numbers.get(column.name))
-            log_odds += guesses.effects.get(column.name, 0.0) * values
-            table[column.name] = values
+            log_odds += guesses.effects.get(column.feature_names[0], 0.0) * values
+            table[column.name] = np.exp(values) if column.transform == "log" else values
             continue
-        shares = guesses.shares.get(column.name, (1.0,) * len(column.levels))
+        shares = guesses.shares.get(column.name, column.expected_shares)
         ends = np.cumsum(shares) / math.fsum(shares)
         codes = np.searchsorted(ends[:-1], uniform, side="right")
         steps = [guesses.effects.get(name, 0.0) for name in column.feature_names]
@@ -204,17 +209,18 @@ def _uniform(name: str, n: int, factor: Array | None, correlation: float) -> Arr
 
 
 def _within(uniform: Array, column: NumericColumn, guess: NumberGuess | None) -> Array:
-    """The quantiles of a number's distribution: uniform between the bounds, or a normal cut off at
-    them.
+    """The quantiles of a number's distribution on the scale of its effects: uniform between the
+    bounds, or a normal cut off at them.
     """
-    if guess is None:
-        values = column.low + uniform * (column.high - column.low)
-    else:
-        low, high = (
-            float(ndtr((end - guess.centre) / guess.spread)) for end in (column.low, column.high)
-        )
-        values = guess.centre + guess.spread * ndtri(low + uniform * (high - low))
-    return np.clip(values, column.low, column.high)
+    low, high = column.on_scale(column.low), column.on_scale(column.high)
+    if guess is None and column.typical is None:
+        return np.clip(low + uniform * (high - low), low, high)
+    centre, unit = column.centre, column.unit
+    if guess is not None:
+        centre = column.on_scale(guess.centre)
+        unit = math.log(guess.spread) if column.transform == "log" else guess.spread
+    ends = [float(ndtr((end - centre) / unit)) for end in (low, high)]
+    return np.clip(centre + unit * ndtri(ends[0] + uniform * (ends[1] - ends[0])), low, high)
 
 
 def _intercept(log_odds: Array, base_rate: float) -> float:

@@ -272,12 +272,16 @@ def weighted_moments(
     columns: Array,
     thetas: Array,
     counts: Counts,
+    squared: Counts,
     kind: int,
     h: float,
     hessian: Array,
     second: Array,
 ) -> None:
-    """Lower triangles (B, p, p) of the sums of counts f'' a a' and counts f'^2 a a'."""
+    """Lower triangles (B, p, p) of the sums of counts f'' a a' and squared f'^2 a a'.
+
+    squared: the counts themselves; with weights, counts of w^2 where the others are of w.
+    """
     n = columns.shape[1]
     z, weights, scaled = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
     ones = np.ones(BLOCK_ROWS, dtype=np.float32)
@@ -305,7 +309,7 @@ def weighted_moments(
             _add_gram(columns, start, weights[:size], scaled, hessian[b])
             for i in range(size):
                 weights[i] = z[i] * z[i]
-            _times(weights[:size], counts[b, start : start + size])
+            _times(weights[:size], squared[b, start : start + size])
             _add_gram(columns, start, weights[:size], scaled, second[b])
 
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError, check_positive
-from dpci_core.base.rows import Rows
+from dpci_core.base.rows import Rows, times_weights
 from dpci_core.losses import Loss
 from dpci_core.solvers.objective import TOLERANCE, Fit, gradient_and_hessian
 
@@ -95,14 +95,16 @@ def _step_length(
     slope_at_0 = float(gradient @ step)
 
     def slope(s: float) -> float:
-        return float(loss.slope(z + s * dz) @ dz) / n + linear + s * quadratic
+        return float(times_weights(loss.slope(z + s * dz), A) @ dz) / n + linear + s * quadratic
 
     if (
         not slope(0.0) < 0.0
     ):  # the descent is lost in rounding, so no point of the line is known to be better
         return 1.0
-    before = float(loss.value(z).sum()) / n
-    change = float(loss.value(z + dz).sum()) / n - before + linear + quadratic / 2.0
+    before = float(times_weights(loss.value(z), A).sum()) / n
+    change = (
+        float(times_weights(loss.value(z + dz), A).sum()) / n - before + linear + quadratic / 2.0
+    )
     if change <= _ARMIJO * slope_at_0 + _ROUNDING_SLACK * max(1.0, abs(before)) and abs(
         slope(1.0)
     ) <= abs(slope_at_0):

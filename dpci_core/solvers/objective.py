@@ -1,9 +1,9 @@
 """The penalised empirical risk J, its derivatives, and the two moments that intervals are made of.
 
-    J(theta) = (1/n) sum_i f(a_i.theta) + c |theta|^2 + tilt.theta / n,     a_i = y_i x_i
+    J(theta) = (1/n) sum_i w_i f(a_i.theta) + c |theta|^2 + tilt.theta / n,     a_i = y_i x_i
 
 Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised
-too.
+too; the weights w_i are 1 but for `base.rows.WeightedRows`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.rows import Rows
+from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights
 from dpci_core.losses import Loss
 
 Array = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ class Fit:
     n_iterations: int
 
 
-def chunks(A: Rows) -> Iterator[Array]:
+def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
     """The rows, `CHUNK_ROWS` at a time."""
     for start in range(0, len(A), CHUNK_ROWS):
         yield A[start : start + CHUNK_ROWS]
@@ -46,7 +46,7 @@ def objective(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
 ) -> float:
     """J(theta)."""
-    total = sum(float(loss.value(a @ theta).sum()) for a in chunks(A))
+    total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
     linear = 0.0 if tilt is None else float(tilt @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
 
@@ -60,8 +60,9 @@ def gradient_and_hessian(
     hessian = np.zeros((p, p))
     for a in chunks(A):
         z = a @ theta
-        gradient = gradient + a.T @ loss.slope(z)
-        hessian += (a * loss.curvature(z)[:, None]).T @ a
+        rows = plain(a)
+        gradient = gradient + rows.T @ times_weights(loss.slope(z), a)
+        hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
     n = len(A)
     return gradient / n + 2.0 * regularization * theta, hessian / n + 2.0 * regularization * np.eye(
         p
@@ -74,7 +75,7 @@ def gradient_at(
     """Gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that certifies."""
     gradient = np.zeros(len(theta)) if tilt is None else tilt.astype(np.float64)
     for a in chunks(A):
-        gradient = gradient + a.T @ loss.slope(a @ theta)
+        gradient = gradient + plain(a).T @ times_weights(loss.slope(a @ theta), a)
     return np.asarray(gradient / len(A) + 2.0 * regularization * theta)
 
 
@@ -101,15 +102,15 @@ def certified(
 def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
     """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
 
-    S = (1/n) sum f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser;
+    S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser;
     elsewhere it may be indefinite.
     """
     p, n = len(theta), len(A)
     hessian, second = np.zeros((p, p)), np.zeros((p, p))
     for a in chunks(A):
-        z = a @ theta
-        hessian += (a * loss.curvature(z)[:, None]).T @ a
-        second += (a * (loss.slope(z) ** 2)[:, None]).T @ a
+        z, rows = a @ theta, plain(a)
+        hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
+        second += (rows * (times_weights(loss.slope(z), a) ** 2)[:, None]).T @ rows
     two_c = 2.0 * regularization
     return hessian / n + two_c * np.eye(p), second / n - two_c**2 * np.outer(theta, theta)
 

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive
-from dpci_core.base.rows import Rows
+from dpci_core.base.rows import Rows, plain, times_weights, unit_rows
 from dpci_core.losses import Loss
 from dpci_core.solvers.objective import TOLERANCE, Fit
 
@@ -139,10 +139,13 @@ class _Objective:
         sample, loss = self.sample, self.loss
         if theta is None:
             some = sample[::_COARSER] if len(sample) >= _SAMPLE_ROWS else sample
-            hessian = (some.T @ some).astype(np.float64) * (loss.max_curvature / len(some))
+            unit = unit_rows(some)
+            hessian = (unit.T @ unit).astype(np.float64) * (loss.max_curvature / len(some))
         else:
             curvature = loss.curvature(sample @ theta.astype(sample.dtype, copy=False))
-            hessian = (sample.T @ (sample * curvature[:, None])).astype(np.float64) / len(sample)
+            rows = plain(sample)
+            bent = rows * times_weights(curvature, sample)[:, None]
+            hessian = (rows.T @ bent).astype(np.float64) / len(sample)
         hessian.flat[:: len(hessian) + 1] += 2.0 * self.regularization
         factor, is_singular = dpotrf(hessian, lower=True)
         if is_singular:

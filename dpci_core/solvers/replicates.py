@@ -14,6 +14,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags, Integers, Single
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.linalg import symmetrise
+from dpci_core.base.rows import WeightedRows, plain, times_weights
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import kernels
 from dpci_core.solvers.kernels import Counts
@@ -37,8 +38,9 @@ _STALLED = 0.5
 class Table:
     """A table to resample, with the fit that all its replicates start from.
 
-    columns: y_i x_i as (p, N), each column contiguous.  gradient: mean of f' a at theta_hat, (p,).
+    columns: y_i x_i as (p, N), each column contiguous.  gradient: mean of w f' a at theta_hat, (p,).
     single, margins, slopes: the columns, a.theta_hat and |f'| there in single precision.
+    weights: w (N,) of the rows, or None for 1.
     """
 
     columns: Array
@@ -50,13 +52,14 @@ class Table:
     slopes: Single
     loss: Loss
     regularization: float
+    weights: Array | None = None
 
     @classmethod
-    def of(cls, A: Array, *, loss: Loss, regularization: float) -> Table:
+    def of(cls, A: Array | WeightedRows, *, loss: Loss, regularization: float) -> Table:
         """Fit the table itself, exactly."""
         theta = minimise(A, loss=loss, regularization=regularization, method="newton").theta
         H, _ = moments_at(A, theta, loss=loss, regularization=regularization)
-        columns = np.ascontiguousarray(A.T)
+        columns = np.ascontiguousarray(plain(A).T)
         margins = A @ theta
         slopes = loss.slope(margins)
         single = margins.astype(np.float32)
@@ -65,7 +68,7 @@ class Table:
             columns=columns,
             theta_hat=theta,
             inverse_hessian=symmetrise(np.asarray(np.linalg.inv(H))),
-            gradient=columns @ slopes / len(A),
+            gradient=columns @ times_weights(slopes, A) / len(A),
             single=columns.astype(np.float32),
             margins=single,
             slopes=-slopes.astype(np.float32)
@@ -73,7 +76,16 @@ class Table:
             else kernels.single_slopes(single, *compiled),
             loss=loss,
             regularization=regularization,
+            weights=A.weights if isinstance(A, WeightedRows) else None,
         )
+
+    def weighted(self, counts: Counts, power: int = 1) -> Counts:
+        """Counts (..., N) times that power of the weights, in single precision: close enough for a
+        simulation, whose weights these then are.
+        """
+        if self.weights is None:
+            return counts
+        return np.asarray(counts * (self.weights**power).astype(np.float32), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +129,8 @@ def fit_replicates(
              perturbation, (B, p).
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
-    constant = _first_slopes(table, counts, n_records) + (0.0 if tilt is None else tilt / n_records)
+    drawn, counts = counts, table.weighted(counts)
+    constant = _first_slopes(table, drawn, n_records) + (0.0 if tilt is None else tilt / n_records)
     two_c = 2.0 * table.regularization
     gradient = constant + two_c * theta
     inverse = np.tile(table.inverse_hessian, (len(counts), 1, 1))
@@ -146,7 +159,7 @@ def fit_replicates(
             norm[active] = size
     for b in np.flatnonzero(~(norm <= tolerance)):
         theta[b], norm[b] = _solve_one(
-            table, counts[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance
+            table, drawn[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance
         )
     return Replicates(theta, norm, norm <= tolerance)
 
@@ -155,7 +168,8 @@ def _first_slopes(table: Table, counts: Counts, n_records: int) -> Array:
     """Mean of f' a over each replicate at the full table's minimiser, (B, p)."""
     sums = np.empty((len(counts), len(table.theta_hat)))
     n_rows = table.columns.shape[1]
-    kernels.excess_sums(table.single, table.slopes, counts, n_records / n_rows, sums)
+    slopes = table.weighted(table.slopes)
+    kernels.excess_sums(table.single, slopes, counts, n_records / n_rows, sums)
     return np.asarray(table.gradient - sums / n_records)
 
 
@@ -216,7 +230,10 @@ def _solve_one(
     """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm
     if that fails.
     """
-    rows = np.repeat(table.columns.T, counts.astype(np.int64), axis=0)
+    times = counts.astype(np.int64)
+    rows: Array | WeightedRows = np.repeat(table.columns.T, times, axis=0)
+    if table.weights is not None:
+        rows = WeightedRows(rows, np.repeat(table.weights, times))
     try:
         fit = minimise(
             rows,
@@ -237,15 +254,16 @@ def replicate_moments(
     `moments_at`.
     """
     B, p = theta.shape
+    counts, squared = table.weighted(counts), table.weighted(counts, 2)
     hessian, second = np.empty((B, p, p)), np.empty((B, p, p))
     if (compiled := _compiled(table.loss)) is not None:
-        kernels.weighted_moments(table.columns, theta, counts, *compiled, hessian, second)
+        kernels.weighted_moments(table.columns, theta, counts, squared, *compiled, hessian, second)
         hessian, second = _mirrored(hessian), _mirrored(second)
     else:
         for b in range(B):
             z = theta[b] @ table.columns
             hessian[b] = (table.columns * (counts[b] * table.loss.curvature(z))) @ table.columns.T
-            second[b] = (table.columns * (counts[b] * table.loss.slope(z) ** 2)) @ table.columns.T
+            second[b] = (table.columns * (squared[b] * table.loss.slope(z) ** 2)) @ table.columns.T
     two_c = 2.0 * table.regularization
     outer = theta[:, :, None] * theta[:, None, :]
     return hessian / n_records + two_c * np.eye(p), second / n_records - two_c**2 * outer
