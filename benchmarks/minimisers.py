@@ -67,8 +67,8 @@ def newton(A: np.ndarray, **settings: object) -> object:
 
 
 def main() -> None:
-    heads = ("p", "loss", "start", *METHODS, "fit_moments", "as before", "ratio")
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    headers = ("p", "loss", "start", *METHODS, "fit_moments", "as before", "ratio")
+    print(f"| {' | '.join(headers)} |\n|{'---|' * len(headers)}")
     for d in (10, 36):
         for loss in (Logistic(), HuberSVM(h=0.5)):
             for is_warm in (False, True):

@@ -48,13 +48,13 @@ def design_of(epsilon: str, c: float, target: Estimand) -> Design:
 def row(design: Design, samples: list[tuple[np.ndarray, np.ndarray]], truth: np.ndarray) -> str:
     """Coverage, marked share and length over samples."""
     rng = np.random.default_rng(1)
-    inside, flat, length = [], [], []
+    inside, unidentified, length = [], [], []
     for X, y in samples:
         found = private_intervals(X, y, design=design, rng=rng)
         inside.append((found.low <= truth) & (truth <= found.high))
-        flat.append(found.is_flat)
+        unidentified.append(found.is_unidentified)
         length.append(found.length.mean())
-    hit, marked = np.array(inside), np.array(flat)
+    hit, marked = np.array(inside), np.array(unidentified)
     unmarked = hit[~marked].mean() if (~marked).any() else np.nan
     return f"{hit.mean():6.3f} {marked.mean():6.2f} {unmarked:8.3f} {np.median(length):8.2f}"
 

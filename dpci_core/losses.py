@@ -132,7 +132,7 @@ class RoundedHinge(Loss):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """With the width of its corner."""
+        """With its smoothing h."""
         kind = "Huber" if self.name == "huber_svm" else "smoothed-hinge"
         return f"{kind} SVM with h = {self.h:g}"
 

@@ -35,7 +35,7 @@ from dpci_core.solvers.objective import Fit
 
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
-REFUSED_TILT = 2.0**-200
+REFUSED_NOISE = 2.0**-200
 """Probability with which the noise vector of an objective is longer than the one that feasibility
 was checked for.
 
@@ -75,7 +75,7 @@ class Drawn:
     privacy_se: Array
     noise_factor: Array
     is_noise_aware: Flags
-    is_flat: Flags
+    is_unidentified: Flags
     contrast_estimate: Array
     contrast_low: Array
     contrast_high: Array
@@ -124,27 +124,28 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
     """
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
-    longest = _longest_tilt(noise, dim) if mechanism_of(design).is_tilt else 0.0
-    _check_certificate(design, n_records=n_records, dim=dim, tilt_norm=longest)
+    longest = _longest_noise_vector(noise, dim) if mechanism_of(design).perturbs_objective else 0.0
+    _check_certificate(design, n_records=n_records, dim=dim, noise_norm=longest)
 
 
 def _solver_error(shares: Shares) -> float:
     return shares.solver_error if shares.minimiser is None else 0.0
 
 
-def _longest_tilt(noise: NoiseLaw, dim: int) -> float:
-    """A length that the tilt exceeds with probability `REFUSED_TILT`, and the step to a
+def _longest_noise_vector(noise: NoiseLaw, dim: int) -> float:
+    """A length that the noise vector exceeds with probability `REFUSED_NOISE`, and the step to a
     neighbour's.
     """
     if noise.rate is not None:
-        return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate + _NEIGHBOURS_APART
+        return float(gammainccinv(dim, REFUSED_NOISE)) / noise.rate + _NEIGHBOURS_APART
     assert noise.sd is not None
     return (
-        noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT))) + _NEIGHBOURS_APART
+        noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_NOISE)))
+        + _NEIGHBOURS_APART
     )
 
 
-def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:
+def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: float) -> None:
     """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
 
     def is_certain(c: float | Decimal) -> bool:
@@ -152,7 +153,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
         condition = (design.loss.max_curvature + two_c) / two_c
         return (
             gradient_rounding(
-                n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm
+                n_records=n_records, dim=dim, condition=condition, noise_norm=noise_norm
             )
             <= TAU / 2.0
         )
@@ -160,7 +161,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
     if not is_certain(design.regularization):
         start, largest = (Decimal(repr(c)) for c in (design.regularization, REGULARIZATION[1]))
         c = smallest_amount(is_certain, start=start, largest=largest)
-        # A larger c may also shorten the tilt, so that a little less could do.
+        # A larger c may also shorten the noise vector, so that a little less could do.
         changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
         raise UncertainFitError(design.regularization, n_records, dim, changes)
 
@@ -174,15 +175,15 @@ class _CertifiedSolver:
     design: Design
 
     def __call__(
-        self, A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None
+        self, A: Rows, *, loss: Loss, regularization: float, noise_vector: Array | None = None
     ) -> Fit:
-        norm = 0.0 if tilt is None else float(np.linalg.norm(tilt))
-        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], tilt_norm=norm)
+        norm = 0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))
+        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], noise_norm=norm)
         return minimise(
             A,
             loss=loss,
             regularization=regularization,
-            tilt=tilt,
+            noise_vector=noise_vector,
             tolerance=TAU / 2.0,
             method="certain",
         )
@@ -270,7 +271,7 @@ def _draw(A: Array, *, shares: Shares, source: SystemSource, to_original: Array 
         privacy_se=np.sqrt(law.privacy(p)[:p]),
         noise_factor=widths.factor[:p],
         is_noise_aware=widths.is_noise_aware[:p],
-        is_flat=widths.is_flat[:p],
+        is_unidentified=widths.is_unidentified[:p],
         contrast_estimate=estimate[p:],
         contrast_low=(estimate - q)[p:],
         contrast_high=(estimate + q)[p:],

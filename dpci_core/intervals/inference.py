@@ -34,8 +34,8 @@ class IntervalResult:
         low: lower ends of the intervals.
         high: upper ends of the intervals.
         theta_priv: the released coefficients.
-        is_flat: coefficients that are unidentified, so that the step removes only a part of their
-            penalty bias.
+        is_unidentified: coefficients whose step to the unpenalised target removes only a part of
+            their penalty bias.
         sampling_se: the part of the standard error that sampling causes.
         privacy_se: the part of the standard error that the noise on the coefficients causes.
         confidence_level: like 0.95.
@@ -58,7 +58,7 @@ class IntervalResult:
     low: Array
     high: Array
     theta_priv: Array
-    is_flat: Flags
+    is_unidentified: Flags
     sampling_se: Array
     privacy_se: Array
     confidence_level: float
@@ -106,7 +106,7 @@ class IntervalResult:
             "target": self.design.target,
             "estimate": self.estimate.tolist(),
             "theta_priv": self.theta_priv.tolist(),
-            "is_flat": self.is_flat.tolist(),
+            "is_flat": self.is_unidentified.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "sampling_se": self.sampling_se.tolist(),
@@ -169,7 +169,7 @@ def private_intervals(
         low=estimate - q,
         high=estimate + q,
         theta_priv=model.theta_priv,
-        is_flat=widths.is_flat,
+        is_unidentified=widths.is_unidentified,
         sampling_se=np.sqrt(law.sampling),
         privacy_se=np.sqrt(law.privacy(p)),
         confidence_level=design.confidence_level,

@@ -1,6 +1,6 @@
 """The penalised empirical risk J, its derivatives, and the two moments that intervals are made of.
 
-    J(theta) = (1/n) sum_i f(a_i.theta) + c |theta|^2 + tilt.theta / n,     a_i = y_i x_i
+    J(theta) = (1/n) sum_i f(a_i.theta) + c |theta|^2 + b.theta / n,     a_i = y_i x_i
 
 Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised
 too.
@@ -43,20 +43,20 @@ def chunks(A: Rows) -> Iterator[Array]:
 
 
 def objective(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> float:
     """J(theta)."""
     total = sum(float(loss.value(a @ theta).sum()) for a in chunks(A))
-    linear = 0.0 if tilt is None else float(tilt @ theta)
+    linear = 0.0 if noise_vector is None else float(noise_vector @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
 
 
 def gradient_and_hessian(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> tuple[Array, Array]:
     """Gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
     p = len(theta)
-    gradient = np.zeros(p) if tilt is None else tilt.astype(np.float64)
+    gradient = np.zeros(p) if noise_vector is None else noise_vector.astype(np.float64)
     hessian = np.zeros((p, p))
     for a in chunks(A):
         z = a @ theta
@@ -69,10 +69,10 @@ def gradient_and_hessian(
 
 
 def gradient_at(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None
 ) -> Array:
     """Gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that certifies."""
-    gradient = np.zeros(len(theta)) if tilt is None else tilt.astype(np.float64)
+    gradient = np.zeros(len(theta)) if noise_vector is None else noise_vector.astype(np.float64)
     for a in chunks(A):
         gradient = gradient + a.T @ loss.slope(a @ theta)
     return np.asarray(gradient / len(A) + 2.0 * regularization * theta)
@@ -84,14 +84,18 @@ def certified(
     *,
     loss: Loss,
     regularization: float,
-    tilt: Array | None,
+    noise_vector: Array | None,
     tolerance: float,
 ) -> Fit | None:
     """theta (p,) as it is, if its gradient is within the tolerance, summed as `rounding_of_sums`
     says.
     """
     norm = float(
-        np.linalg.norm(gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt))
+        np.linalg.norm(
+            gradient_at(
+                A, theta, loss=loss, regularization=regularization, noise_vector=noise_vector
+            )
+        )
     )
     return (
         Fit(theta, norm, norm / math.sqrt(2.0 * regularization), 0) if norm <= tolerance else None

@@ -108,16 +108,18 @@ def fit_replicates(
     counts: Counts,
     *,
     n_records: int,
-    tilt: Array | None = None,
+    noise_vector: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Replicates:
     """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
 
-    Args:    counts: (B, N), each row sums to n_records.  tilt: the noise b of objective
+    Args:    counts: (B, N), each row sums to n_records.  noise_vector: the noise b of objective
              perturbation, (B, p).
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
-    constant = _first_slopes(table, counts, n_records) + (0.0 if tilt is None else tilt / n_records)
+    constant = _first_slopes(table, counts, n_records) + (
+        0.0 if noise_vector is None else noise_vector / n_records
+    )
     two_c = 2.0 * table.regularization
     gradient = constant + two_c * theta
     inverse = np.tile(table.inverse_hessian, (len(counts), 1, 1))
@@ -134,7 +136,7 @@ def fit_replicates(
             moved = constant[active] + _slope_changes(table, target, counts, active) / n_records
         else:
             moved = _slope_sums(table, target, counts, active) / n_records
-            moved += 0.0 if tilt is None else tilt[active] / n_records
+            moved += 0.0 if noise_vector is None else noise_vector[active] / n_records
         moved += two_c * target
         step, theta[active] = target - theta[active], target
         inverse[active] = _updated(inverse[active], step, moved - gradient[active])
@@ -146,7 +148,10 @@ def fit_replicates(
             norm[active] = size
     for b in np.flatnonzero(~(norm <= tolerance)):
         theta[b], norm[b] = _solve_one(
-            table, counts[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance
+            table,
+            counts[b],
+            noise_vector=None if noise_vector is None else noise_vector[b],
+            tolerance=tolerance,
         )
     return Replicates(theta, norm, norm <= tolerance)
 
@@ -211,7 +216,7 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
 
 
 def _solve_one(
-    table: Table, counts: Counts, *, tilt: Array | None, tolerance: float
+    table: Table, counts: Counts, *, noise_vector: Array | None, tolerance: float
 ) -> tuple[Array, float]:
     """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm
     if that fails.
@@ -222,7 +227,7 @@ def _solve_one(
             rows,
             loss=table.loss,
             regularization=table.regularization,
-            tilt=tilt,
+            noise_vector=noise_vector,
             tolerance=tolerance,
         )
     except ConvergenceError:

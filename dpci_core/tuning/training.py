@@ -21,21 +21,21 @@ from dpci_core.tuning.learners import Learner, learner_noise
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How one model is trained: loss, penalty c, and noise that tilts the objective or is added to
-    its minimiser.
+    """How one model is trained: loss, penalty c, and noise that perturbs the objective or is added
+    to its minimiser.
     """
 
     loss: Loss
     regularization: float
     noise: NoiseLaw | None
-    is_tilt: bool
+    perturbs_objective: bool
 
     @classmethod
     def of_learner(cls, learner: Learner, *, epsilon: float | None, n_records: int) -> Training:
         """As [CMS] trains, at the c that Algorithm 2 may have raised."""
         law = learner_noise(learner, epsilon=epsilon, n_records=n_records)
         noise = None if law.rate is None else NoiseLaw(rate=law.rate)
-        return cls(learner.loss, law.regularization, noise, law.is_tilt)
+        return cls(learner.loss, law.regularization, noise, law.perturbs_objective)
 
     @classmethod
     def of_design(cls, design: Design, *, n_records: int) -> Training:
@@ -44,7 +44,9 @@ class Training:
         """
         check_design(design)
         noise = model_noise(design, n_records)
-        return cls(design.loss, design.regularization, noise, mechanism_of(design).is_tilt)
+        return cls(
+            design.loss, design.regularization, noise, mechanism_of(design).perturbs_objective
+        )
 
     @classmethod
     def without_privacy(cls, loss: Loss, regularization: float) -> Training:
