@@ -28,7 +28,7 @@ WAYS = (
     ("zcdp", "objective", "custom"),
     ("zcdp", "output", "sharp"),
 )
-HEADS = (
+HEADERS = (
     "d",
     "n",
     "pure, objective",
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--loss", choices=LOSSES, default="logistic")
     parser.add_argument("--features", type=int, nargs="+", default=FEATURES)
     options = parser.parse_args()
-    print(f"| {' | '.join(HEADS)} |\n{'|---' * len(HEADS)}|")
+    print(f"| {' | '.join(HEADERS)} |\n{'|---' * len(HEADERS)}|")
     for features in options.features:
         for row in rows(LOSSES[options.loss], features):
             print(row, flush=True)

@@ -19,6 +19,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpci_core import HuberSVM, Logistic, Loss, datasets, fit_moments
+from dpci_core.base.rows import signed
 from dpci_core.solvers.minimise import minimise
 
 C = 0.001
@@ -41,7 +42,7 @@ def least(tasks: Sequence[Callable[[], object]]) -> list[float]:
 def row(d: int, loss: Loss, *, is_warm: bool) -> str:
     """One line of the table."""
     records = datasets.load("census", encoding="schema", features=d, n_rows=N_RECORDS)
-    A = records.y[:, None] * records.X
+    A = signed(records.X, records.y)
     start = minimise(A, loss=loss, regularization=1.3 * C).theta if is_warm else None
     tasks = [
         partial(minimise, A, loss=loss, regularization=C, start=start, method=method)
@@ -67,8 +68,8 @@ def newton(A: np.ndarray, **settings: object) -> object:
 
 
 def main() -> None:
-    heads = ("p", "loss", "start", *METHODS, "fit_moments", "as before", "ratio")
-    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    headers = ("p", "loss", "start", *METHODS, "fit_moments", "as before", "ratio")
+    print(f"| {' | '.join(headers)} |\n|{'---|' * len(headers)}")
     for d in (10, 36):
         for loss in (Logistic(), HuberSVM(h=0.5)):
             for is_warm in (False, True):

@@ -34,7 +34,7 @@ MOST_CLICKS = 3
 _PATIENCE = 120_000
 """Milliseconds until a newcomer gives up."""
 Numbers = tuple[float, ...]
-N, WISH = 30_000, 0.5
+N, TARGET = 30_000, 0.5
 """Records and longest mean length that the dashboard starts with."""
 
 
@@ -155,7 +155,7 @@ def _expected_shares() -> Numbers:
 
 
 def _expected_records() -> Numbers:
-    return (float(needed_records(_moments(), design=_design(), target=Target(WISH)).n_records),)
+    return (float(needed_records(_moments(), design=_design(), target=Target(TARGET)).n_records),)
 
 
 QUESTIONS = (

@@ -29,8 +29,8 @@ def main() -> None:
     parser.add_argument("--loss", choices=tuple(LOSSES), default="logistic")
     options = parser.parse_args()
     loss = make_loss(options.loss, 0.5)
-    heads = " | ".join(f"c = {factor:g} s" for factor in FACTORS)
-    print(f"| d | n | epsilon | s | method | {heads} |")
+    headers = " | ".join(f"c = {factor:g} s" for factor in FACTORS)
+    print(f"| d | n | epsilon | s | method | {headers} |")
     print("|" + "---|" * (5 + len(FACTORS)))
     for d, n_rows in TABLES:
         records = datasets.load("census", features=d, n_rows=n_rows)

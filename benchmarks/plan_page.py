@@ -52,7 +52,7 @@ def moves(visitor: Visitor, times: int) -> Iterator[tuple[str, Move]]:
     for k in range(times):
         yield "ε", lambda k=k: visitor.move("total_slider", totals[len(totals) // 2 + k])
         yield "n", lambda k=k: visitor.move("n_slider", counts[len(counts) // 2 + k])
-        yield "wish", lambda k=k: visitor.type_number("goal_length", 0.6 + 0.05 * k)
+        yield "precision target", lambda k=k: visitor.type_number("goal_length", 0.6 + 0.05 * k)
         for look in ("Split of the budget", "Which mechanism", "Which penalty", "Budget × records"):
             yield f"look “{look}”", lambda look=look: visitor.move("look", look)
 

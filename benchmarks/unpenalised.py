@@ -15,6 +15,7 @@ import argparse
 import numpy as np
 
 from dpci_core import Design, Logistic, PureDP, datasets, private_intervals
+from dpci_core.base.rows import signed
 from dpci_core.design import Estimand
 from dpci_core.solvers.moments import unpenalised_minimiser
 
@@ -48,13 +49,13 @@ def design_of(epsilon: str, c: float, target: Estimand) -> Design:
 def row(design: Design, samples: list[tuple[np.ndarray, np.ndarray]], truth: np.ndarray) -> str:
     """Coverage, marked share and length over samples."""
     rng = np.random.default_rng(1)
-    inside, flat, length = [], [], []
+    inside, unidentified, length = [], [], []
     for X, y in samples:
         found = private_intervals(X, y, design=design, rng=rng)
         inside.append((found.low <= truth) & (truth <= found.high))
-        flat.append(found.is_flat)
+        unidentified.append(found.is_unidentified)
         length.append(found.length.mean())
-    hit, marked = np.array(inside), np.array(flat)
+    hit, marked = np.array(inside), np.array(unidentified)
     unmarked = hit[~marked].mean() if (~marked).any() else np.nan
     return f"{hit.mean():6.3f} {marked.mean():6.2f} {unmarked:8.3f} {np.median(length):8.2f}"
 
@@ -92,7 +93,7 @@ def smallest_c(n: int, epsilon: str) -> float:
 def census(runs: int, head: str) -> None:
     """The same on bootstrap samples of the simulated census, two features."""
     records = datasets.load("census", encoding="schema", features=2, n_rows=30_000)
-    truth = unpenalised_minimiser(records.y[:, None] * records.X, loss=Logistic())
+    truth = unpenalised_minimiser(signed(records.X, records.y), loss=Logistic())
     rng = np.random.default_rng(0)
     print(
         f"Simulated census, d = 2, {runs} runs, unpenalised coefficients "

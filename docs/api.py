@@ -25,7 +25,7 @@ def rooms() -> list[str]:
 
 
 def write(folder: Path) -> list[str]:
-    """Write a page for the front door and for each room; return what pdoc did not find."""
+    """Write a page for the public interface and for each room; return what pdoc did not find."""
     for name in dpci_core.__all__:
         setattr(
             dpci_core, name, getattr(dpci_core, name)
@@ -37,7 +37,7 @@ def write(folder: Path) -> list[str]:
     )
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        # A room that is named in __all__ comes with the front door.
+        # A room that is named in __all__ comes with the public interface.
         named = [f"dpci_core.{room}" for room in rooms() if room not in dpci_core.__all__]
         pdoc.pdoc("dpci_core", *named, output_directory=folder)
     # Constructors made by dataclasses do not know their module; their annotations are shown as

@@ -51,7 +51,7 @@ def imported(source: str) -> set[str]:
 
 
 def rooms(top: str) -> Graph:
-    """The rooms of `dpci_core` or `ui`, each with those that it imports; the front door is none."""
+    """The rooms of `dpci_core` or `ui`, each with those that it imports."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / top).rglob("*.py")):
         room = path.relative_to(ROOT / top).parts[0].removesuffix(".py")
@@ -127,11 +127,11 @@ def laid_out(graph: Graph) -> Layout:
         _spread(row, layout.x, {})
     for _ in range(SWEEPS):
         for row in (*rows, *reversed(rows)):
-            wish = {
+            preferred = {
                 e: _mean([layout.x[other] for other in neighbours[e]], layout.x[e]) for e in row
             }
-            row.sort(key=lambda e: (wish[e], str(e)))
-            _spread(row, layout.x, wish)
+            row.sort(key=lambda e: (preferred[e], str(e)))
+            _spread(row, layout.x, preferred)
     return layout
 
 
@@ -144,16 +144,16 @@ def width_of(entry: object) -> float:
     return 22.0 + 7.4 * len(entry) if isinstance(entry, str) else float(LANE)
 
 
-def _spread(row: list[object], x: dict[object, float], wish: Mapping[object, float]) -> None:
-    """Middles of a row's entries, near where they wish to be and not over each other."""
+def _spread(row: list[object], x: dict[object, float], preferred: Mapping[object, float]) -> None:
+    """Middles of a row's entries, near their preferred places and not over each other."""
     least = [0.0]
     for left, right in pairwise(row):
         least.append(least[-1] + (width_of(left) + width_of(right)) / 2.0 + GAP)
-    # Wishes less the room that those on the left take: the nearest ascending sequence, pooled where
-    # they cross.
+    # Preferred places less the room that those on the left take: the nearest ascending sequence,
+    # pooled where they cross.
     pools: list[tuple[float, int]] = []
     for entry, taken in zip(row, least, strict=True):
-        pools.append((wish.get(entry, 0.0) - taken, 1))
+        pools.append((preferred.get(entry, 0.0) - taken, 1))
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
             (right, n_right), (left, n_left) = pools.pop(), pools.pop()
             pools.append(((left * n_left + right * n_right) / (n_left + n_right), n_left + n_right))

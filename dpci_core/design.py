@@ -45,9 +45,9 @@ class Calibration:
              (`sensitivity`).
              symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2
              (`matrices.unit_noise`).
-             gaussian_objective: under zCDP, tilt the objective by Gaussian instead of spherical
-             Laplace noise (`sensitivity.gaussian_objective_sd`); it acts only there.  A new result,
-             not peer-reviewed.
+             gaussian_objective: under zCDP, add Gaussian instead of spherical Laplace noise to the
+             objective (`sensitivity.gaussian_objective_sd`); it acts only there.  A new result, not
+             peer-reviewed.
              noise_aware: take the known law of the matrix noise into account in the half-widths
              (`half_widths`). Post-processing.
              huber_corner: bound the Huber slope by its true maximum over the released norm

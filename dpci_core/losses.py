@@ -35,6 +35,10 @@ class Loss(ABC):
     """Whether f' <= 0 everywhere; Gaussian objective perturbation needs it
     (`sensitivity.gaussian_objective_sd`).
     """
+    allows_weights = False
+    """Whether the root of `max_squared_slope` is concave in the radius, as for the losses here.
+    Then what bounds a row of norm 1 bounds w f and a row of norm 1/sqrt(w) as well
+    (docs/standard.md); rows with weights are refused elsewhere."""
     newton_remainder = 1.0
     """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest
     step of a coefficient (`newton_step`). A rule of thumb, no bound: on a grid of tables about half
@@ -98,6 +102,7 @@ class Logistic(Loss):
     effect = "log odds"
     is_log_odds = True
     is_nonincreasing = True
+    allows_weights = True
     newton_remainder = 0.1
 
     def value(self, z: Array) -> Array:
@@ -126,13 +131,14 @@ class RoundedHinge(Loss):
 
     h: float
     is_nonincreasing = True
+    allows_weights = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", width_in_range(self.h))
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """With the width of its corner."""
+        """With its smoothing h."""
         kind = "Huber" if self.name == "huber_svm" else "smoothed-hinge"
         return f"{kind} SVM with h = {self.h:g}"
 

@@ -80,7 +80,7 @@ class Desk:
         return cls(folder, plan, write_table(folder / "table.csv"), ledger)
 
     def release(self, request: str = "r1", *, to: str = "out", **other: Any) -> Release:
-        """The same wish unless something is changed."""
+        """The same request unless something is changed."""
         what: dict[str, Any] = {
             "plan": self.plan,
             "file": self.file,

@@ -63,7 +63,7 @@ def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
 
 def test_the_lengths_of_the_mechanisms_are_those_that_the_command_prints():
     text = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8").splitlines()
-    assert f"| {' | '.join(mechanisms.HEADS)} |" in text
+    assert f"| {' | '.join(mechanisms.HEADERS)} |" in text
     assert next(mechanisms.rows(mechanisms.LOSSES["logistic"], 2)) in text
     lengths = {
         (int(d), int(n.replace(",", ""))): [

@@ -77,8 +77,8 @@ def room_of(path: Path) -> str:
 
 
 def broken_floors(room: str, source: str) -> list[str]:
-    """What this room of the core reaches but may not: rooms on its right or above, and the front
-    door.
+    """What this room of the core reaches but may not: rooms on its right or above, and the
+    public interface.
     """
     reached = {
         name.partition(".")[2].split(".")[0]
@@ -86,7 +86,7 @@ def broken_floors(room: str, source: str) -> list[str]:
         if name.split(".")[0] == "dpci_core"
     }
     return sorted(
-        r or "the front door"
+        r or "the public interface"
         for r in reached - {room}
         if r not in HEIGHT or HEIGHT[r] >= HEIGHT[room]
     )
@@ -129,7 +129,7 @@ BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 def test_every_room_leans_on_lower_floors_only(path: Path) -> None:
     room = room_of(path)
     if room == "__init__":
-        return  # the front door shows every floor
+        return  # the public interface shows every floor
     assert room in HEIGHT, f"{room} has no floor"
     assert broken_floors(room, path.read_text()) == []
 
@@ -168,13 +168,13 @@ def test_no_module_leans_on_itself_in_a_ring() -> None:
     assert cycle({name.removesuffix(".__init__"): source for name, source in sources.items()}) == []
 
 
-def test_the_front_door_does_not_wake_the_compiler() -> None:
+def test_the_public_interface_does_not_wake_the_compiler() -> None:
     modules = "sys, dpci_core.studies.compare, ui.validate.page, ui.reproduce.page, ui.home.page"
     code = f"import {modules}; assert not {{'numba', 'sklearn'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-def test_the_front_door_waits_with_tables_and_files() -> None:
+def test_the_public_interface_waits_with_tables_and_files() -> None:
     late = {"pandas", "yaml", "jinja2", "dpci_core.plan", "dpci_core.schema"}
     code = (
         f"import sys, dpci_core; assert not {late!r} & set(sys.modules); dpci_core.Plan, "
@@ -213,7 +213,7 @@ def test_the_rule_sees_a_breach() -> None:
     assert broken_floors("design", "from dpci_core import privacy, mechanisms") == ["mechanisms"]
     assert broken_floors("schema", "from dpci_core.schema import declare") == []
     assert broken_floors("planner", "from dpci_core import solvers, Design") == ["Design"]
-    assert broken_floors("planner", "import dpci_core") == ["the front door"]
+    assert broken_floors("planner", "import dpci_core") == ["the public interface"]
     with pytest.raises(AssertionError, match="relative"):
         imported("from . import forecast")
 

@@ -67,7 +67,7 @@ class Cautious(Mechanism):
     name = "toy_cautious"
     title = "cautious perturbation"
     place = "twice the noise on the fitted coefficients"
-    is_tilt = False
+    perturbs_objective = False
     drift_limits = (0.4, 0.8)
 
     def law(self, design: Design) -> Law:

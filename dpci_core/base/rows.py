@@ -123,6 +123,16 @@ class WeightedRows:
         """Of rows and weights."""
         return self.rows.dtype
 
+    @property
+    def size(self) -> int:
+        """Numbers in the rows."""
+        return self.rows.size
+
+    @property
+    def nbytes(self) -> int:
+        """Of rows and weights together."""
+        return self.rows.nbytes + self.weights.nbytes
+
     def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
         """The same rows in another precision."""
         rows, weights = (part.astype(dtype, copy=copy) for part in (self.rows, self.weights))
@@ -162,7 +172,7 @@ def plain(A: Array | WeightedRows) -> Array:
     return A.rows if isinstance(A, WeightedRows) else A
 
 
-def times_weights(values: Array, A: Array | WeightedRows) -> Array:
+def times_weights(values: Array, A: Rows) -> Array:
     """Values (n,) times the weights of the rows, where they have some."""
     return values * A.weights if isinstance(A, WeightedRows) else values
 

@@ -63,6 +63,15 @@ def check_records(
     return features, labels
 
 
+def check_unit_records(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike) -> tuple[Array, Array]:
+    """Return the same for callers whose rows cannot have weights."""
+    if isinstance(X, WeightedRows):
+        raise DataRejectedError("Expected X without weights: this has no use for them.")
+    features, labels = check_records(X, y)
+    assert not isinstance(features, WeightedRows)
+    return features, labels
+
+
 def check_vector(values: npt.ArrayLike, *, n: int, largest: float, name: str) -> Array:
     """Return n numbers of size at most `largest` as float64 (n,), or raise ValueError."""
     vector = _real_array(values)

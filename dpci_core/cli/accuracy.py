@@ -70,7 +70,7 @@ def add_accuracy(rooms: Any) -> None:
                 "--rows", type=int, help="of the set (default: all; the census: its usual size)"
             )
             parser.add_argument("--loss", choices=tuple(LOSSES), required=True)
-            parser.add_argument("--h", type=float, help="corner of an SVM")
+            parser.add_argument("--h", type=float, help="smoothing of an SVM")
         if name in ("epsilon", "records"):
             parser.add_argument(
                 "--regularization", type=float, required=True, help="c; Lambda of the paper is 2c"
@@ -347,7 +347,7 @@ def _records(options: argparse.Namespace, key: str, n_rows: int | None) -> Recor
 
 def _loss(options: argparse.Namespace) -> Loss:
     if ("h" in LOSSES[options.loss].parameter_names()) != (options.h is not None):
-        raise ValueError("Expected --h, the corner of an SVM, with an SVM and only there.")
+        raise ValueError("Expected --h, the smoothing of an SVM, with an SVM and only there.")
     return make_loss(options.loss, options.h)
 
 
@@ -370,9 +370,9 @@ def _say(what: str, done: int, total: int) -> None:
 
 
 def _table(rows: TidyRows) -> str:
-    heads = list(rows[0])
-    cells = [heads, *([_cell(row[head]) for head in heads] for row in rows)]
-    widths = [max(len(line[k]) for line in cells) for k in range(len(heads))]
+    headers = list(rows[0])
+    cells = [headers, *([_cell(row[header]) for header in headers] for row in rows)]
+    widths = [max(len(line[k]) for line in cells) for k in range(len(headers))]
     return "\n".join(
         "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
         for line in cells

@@ -266,7 +266,7 @@ def _compared_table(rows: Iterable[Compared]) -> str:
                 f"{row.dataset}, n = {row.n:,}, d = {row.d}: {row.privacy}, {row.mechanism}, "
                 f"{row.loss}"
             )
-            lines += ["", f"{title:<58}{_COMPARED_HEADS}"]
+            lines += ["", f"{title:<58}{_COMPARED_HEADER}"]
         against = f"{row.ci_length / published:>11.3f}" if published else f"{'-':>11}"
         lines.append(
             f"  {row.calibration:<38}{row.shares:>20}{row.coverage:>9.4f}{row.coverage_se:>8.4f}"
@@ -276,7 +276,7 @@ def _compared_table(rows: Iterable[Compared]) -> str:
     return "\n".join(lines[1:])
 
 
-_COMPARED_HEADS = (
+_COMPARED_HEADER = (
     f"{'coverage':>10}{'error':>8}{'prevalent':>11}{'smallest':>10}{'length':>10}{'variability':>13}{'ratio':>8}"
     f"{'forecast':>10}{'/published':>11}"
 )

@@ -128,7 +128,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
     parser.add_argument("--loss", choices=tuple(LOSSES))
-    parser.add_argument("--h", type=float, help="corner of an SVM")
+    parser.add_argument("--h", type=float, help="smoothing of an SVM")
     parser.add_argument("--regularization", type=float, help="c")
     parser.add_argument(
         "--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)"
@@ -249,7 +249,7 @@ def _loss(options: argparse.Namespace) -> Loss:
         if options.h is not None:
             raise ValueError(f"Expected no h={options.h} with the {options.loss} loss.")
     elif options.h is None:
-        raise ValueError("Expected --h, the corner of the SVM.")
+        raise ValueError("Expected --h, the smoothing of the SVM.")
     return make_loss(options.loss, options.h)
 
 
@@ -284,8 +284,8 @@ def _budget(options: argparse.Namespace) -> Budget:
 def _target(options: argparse.Namespace, start: _Start) -> Target:
     """What the flags say, or the goal of the plan where they say nothing."""
     place, names = options.coefficient, start.names
-    wishes = (options.length, place, options.excludes_zero_at, options.probability)
-    if start.plan is not None and all(wish is None for wish in wishes):
+    targets = (options.length, place, options.excludes_zero_at, options.probability)
+    if start.plan is not None and all(target is None for target in targets):
         if start.plan.goal is None:
             raise ValueError("Expected --length or --excludes-zero-at: this plan has no goal.")
         return start.plan.goal

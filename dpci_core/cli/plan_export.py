@@ -95,7 +95,7 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
         *([found.usefulness.sentence] if found.usefulness.is_useless else []),
         *([plan.design.status] if plan.design.status else []),
     ]
-    heads = (
+    headers = (
         f"{'coefficient':<32}{'length':>10}{'variability':>13}{'no privacy':>12}{'per unit':>12}"
     )
     rows = [
@@ -109,4 +109,4 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
             strict=True,
         )
     ]
-    return "\n".join([*facts, "", heads, *rows, "", f"Plan {plan.digest}"])
+    return "\n".join([*facts, "", headers, *rows, "", f"Plan {plan.digest}"])

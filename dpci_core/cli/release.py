@@ -47,7 +47,7 @@ def add_release(rooms: Any) -> None:
     spend.add_argument("--person", help="who releases (default: the user of this machine)")
     spend.add_argument(
         "--request",
-        help="name of this wish; the same one again never draws twice (default: a new one)",
+        help="name of this request; the same one again never draws twice (default: a new one)",
     )
     spend.add_argument(
         "--check", action="store_true", help="print price and planned lengths, spend nothing"

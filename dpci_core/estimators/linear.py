@@ -224,7 +224,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self, level: float | None = None, units: Units = "original", *, joint: bool = False
     ) -> CoefficientIntervals:
         """Return intervals for every coefficient: post-processing, at any level, as often as
-        wished.
+        needed.
 
         Args:    level: like 0.95 (default: `confidence_level`).  units: "original", slopes for one
                  unit of each feature as in `coef_`, or "scaled", coefficients of the encoded
@@ -250,7 +250,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             high=estimate + half,
             sampling_se=np.sqrt(np.array([w.law.sampling for w in widths])),
             privacy_se=np.sqrt(np.array([w.law.privacy(p) for w in widths])),
-            is_flat=np.array([w.is_flat for w in widths]),
+            is_unidentified=np.array([w.is_unidentified for w in widths]),
             confidence_level=level,
             units=units,
             joint=joint,
@@ -273,7 +273,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         )
         if joint:
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
-        if found.is_flat.any():
+        if found.is_unidentified.any():
             notes.append(
                 "The step to the unpenalised coefficient removes the bias of some coefficients "
                 "only in part."

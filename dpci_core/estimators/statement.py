@@ -130,7 +130,7 @@ class PrivacyStatement:
         )
         labels = "" if self.classes_declared else LABELS_READ
         protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
-        is_rare = mechanism_named(self.mechanism).is_tilt and not self.is_simulation
+        is_rare = mechanism_named(self.mechanism).perturbs_objective and not self.is_simulation
         rare = RARELY_REFUSED if is_rare else ""
         found = (
             self.caution,

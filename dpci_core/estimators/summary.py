@@ -19,9 +19,9 @@ _COLUMNS = ("coef", "std err", "sampling", "privacy", "low", "high")
 class CoefficientIntervals:
     """Intervals of every coefficient of every model, arrays (n_models, d+1), the intercept last.
 
-    models: the class each model tells from the rest; one entry for two classes.  is_flat: where the
-    step to the unpenalised coefficient falls short (`newton_step`).  Joint intervals hold all
-    together at `confidence_level`.
+    models: the class each model tells from the rest; one entry for two classes.
+    is_unidentified: where the step to the unpenalised coefficient falls short (`newton_step`).
+    Joint intervals hold all together at `confidence_level`.
     """
 
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class CoefficientIntervals:
     high: Array
     sampling_se: Array
     privacy_se: Array
-    is_flat: Flags
+    is_unidentified: Flags
     confidence_level: float
     units: str
     joint: bool
@@ -83,13 +83,13 @@ class Summary:
     def _table(self) -> list[str]:
         found = self.intervals
         half = (1.0 - found.confidence_level) / 2.0
-        heads = (*_COLUMNS[:4], f"[{half:.4g}", f"{1.0 - half:.4g}]")
+        headers = (*_COLUMNS[:4], f"[{half:.4g}", f"{1.0 - half:.4g}]")
         lines = []
         for model, of_class in zip(
             found.models, np.split(self.to_frame().to_numpy(), len(found.models)), strict=True
         ):
             name = f"class {model}"[:21]
-            lines += [f"{name:<22}" + "".join(f"{head:>11}" for head in heads), "-" * WIDTH]
+            lines += [f"{name:<22}" + "".join(f"{header:>11}" for header in headers), "-" * WIDTH]
             for coefficient, row in zip(found.names, of_class, strict=True):
                 lines.append(
                     f"{coefficient[:21]:<22}" + "".join(f"{value:>11.4g}" for value in row)

@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
-from dpci_core.base.validation import check_records
+from dpci_core.base.validation import check_unit_records
 from dpci_core.design import Design
 from dpci_core.estimators.released import for_coefficients_alone
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
@@ -45,7 +45,7 @@ def tune_for_release(
             'Expected method "output" or "objective_tight": "objective" is for comparisons with '
             "[CMS] only."
         )
-    features, labels = check_records(X, y)
+    features, labels = check_unit_records(X, y)
     n, source = rows_each(len(labels), len(listed)), SystemSource()
     for candidate in listed:
         dim = features.shape[1] if candidate.features is None else candidate.features.n_components

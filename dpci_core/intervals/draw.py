@@ -18,7 +18,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
-from dpci_core.base.rows import Rows
+from dpci_core.base.rows import Rows, WeightedRows, signed
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
@@ -35,7 +35,7 @@ from dpci_core.solvers.objective import Fit
 
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
-REFUSED_TILT = 2.0**-200
+REFUSED_NOISE = 2.0**-200
 """Probability with which the noise vector of an objective is longer than the one that feasibility
 was checked for.
 
@@ -75,7 +75,7 @@ class Drawn:
     privacy_se: Array
     noise_factor: Array
     is_noise_aware: Flags
-    is_flat: Flags
+    is_unidentified: Flags
     contrast_estimate: Array
     contrast_low: Array
     contrast_high: Array
@@ -124,27 +124,28 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
     """
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
-    longest = _longest_tilt(noise, dim) if mechanism_of(design).is_tilt else 0.0
-    _check_certificate(design, n_records=n_records, dim=dim, tilt_norm=longest)
+    longest = _longest_noise_vector(noise, dim) if mechanism_of(design).perturbs_objective else 0.0
+    _check_certificate(design, n_records=n_records, dim=dim, noise_norm=longest)
 
 
 def _solver_error(shares: Shares) -> float:
     return shares.solver_error if shares.minimiser is None else 0.0
 
 
-def _longest_tilt(noise: NoiseLaw, dim: int) -> float:
-    """A length that the tilt exceeds with probability `REFUSED_TILT`, and the step to a
+def _longest_noise_vector(noise: NoiseLaw, dim: int) -> float:
+    """A length that the noise vector exceeds with probability `REFUSED_NOISE`, and the step to a
     neighbour's.
     """
     if noise.rate is not None:
-        return float(gammainccinv(dim, REFUSED_TILT)) / noise.rate + _NEIGHBOURS_APART
+        return float(gammainccinv(dim, REFUSED_NOISE)) / noise.rate + _NEIGHBOURS_APART
     assert noise.sd is not None
     return (
-        noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_TILT))) + _NEIGHBOURS_APART
+        noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_NOISE)))
+        + _NEIGHBOURS_APART
     )
 
 
-def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: float) -> None:
+def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: float) -> None:
     """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
 
     def is_certain(c: float | Decimal) -> bool:
@@ -152,7 +153,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
         condition = (design.loss.max_curvature + two_c) / two_c
         return (
             gradient_rounding(
-                n_records=n_records, dim=dim, condition=condition, tilt_norm=tilt_norm
+                n_records=n_records, dim=dim, condition=condition, noise_norm=noise_norm
             )
             <= TAU / 2.0
         )
@@ -160,7 +161,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, tilt_norm: f
     if not is_certain(design.regularization):
         start, largest = (Decimal(repr(c)) for c in (design.regularization, REGULARIZATION[1]))
         c = smallest_amount(is_certain, start=start, largest=largest)
-        # A larger c may also shorten the tilt, so that a little less could do.
+        # A larger c may also shorten the noise vector, so that a little less could do.
         changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
         raise UncertainFitError(design.regularization, n_records, dim, changes)
 
@@ -174,15 +175,15 @@ class _CertifiedSolver:
     design: Design
 
     def __call__(
-        self, A: Rows, *, loss: Loss, regularization: float, tilt: Array | None = None
+        self, A: Rows, *, loss: Loss, regularization: float, noise_vector: Array | None = None
     ) -> Fit:
-        norm = 0.0 if tilt is None else float(np.linalg.norm(tilt))
-        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], tilt_norm=norm)
+        norm = 0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))
+        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], noise_norm=norm)
         return minimise(
             A,
             loss=loss,
             regularization=regularization,
-            tilt=tilt,
+            noise_vector=noise_vector,
             tolerance=TAU / 2.0,
             method="certain",
         )
@@ -213,7 +214,9 @@ def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple
     return theta, replace(model.noise, added_var=hiding.variance(A.shape[1]))
 
 
-def draw_release(X: Array, y: Array, *, design: Design, to_original: Array | None = None) -> Drawn:
+def draw_release(
+    X: Array | WeightedRows, y: Array, *, design: Design, to_original: Array | None = None
+) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
 
     Args:    X, y: encoded records (`schema.RecordMapper`).  to_original: L (k, p), intervals for L
@@ -226,22 +229,33 @@ def draw_release(X: Array, y: Array, *, design: Design, to_original: Array | Non
     check_design(design)
     _check_rows(X, y)
     return _draw(
-        y[:, None] * X, shares=share_out(design), source=SystemSource(), to_original=to_original
+        signed(X, y), shares=share_out(design), source=SystemSource(), to_original=to_original
     )
 
 
-def _check_rows(X: Array, y: Array) -> None:
+def _check_rows(X: Array | WeightedRows, y: Array) -> None:
     """The last look at what the sensitivities rest on; says nothing about the records it found."""
+    rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(len(X)))
     shapes_fit = (
-        X.ndim == 2 and X.size > 0 and y.shape == X.shape[:1] and X.dtype == y.dtype == np.float64
+        rows.ndim == 2
+        and rows.size > 0
+        and y.shape == weights.shape == rows.shape[:1]
+        and rows.dtype == y.dtype == weights.dtype == np.float64
     )
-    if not (shapes_fit and (np.einsum("ij,ij->i", X, X) <= 1.0).all() and (np.abs(y) == 1.0).all()):
+    if not (
+        shapes_fit
+        and (weights * np.einsum("ij,ij->i", rows, rows) <= 1.0).all()
+        and ((weights > 0.0) & (weights <= 1.0)).all()
+        and (np.abs(y) == 1.0).all()
+    ):
         raise UnfitRecordsError(
             "The encoded records break a rule that the encoding is there to keep."
         )
 
 
-def _draw(A: Array, *, shares: Shares, source: SystemSource, to_original: Array | None) -> Drawn:
+def _draw(
+    A: Array | WeightedRows, *, shares: Shares, source: SystemSource, to_original: Array | None
+) -> Drawn:
     n, p = A.shape
     theta, noise = draw_coefficients(A, shares=shares, source=source)
     released = release_moments(A, theta, design=shares.running, rng=source)
@@ -270,7 +284,7 @@ def _draw(A: Array, *, shares: Shares, source: SystemSource, to_original: Array 
         privacy_se=np.sqrt(law.privacy(p)[:p]),
         noise_factor=widths.factor[:p],
         is_noise_aware=widths.is_noise_aware[:p],
-        is_flat=widths.is_flat[:p],
+        is_unidentified=widths.is_unidentified[:p],
         contrast_estimate=estimate[p:],
         contrast_low=(estimate - q)[p:],
         contrast_high=(estimate + q)[p:],

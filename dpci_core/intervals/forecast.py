@@ -112,8 +112,8 @@ class Forecast:
         nonprivate_length_mean: mean of `nonprivate_length`.
         coverage_mean: mean of `coverage`.
         epsilon_delta: what the total budget promises as (epsilon, delta); delta is 0 if pure.
-        flat_share: share of releases that would mark a coefficient as unidentified, because an
-            unpenalised target is out of reach; 0 for the penalised target.
+        unidentified_share: share of releases that would mark a coefficient as unidentified,
+            because its unpenalised target is out of reach; 0 for the penalised target.
         validity: whether the forecast can be believed, with reasons.
         usefulness: whether a release could say anything; `planner.remedies` says what would help.
         n_records: n, the number of records the forecast is for.
@@ -135,7 +135,7 @@ class Forecast:
     nonprivate_length_mean: float
     coverage_mean: float
     epsilon_delta: tuple[float, float]
-    flat_share: Array
+    unidentified_share: Array
     validity: Validity
     usefulness: Usefulness
     n_records: int
@@ -216,7 +216,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
         epsilon_delta=guarantee_at(design, HEADLINE_DELTA),
-        flat_share=drawn.is_flat.mean(axis=0),
+        unidentified_share=drawn.is_unidentified.mean(axis=0),
         validity=_validity(moments, noise, design, n, *drawn.matrix_sd),
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
         n_records=n,
@@ -228,14 +228,16 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
 class DrawnIntervals:
     """The intervals of a design in each draw of the matrix noise.
 
-    half_width, is_flat, and weight, that of the noise-aware half-widths: (K, k).  truth: the law of
-    the private estimates (k,); error: that of what the intervals are around, about its mean, which
-    is `shift` away from the goal.
+    half_width, is_unidentified: (K, k).
+    weight: that of the noise-aware half-widths, (K, k).
+    truth: the law of the private estimates, (k,).
+    error: the law of what the intervals are around, about its mean.
+    shift: how far that mean is from the goal.
     matrix_sd: diagonal noise on H and S.
     """
 
     half_width: Array
-    is_flat: Flags
+    is_unidentified: Flags
     weight: Array
     goal: Goal
     truth: ErrorVariance
@@ -314,7 +316,7 @@ def drawn_intervals(
     truth = law(contrasts=goal.contrasts)
     return DrawnIntervals(
         half_width=widths.half_width,
-        is_flat=widths.is_flat,
+        is_unidentified=widths.is_unidentified,
         weight=widths.weight,
         goal=goal,
         truth=truth,

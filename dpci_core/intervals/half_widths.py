@@ -67,7 +67,7 @@ class HalfWidths:
     factor: what the noise-aware correction multiplied each half-width by, 1 without it.
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity
     (or from what was asked for) where the target is the unpenalised coefficient.
-    is_flat: (..., k), coefficients for which the step to that target falls short.
+    is_unidentified: (..., k), coefficients for which the step to that target falls short.
     weight: (..., k), of the noise-aware half-width; 0 where it is switched off or the noise
     dominates.
     """
@@ -79,7 +79,7 @@ class HalfWidths:
     factor: Array
     weight: Array
     contrasts: Array
-    is_flat: Flags
+    is_unidentified: Flags
 
     @property
     def is_noise_aware(self) -> Flags:
@@ -330,7 +330,7 @@ def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
         mix_log(aware.factor, plain.factor),
         weight,
         mix(aware.contrasts, plain.contrasts),
-        (aware.is_flat & (weight > 0.0)) | (plain.is_flat & (weight < 1.0)),
+        (aware.is_unidentified & (weight > 0.0)) | (plain.is_unidentified & (weight < 1.0)),
     )
 
 
@@ -415,5 +415,5 @@ def _reshape(widths: HalfWidths, lead: tuple[int, ...]) -> HalfWidths:
         back(widths.factor),
         back(widths.weight),
         back(widths.contrasts),
-        widths.is_flat.reshape(lead + widths.is_flat.shape[1:]),
+        widths.is_unidentified.reshape(lead + widths.is_unidentified.shape[1:]),
     )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_generator
 from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.rows import signed
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
@@ -34,8 +35,8 @@ class IntervalResult:
         low: lower ends of the intervals.
         high: upper ends of the intervals.
         theta_priv: the released coefficients.
-        is_flat: coefficients that are unidentified, so that the step removes only a part of their
-            penalty bias.
+        is_unidentified: coefficients whose step to the unpenalised target removes only a part of
+            their penalty bias.
         sampling_se: the part of the standard error that sampling causes.
         privacy_se: the part of the standard error that the noise on the coefficients causes.
         confidence_level: like 0.95.
@@ -58,7 +59,7 @@ class IntervalResult:
     low: Array
     high: Array
     theta_priv: Array
-    is_flat: Flags
+    is_unidentified: Flags
     sampling_se: Array
     privacy_se: Array
     confidence_level: float
@@ -106,7 +107,7 @@ class IntervalResult:
             "target": self.design.target,
             "estimate": self.estimate.tolist(),
             "theta_priv": self.theta_priv.tolist(),
-            "is_flat": self.is_flat.tolist(),
+            "is_flat": self.is_unidentified.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "sampling_se": self.sampling_se.tolist(),
@@ -151,7 +152,7 @@ def private_intervals(
     features, labels = check_records(X, y)
     n, p = features.shape
     model_noise(design, n)  # refuses an infeasible design before any work
-    A = labels[:, None] * features
+    A = signed(features, labels)
     model = train_private(A, design=design, rng=rng)
     released = release_moments(A, model.theta_priv, design=design, rng=rng)
     widths = private_half_widths(
@@ -169,7 +170,7 @@ def private_intervals(
         low=estimate - q,
         high=estimate + q,
         theta_priv=model.theta_priv,
-        is_flat=widths.is_flat,
+        is_unidentified=widths.is_unidentified,
         sampling_se=np.sqrt(law.sampling),
         privacy_se=np.sqrt(law.privacy(p)),
         confidence_level=design.confidence_level,

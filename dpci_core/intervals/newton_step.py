@@ -26,14 +26,14 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.losses import Loss
 
 _MARKED = 0.05
-"""A coefficient is marked when more than this share of its squared length lies in flat
+"""A coefficient is marked when more than this share of its squared length lies in unidentified
 directions.
 """
 _TOLERATED = 0.25
 """A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed
 this share of its half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and
 unmarked intervals."""
-_FLATTEST = 2.0
+_SMALLEST_CURVATURE = 2.0
 """K is raised to this many times the noise on it, and to 2c, where the step would double what it
 corrects.
 """
@@ -43,18 +43,20 @@ corrects.
 class Correction:
     """The step for a stack of released Hessians.
 
-    contrasts: L T (..., k, p).  extra: variance from the noise on H (..., k).  in_flat: (..., k),
-    coefficients in flat directions.  remainder: (..., k), about the bias that is left.
+    contrasts: L T, (..., k, p).
+    extra: variance from the noise on H, (..., k).
+    in_unidentified: coefficients in unidentified directions, (..., k).
+    remainder: about the bias that is left, (..., k).
     """
 
     contrasts: Array
     extra: Array
-    in_flat: Flags
+    in_unidentified: Flags
     remainder: Array
 
     def marked(self, half_width: Array) -> Flags:
         """Where the step removes the bias of the penalty only in part."""
-        return self.in_flat | (self.remainder > _TOLERATED * half_width)
+        return self.in_unidentified | (self.remainder > _TOLERATED * half_width)
 
 
 def no_correction(contrasts: Array, size: int) -> Correction:
@@ -66,7 +68,7 @@ def no_correction(contrasts: Array, size: int) -> Correction:
 
 def floor_of(regularization: float, hessian_sd: float, p: int) -> float:
     """The flattest curvature of K along which the step is taken in full."""
-    return max(2.0 * regularization, _FLATTEST * hessian_sd * float(np.sqrt(p / 2.0)))
+    return max(2.0 * regularization, _SMALLEST_CURVATURE * hessian_sd * float(np.sqrt(p / 2.0)))
 
 
 def correction(
@@ -99,7 +101,7 @@ def correction(
     size = np.einsum("...i,...i->...", moved, moved)[..., None]
     extra = two_c**2 * (hessian_sd**2 / 2.0) * (length * size + along**2)
     share = (contrasts @ vectors) ** 2 / np.einsum("ij,ij->i", contrasts, contrasts)[:, None]
-    in_flat = np.einsum("...ij,...j->...i", share, (curvature < floor).astype(np.float64))
+    in_unidentified = np.einsum("...ij,...j->...i", share, (curvature < floor).astype(np.float64))
     step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, theta))
     remainder = loss.newton_remainder * two_c * np.sqrt(size) * step
-    return Correction(contrasts + two_c * rows, extra, in_flat > _MARKED, remainder)
+    return Correction(contrasts + two_c * rows, extra, in_unidentified > _MARKED, remainder)

@@ -52,7 +52,7 @@ class Mechanism(ABC):
     """What a reader calls it."""
     place: ClassVar[str]
     """Where its noise goes, in words."""
-    is_tilt: ClassVar[bool]
+    perturbs_objective: ClassVar[bool]
     """Whether the noise is in the objective, before the fit, or added to the minimiser, after it.
 
     A release hides the error of the solver accordingly: by noise of its own, or in the sensitivity.
@@ -135,8 +135,8 @@ def mechanism_of(design: Design) -> Mechanism:
 
 
 def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-    """Return the law of the noise of a design on n records: the tilt of its objective, or what is
-    added.
+    """Return the law of the noise of a design on n records: the noise vector of its objective,
+    or what is added.
 
     Args:
         solver_error: what inexact solutions add to the sensitivity of a minimiser.
@@ -156,7 +156,7 @@ def train_private(
     Args:
         A: rows y_i x_i, (n, p).
         solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
-            of a minimiser, and a tilted one is hidden by its caller (`intervals.draw`).
+            of a minimiser, and a perturbed one is hidden by its caller (`intervals.draw`).
 
     Privacy: `budget.model` in the definition of the design.
     """

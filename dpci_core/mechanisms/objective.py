@@ -1,4 +1,4 @@
-"""Objective perturbation: the objective is tilted by b.theta/n before it is minimised."""
+"""Objective perturbation: b.theta/n joins the objective before it is minimised."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class Objective(Mechanism):
     """b spherical Laplace [WKL Algorithm 1], or Gaussian where the definition's noise is (own).
 
     Privacy: the pure epsilon at which Algorithm 1 runs (Theorem 1) costs what the definition says
-        of it, so epsilon^2/2 of a rho; a Gaussian tilt its rho
+        of it, so epsilon^2/2 of a rho; a Gaussian noise vector its rho
         (`sensitivity.gaussian_objective_sd`).
     """
 
     name = "objective"
     title = "objective perturbation"
     place = "noise in the objective before the fit"
-    is_tilt = True
+    perturbs_objective = True
     drift_limits = (0.1, 0.2)
 
     def law(self, design: Design) -> Law:
         return design.budget.law if design.switches.gaussian_objective else "laplace"
 
     def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-        """As for `model_noise`; the solver's error is nothing to the tilt."""
+        """As for `model_noise`; the solver's error is nothing to the noise vector."""
         given = {
             "n_records": n_records,
             "regularization": design.regularization,
@@ -91,8 +91,10 @@ class Objective(Mechanism):
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A))
-        tilt = noise.sample(A.shape[1], rng)
-        fit = solver(A, loss=design.loss, regularization=design.regularization, tilt=tilt)
+        noise_vector = noise.sample(A.shape[1], rng)
+        fit = solver(
+            A, loss=design.loss, regularization=design.regularization, noise_vector=noise_vector
+        )
         return PerturbedModel(fit.theta, noise, fit)
 
     def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
@@ -129,5 +131,5 @@ class Objective(Mechanism):
 
 
 def _rho(design: Design) -> float:
-    """The rho of a Gaussian tilt."""
+    """The rho of a Gaussian noise vector."""
     return design.budget.law_amount(to_float_down(design.budget.model))

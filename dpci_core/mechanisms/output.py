@@ -27,7 +27,7 @@ class Output(Mechanism):
     name = "output"
     title = "output perturbation"
     place = "noise on the fitted coefficients"
-    is_tilt = False
+    perturbs_objective = False
     drift_limits = (0.4, 0.8)
 
     def law(self, design: Design) -> Law:

@@ -14,7 +14,7 @@ from dpci_core.privacy.laws import NoiseLaw
 TAU = 1e-10
 """Bound on the gradient norm of every fit of a release; a public constant, never loosened."""
 INEXACT_SHARE = Decimal("0.001")
-"""Share of `budget.model` that pays for hiding how inexact the minimiser is (a tilted
+"""Share of `budget.model` that pays for hiding how inexact the minimiser is (a perturbed
 objective).
 """
 _LARGEST_SENSITIVITY_FACTOR = 1.0 + 2.0**-50
@@ -70,7 +70,7 @@ def share_out(design: Design) -> Shares:
     >>> [f"{name} {amount}" for name, amount in shares.lines]
     ['model 0.124875', 'inexact minimiser 0.000125', 'hessian 0.03', 'covariance 0.03']
     """
-    if not mechanism_of(design).is_tilt:
+    if not mechanism_of(design).perturbs_objective:
         return Shares(planned=design, running=design, minimiser=None)
     budget = design.budget
     share = UP.multiply(budget.model, INEXACT_SHARE)

@@ -99,7 +99,7 @@ class Target:
         """The wish about an interval of another name; `unit` of its units are a scaled one."""
         wished = self.excludes_zero_at if self.length is None else self.length
         assert wished is not None
-        return words.wish(
+        return words.precision_target(
             what,
             wished,
             is_power=self.is_power,

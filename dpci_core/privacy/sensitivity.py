@@ -47,12 +47,12 @@ def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> fl
 def objective_noise_rate(
     *, epsilon: float, n_records: int, regularization: float, loss: Loss
 ) -> float:
-    """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace tilt of objective
-    perturbation.
+    """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace noise vector of
+    objective perturbation.
 
     Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (>
              0).
-    Privacy: the minimiser of the objective tilted by b.theta/n is epsilon-DP, replace-one
+    Privacy: the minimiser of the objective plus b.theta/n is epsilon-DP, replace-one
              neighbours.
     Raises:  PenaltyTooSmallError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon
              that work.
@@ -107,11 +107,11 @@ def smallest_gaussian_regularization(*, rho: float, n_records: int, loss: Loss) 
 def gaussian_objective_sd(
     *, rho: float, n_records: int, regularization: float, loss: Loss
 ) -> float:
-    """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of a Gaussian
-    tilt.
+    """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of the
+    Gaussian noise vector of objective perturbation.
 
     Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
-    Privacy: the minimiser of the objective tilted by b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP,
+    Privacy: the minimiser of the objective plus b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP,
              replace-one neighbours, for a loss whose slope keeps one sign. New result, not
              peer-reviewed (`objective.NOT_REVIEWED`).
     Raises:  PenaltyTooSmallError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work;

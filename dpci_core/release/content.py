@@ -109,7 +109,7 @@ def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coeff
             privacy_se=float(drawn.privacy_se[j]),
             noise_factor=float(drawn.noise_factor[j]),
             is_noise_aware=bool(drawn.is_noise_aware[j]),
-            is_flat=bool(drawn.is_flat[j]),
+            is_flat=bool(drawn.is_unidentified[j]),
         )
         for j, name in enumerate(plan.names)
     )
@@ -125,7 +125,7 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
         "is made from multiples of a public grid; the program, the OpenDP and Arb libraries do "
         "what they say."
     )
-    if mechanism_of(design).is_tilt:
+    if mechanism_of(design).perturbs_objective:
         found.append(
             "A noise vector too long for a certified fit ends a release without a result: a delta "
             "of at most 2^-200."

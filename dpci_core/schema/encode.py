@@ -1,8 +1,8 @@
-"""The encodings of declared columns: every record is protected by noise for rows of norm 1, whatever
-the data are.
+"""The encodings of declared columns: noise for rows of norm 1 protects every record, whatever the
+data are.
 
-`schema`, by bounds: numbers go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B sqrt
-2), 1 / sqrt 2), where B = sqrt(number of source columns used) is at least |x|: a number and a
+`schema`, by bounds: numbers go to [-1, 1] by their bounds, levels to 0 and 1; then x' = (x / (B
+sqrt 2), 1 / sqrt 2), where B = sqrt(number of source columns used) is at least |x|: a number and a
 one-hot group each have norm at most 1.
 
 `standard`, by typical value and spread: `StandardEncoding`. Rows are longer where a record is

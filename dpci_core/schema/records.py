@@ -37,6 +37,13 @@ class Records:
     to_original: Array | None
     notes: tuple[str, ...] = ()
 
+    @property
+    def unweighted(self) -> Array:
+        """X for callers that have no use for weights; ValueError in the standard encoding."""
+        if isinstance(self.X, WeightedRows):
+            raise ValueError("Expected records without weights: the standard encoding has them.")
+        return self.X
+
 
 def make_records(
     X: Array | WeightedRows,

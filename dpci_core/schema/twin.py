@@ -220,7 +220,8 @@ def _within(uniform: Array, column: NumericColumn, guess: NumberGuess | None) ->
         centre = column.on_scale(guess.centre)
         unit = math.log(guess.spread) if column.transform == "log" else guess.spread
     ends = [float(ndtr((end - centre) / unit)) for end in (low, high)]
-    return np.clip(centre + unit * ndtri(ends[0] + uniform * (ends[1] - ends[0])), low, high)
+    values: Array = centre + unit * ndtri(ends[0] + uniform * (ends[1] - ends[0]))
+    return np.clip(values, low, high)
 
 
 def _intercept(log_odds: Array, base_rate: float) -> float:

@@ -3,7 +3,7 @@ replicates of a table.
 
 The table is the population. Replicate i has a random stream of its own, spawned from one seed by
 its number, so a result depends on neither batches nor workers. Everything that designs can share is
-shared: the bootstrap counts, the non-private fits (which no budget touches), the tilted fits and
+shared: the bootstrap counts, the non-private fits (which no budget touches), the perturbed fits and
 moments of equal noise rates, and the unit noise that each design scales for itself.
 
 Not private: the result describes the table, and the generator is not one for releases.
@@ -24,6 +24,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
+from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
@@ -71,14 +72,14 @@ class _Job:
     goal: Array
 
     @property
-    def is_tilt(self) -> bool:
+    def perturbs_objective(self) -> bool:
         """Whether the noise is in the objective, or added to its minimiser."""
-        return mechanism_of(self.design).is_tilt
+        return mechanism_of(self.design).perturbs_objective
 
     @property
     def fit_key(self) -> tuple[int, NoiseLaw | None]:
         """Designs with equal keys have the same fits."""
-        return id(self.table), self.noise if self.is_tilt else None
+        return id(self.table), self.noise if self.perturbs_objective else None
 
     @property
     def theta_key(self) -> tuple[object, ...]:
@@ -121,7 +122,7 @@ class Outcomes:
 
 
 def run_experiment(
-    X: npt.ArrayLike,
+    X: npt.ArrayLike | WeightedRows,
     y: npt.ArrayLike,
     *,
     designs: list[Design] | tuple[Design, ...],
@@ -176,7 +177,7 @@ def run_experiment(
             f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an "
             "unpenalised target, whose estimate needs the released matrices."
         )
-    A = labels[:, None] * features
+    A = signed(features, labels)
     tables = _tables(A, tuple(designs))
     goals = {loss: unpenalised_minimiser(A, loss=loss) for loss in unpenalised}
     jobs = tuple(
@@ -253,7 +254,9 @@ def _check_callable(**functions: object) -> None:
             raise ValueError(f"Expected {name}={function!r} to be a function or None.")
 
 
-def _tables(A: Array, designs: tuple[Design, ...]) -> dict[tuple[object, float], Table]:
+def _tables(
+    A: Array | WeightedRows, designs: tuple[Design, ...]
+) -> dict[tuple[object, float], Table]:
     """One fitted table per loss and regularization."""
     pairs = dict.fromkeys((d.loss, d.regularization) for d in designs)
     return {(loss, c): Table.of(A, loss=loss, regularization=c) for loss, c in pairs}
@@ -317,7 +320,7 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
         fit = fits.get(job.fit_key) or _fit(plan, job, draws)
         fits[job.fit_key] = fit
         theta = fit.theta
-        if not job.is_tilt:
+        if not job.perturbs_objective:
             theta = theta + job.noise.scale * draws.model[job.noise.law]
         if n_covered and job.theta_key not in moments:
             moments[job.theta_key] = replicate_moments(
@@ -337,10 +340,14 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
 
 
 def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
-    """Exact fits of the batch, tilted where the noise is in the objective."""
-    tilt = job.noise.scale * draws.model[job.noise.law] if job.is_tilt else None
+    """Exact fits of the batch, perturbed where the noise is in the objective."""
+    noise_vector = job.noise.scale * draws.model[job.noise.law] if job.perturbs_objective else None
     return fit_replicates(
-        job.table, draws.counts, n_records=plan.n_records, tilt=tilt, tolerance=plan.tolerance
+        job.table,
+        draws.counts,
+        n_records=plan.n_records,
+        noise_vector=noise_vector,
+        tolerance=plan.tolerance,
     )
 
 

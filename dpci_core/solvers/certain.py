@@ -18,19 +18,19 @@ from dpci_core.solvers.objective import TOLERANCE, Fit, certified, gradient_at, 
 Array = npt.NDArray[np.float64]
 
 
-def gradient_rounding(*, n_records: int, dim: int, condition: float, tilt_norm: float) -> float:
+def gradient_rounding(*, n_records: int, dim: int, condition: float, noise_norm: float) -> float:
     """Return the largest error of a computed gradient at any point where its norm is below 1, from
     public numbers.
 
-    Args:    condition: kappa = (t + 2c)/(2c).  tilt_norm: |b|, drawn without looking at the
+    Args:    condition: kappa = (t + 2c)/(2c).  noise_norm: |b|, drawn without looking at the
              records.
 
-    At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the tilt and the
-    penalty err by `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times
+    At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the noise vector and
+    the penalty err by `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times
     that enters the slopes. The doubles of b are within 2^-51 |b| of the real vector that was drawn
     (`exact.RealNoise`), whose objective is meant.
     """
-    reach = 2.0 + tilt_norm / n_records
+    reach = 2.0 + noise_norm / n_records
     return reach * (
         2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53 + 2.0**-51
     )
@@ -53,7 +53,7 @@ def solve_surely(
     *,
     loss: Loss,
     regularization: float,
-    tilt: Array | None = None,
+    noise_vector: Array | None = None,
     start: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Fit:
@@ -73,33 +73,49 @@ def solve_surely(
         start = None
     if start is not None:
         fit = certified(
-            A, start, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance
+            A,
+            start,
+            loss=loss,
+            regularization=regularization,
+            noise_vector=noise_vector,
+            tolerance=tolerance,
         )
         if fit is not None:
             return fit
     try:
         return solve(
-            A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance
+            A,
+            loss=loss,
+            regularization=regularization,
+            noise_vector=noise_vector,
+            start=start,
+            tolerance=tolerance,
         )
     except RuntimeError:  # also of the root finder in the line search
         pass
-    return _descend(A, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance)
+    return _descend(
+        A, loss=loss, regularization=regularization, noise_vector=noise_vector, tolerance=tolerance
+    )
 
 
 def _descend(
-    A: Rows, *, loss: Loss, regularization: float, tilt: Array | None, tolerance: float
+    A: Rows, *, loss: Loss, regularization: float, noise_vector: Array | None, tolerance: float
 ) -> Fit:
     """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of
     convergence asks for.
     """
     steepest = loss.max_curvature + 2.0 * regularization
-    first_norm = 1.0 + (0.0 if tilt is None else float(np.linalg.norm(tilt))) / len(A)
+    first_norm = 1.0 + (0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))) / len(
+        A
+    )
     condition = steepest / (2.0 * regularization)
     theta = np.zeros(A.shape[1])
     for k in range(
         descent_passes(condition=condition, first_norm=first_norm, tolerance=tolerance) + 1
     ):
-        gradient = gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt)
+        gradient = gradient_at(
+            A, theta, loss=loss, regularization=regularization, noise_vector=noise_vector
+        )
         norm = float(np.linalg.norm(gradient))
         if norm <= tolerance:
             return Fit(theta, norm, norm / math.sqrt(2.0 * regularization), k)

@@ -40,7 +40,7 @@ def minimise(
     *,
     loss: Loss,
     regularization: float,
-    tilt: Array | None = None,
+    noise_vector: Array | None = None,
     start: Array | None = None,
     tolerance: float = TOLERANCE,
     method: Method = "quick",
@@ -54,7 +54,7 @@ def minimise(
         A: rows y_i x_i with norm at most 1, (n, p).
         loss: f, a function of the margin a_i.theta.
         regularization: c > 0 in c |theta|^2, without a 1/2.
-        tilt: the noise vector b of objective perturbation, (p,); it enters J as b.theta / n.
+        noise_vector: b of objective perturbation, (p,); it enters J as b.theta / n.
         start: first guess, (p,); the answer does not depend on it beyond the tolerance.
         tolerance: bound on the gradient norm of the mean objective, > 0.
         method: which algorithm; see the table above.
@@ -73,34 +73,46 @@ def minimise(
     check_choice(method, METHODS, name="method")
     if method == "newton":
         return solve(
-            A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=tolerance
+            A,
+            loss=loss,
+            regularization=regularization,
+            noise_vector=noise_vector,
+            start=start,
+            tolerance=tolerance,
         )
-    if start is not None and (fit := _certified(A, start, loss, regularization, tilt, tolerance)):
+    if start is not None and (
+        fit := _certified(A, start, loss, regularization, noise_vector, tolerance)
+    ):
         return fit
     aim = _BEYOND * tolerance if method == "checked" else tolerance
     near = approach(
-        A, loss=loss, regularization=regularization, tilt=tilt, start=start, tolerance=aim
+        A,
+        loss=loss,
+        regularization=regularization,
+        noise_vector=noise_vector,
+        start=start,
+        tolerance=aim,
     )
     if method == "certain":
         return solve_surely(
             A,
             loss=loss,
             regularization=regularization,
-            tilt=tilt,
+            noise_vector=noise_vector,
             start=near.theta,
             tolerance=tolerance,
         )
     if method == "quick" and near.gradient_norm <= tolerance:
         return near
     if method == "checked" and (
-        fit := _certified(A, near.theta, loss, regularization, tilt, tolerance)
+        fit := _certified(A, near.theta, loss, regularization, noise_vector, tolerance)
     ):
         return fit
     return solve(
         A,
         loss=loss,
         regularization=regularization,
-        tilt=tilt,
+        noise_vector=noise_vector,
         start=near.theta,
         tolerance=tolerance,
     )
@@ -108,8 +120,18 @@ def minimise(
 
 @np.errstate(over="ignore", invalid="ignore")  # a point that is not finite is not certified
 def _certified(
-    A: Rows, theta: Array, loss: Loss, regularization: float, tilt: Array | None, tolerance: float
+    A: Rows,
+    theta: Array,
+    loss: Loss,
+    regularization: float,
+    noise_vector: Array | None,
+    tolerance: float,
 ) -> Fit | None:
     return certified(
-        A, theta, loss=loss, regularization=regularization, tilt=tilt, tolerance=tolerance
+        A,
+        theta,
+        loss=loss,
+        regularization=regularization,
+        noise_vector=noise_vector,
+        tolerance=tolerance,
     )

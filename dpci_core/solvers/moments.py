@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
+from dpci_core.base.rows import WeightedRows, plain, signed, unit_rows
 from dpci_core.base.validation import check_records, check_vector
 from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.minimise import minimise
@@ -77,7 +78,7 @@ def fit_moments(
         if start is None
         else check_vector(start, n=features.shape[1], largest=LARGEST_START, name="start")
     )
-    A = labels[:, None] * features
+    A = signed(features, labels)
     theta = minimise(
         A, loss=loss, regularization=regularization, start=first, method="checked"
     ).theta
@@ -98,7 +99,7 @@ _DRIFT_DRAWS = 16
 _DRIFT_ROWS = 500
 
 
-def _hessian_drift(A: Array, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
+def _hessian_drift(A: Array | WeightedRows, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
     """Tabulate `HessianDrift` on an evenly spaced subsample; the draws are a fixed constant of this
     module.
     """
@@ -109,10 +110,11 @@ def _hessian_drift(A: Array, theta: Array, H: Array, *, loss: Loss) -> HessianDr
     margin = sample @ theta
     # |sum_i w_i a_i a_i'|_F^2 = w' (K o K) w with K the Gram matrix of the rows: one product serves
     # every step.
-    squared_gram = (sample @ sample.T) ** 2
+    unit, rows = unit_rows(sample), plain(sample)
+    squared_gram = (unit @ unit.T) ** 2
     families = []
     for directions in (z / np.sqrt(p), shaped):
-        moved = margin[:, None, None] + (sample @ directions.T)[:, :, None] * _DRIFT_STEPS
+        moved = margin[:, None, None] + (rows @ directions.T)[:, :, None] * _DRIFT_STEPS
         change = (loss.curvature(moved) - loss.curvature(margin)[:, None, None]).reshape(
             len(sample), -1
         )
@@ -130,7 +132,7 @@ check allows.
 _FLAT_GRADIENT = 1e-6
 
 
-def unpenalised_minimiser(A: Array, *, loss: Loss) -> Array:
+def unpenalised_minimiser(A: Array | WeightedRows, *, loss: Loss) -> Array:
     """Return the theta (p,) that minimises the risk without a penalty; not private.
 
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.

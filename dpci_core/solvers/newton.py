@@ -26,7 +26,7 @@ def solve(
     *,
     loss: Loss,
     regularization: float,
-    tilt: Array | None = None,
+    noise_vector: Array | None = None,
     start: Array | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = 500,
@@ -34,7 +34,7 @@ def solve(
     """Return the minimiser of J, exact to |grad J| <= tolerance, by Newton's method with a line
     search.
 
-    Args:    A: rows y_i x_i, (n, p).  tilt: the noise vector b of objective perturbation, (p,).
+    Args:    A: rows y_i x_i, (n, p).  noise_vector: b of objective perturbation, (p,).
              start: first guess, (p,); the answer does not depend on it beyond the tolerance.
     Raises:  ConvergenceError with a remedy if the tolerance is out of reach; never a looser answer.
     """
@@ -42,7 +42,7 @@ def solve(
     theta = np.zeros(A.shape[1]) if start is None else np.array(start, dtype=np.float64)
     for iteration in range(max_iterations + 1):
         gradient, hessian = gradient_and_hessian(
-            A, theta, loss=loss, regularization=regularization, tilt=tilt
+            A, theta, loss=loss, regularization=regularization, noise_vector=noise_vector
         )
         norm = float(np.linalg.norm(gradient))
         step = -_solved(hessian, gradient)
@@ -51,7 +51,10 @@ def solve(
         # units.
         if norm <= tolerance:
             return Fit(theta, norm, float(np.sqrt(max(0.0, -float(gradient @ step)))), iteration)
-        theta = theta + _step_length(A, theta, step, gradient, loss, regularization, tilt) * step
+        theta = (
+            theta
+            + _step_length(A, theta, step, gradient, loss, regularization, noise_vector) * step
+        )
     raise ConvergenceError(
         f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton "
         f"steps. {_REMEDY}"
@@ -60,7 +63,7 @@ def solve(
 
 _REMEDY = (
     "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the budget of "
-    "the coefficients if their noise tilts the objective."
+    "the coefficients if their noise perturbs the objective."
 )
 
 
@@ -79,7 +82,7 @@ def _step_length(
     gradient: Array,
     loss: Loss,
     regularization: float,
-    tilt: Array | None,
+    noise_vector: Array | None,
 ) -> float:
     """1 where the full Newton step descends enough, otherwise the minimiser of J along the step.
 
@@ -88,9 +91,9 @@ def _step_length(
     """
     n = len(A)
     z, dz = A @ theta, A @ step
-    linear = (0.0 if tilt is None else float(tilt @ step) / n) + 2.0 * regularization * float(
-        theta @ step
-    )
+    linear = (
+        0.0 if noise_vector is None else float(noise_vector @ step) / n
+    ) + 2.0 * regularization * float(theta @ step)
     quadratic = 2.0 * regularization * float(step @ step)
     slope_at_0 = float(gradient @ step)
 

@@ -1,6 +1,6 @@
 """The penalised empirical risk J, its derivatives, and the two moments that intervals are made of.
 
-    J(theta) = (1/n) sum_i w_i f(a_i.theta) + c |theta|^2 + tilt.theta / n,     a_i = y_i x_i
+    J(theta) = (1/n) sum_i w_i f(a_i.theta) + c |theta|^2 + b.theta / n,     a_i = y_i x_i
 
 Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised
 too; the weights w_i are 1 but for `base.rows.WeightedRows`.
@@ -43,20 +43,20 @@ def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
 
 
 def objective(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> float:
     """J(theta)."""
     total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
-    linear = 0.0 if tilt is None else float(tilt @ theta)
+    linear = 0.0 if noise_vector is None else float(noise_vector @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
 
 
 def gradient_and_hessian(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None = None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> tuple[Array, Array]:
     """Gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
     p = len(theta)
-    gradient = np.zeros(p) if tilt is None else tilt.astype(np.float64)
+    gradient = np.zeros(p) if noise_vector is None else noise_vector.astype(np.float64)
     hessian = np.zeros((p, p))
     for a in chunks(A):
         z = a @ theta
@@ -70,10 +70,10 @@ def gradient_and_hessian(
 
 
 def gradient_at(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, tilt: Array | None
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None
 ) -> Array:
     """Gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that certifies."""
-    gradient = np.zeros(len(theta)) if tilt is None else tilt.astype(np.float64)
+    gradient = np.zeros(len(theta)) if noise_vector is None else noise_vector.astype(np.float64)
     for a in chunks(A):
         gradient = gradient + plain(a).T @ times_weights(loss.slope(a @ theta), a)
     return np.asarray(gradient / len(A) + 2.0 * regularization * theta)
@@ -85,14 +85,18 @@ def certified(
     *,
     loss: Loss,
     regularization: float,
-    tilt: Array | None,
+    noise_vector: Array | None,
     tolerance: float,
 ) -> Fit | None:
     """theta (p,) as it is, if its gradient is within the tolerance, summed as `rounding_of_sums`
     says.
     """
     norm = float(
-        np.linalg.norm(gradient_at(A, theta, loss=loss, regularization=regularization, tilt=tilt))
+        np.linalg.norm(
+            gradient_at(
+                A, theta, loss=loss, regularization=regularization, noise_vector=noise_vector
+            )
+        )
     )
     return (
         Fit(theta, norm, norm / math.sqrt(2.0 * regularization), 0) if norm <= tolerance else None
@@ -102,9 +106,11 @@ def certified(
 def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
     """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
 
-    S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a minimiser;
-    elsewhere it may be indefinite.
+    S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
+    minimiser; elsewhere it may be indefinite.
     """
+    if isinstance(A, WeightedRows) and not loss.allows_weights:
+        raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")
     p, n = len(theta), len(A)
     hessian, second = np.zeros((p, p)), np.zeros((p, p))
     for a in chunks(A):

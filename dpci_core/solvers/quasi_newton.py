@@ -47,7 +47,7 @@ _MAX_PASSES = 60
 _STALLED = 0.9
 """A step that leaves more than this share of the gradient norm is a stall."""
 _MAX_STALLS = 6
-"""After so many `newton.solve` takes over; SVMs stall often before the band of their corner is
+"""After so many `newton.solve` takes over; SVMs stall often before the band of their smoothing is
 found.
 """
 
@@ -58,7 +58,7 @@ def approach(
     *,
     loss: Loss,
     regularization: float,
-    tilt: Array | None = None,
+    noise_vector: Array | None = None,
     start: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Fit:
@@ -71,7 +71,7 @@ def approach(
     """
     check_positive(regularization=regularization, tolerance=tolerance)
     n, p = A.shape
-    linear = np.zeros(p) if tilt is None else tilt / n
+    linear = np.zeros(p) if noise_vector is None else noise_vector / n
     # |theta| <= (1 + |b|/n)/(2c) at the minimiser, as slopes are at most 1: farther out, zero is
     # the better guess.
     reach = (1.0 + float(np.linalg.norm(linear))) / (2.0 * regularization)
@@ -92,7 +92,7 @@ def approach(
 
 @dataclass(slots=True)
 class _Objective:
-    """J with its linear part tilt/n, its rows, and those whose Hessian stands for that of all.
+    """J with its linear part b/n, its rows, and those whose Hessian stands for that of all.
 
     single: the rows in single precision, from which changes since the last gradient are computed.
     """

@@ -38,7 +38,8 @@ _STALLED = 0.5
 class Table:
     """A table to resample, with the fit that all its replicates start from.
 
-    columns: y_i x_i as (p, N), each column contiguous.  gradient: mean of w f' a at theta_hat, (p,).
+    columns: y_i x_i as (p, N), each column contiguous.
+    gradient: mean of w f' a at theta_hat, (p,).
     single, margins, slopes: the columns, a.theta_hat and |f'| there in single precision.
     weights: w (N,) of the rows, or None for 1.
     """
@@ -120,17 +121,19 @@ def fit_replicates(
     counts: Counts,
     *,
     n_records: int,
-    tilt: Array | None = None,
+    noise_vector: Array | None = None,
     tolerance: float = TOLERANCE,
 ) -> Replicates:
     """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
 
-    Args:    counts: (B, N), each row sums to n_records.  tilt: the noise b of objective
+    Args:    counts: (B, N), each row sums to n_records.  noise_vector: the noise b of objective
              perturbation, (B, p).
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
     drawn, counts = counts, table.weighted(counts)
-    constant = _first_slopes(table, drawn, n_records) + (0.0 if tilt is None else tilt / n_records)
+    constant = _first_slopes(table, drawn, n_records) + (
+        0.0 if noise_vector is None else noise_vector / n_records
+    )
     two_c = 2.0 * table.regularization
     gradient = constant + two_c * theta
     inverse = np.tile(table.inverse_hessian, (len(counts), 1, 1))
@@ -147,7 +150,7 @@ def fit_replicates(
             moved = constant[active] + _slope_changes(table, target, counts, active) / n_records
         else:
             moved = _slope_sums(table, target, counts, active) / n_records
-            moved += 0.0 if tilt is None else tilt[active] / n_records
+            moved += 0.0 if noise_vector is None else noise_vector[active] / n_records
         moved += two_c * target
         step, theta[active] = target - theta[active], target
         inverse[active] = _updated(inverse[active], step, moved - gradient[active])
@@ -159,7 +162,10 @@ def fit_replicates(
             norm[active] = size
     for b in np.flatnonzero(~(norm <= tolerance)):
         theta[b], norm[b] = _solve_one(
-            table, drawn[b], tilt=None if tilt is None else tilt[b], tolerance=tolerance
+            table,
+            drawn[b],
+            noise_vector=None if noise_vector is None else noise_vector[b],
+            tolerance=tolerance,
         )
     return Replicates(theta, norm, norm <= tolerance)
 
@@ -225,21 +231,22 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
 
 
 def _solve_one(
-    table: Table, counts: Counts, *, tilt: Array | None, tolerance: float
+    table: Table, counts: Counts, *, noise_vector: Array | None, tolerance: float
 ) -> tuple[Array, float]:
     """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm
     if that fails.
     """
     times = counts.astype(np.int64)
-    rows: Array | WeightedRows = np.repeat(table.columns.T, times, axis=0)
+    repeated = np.repeat(table.columns.T, times, axis=0)
+    rows: Array | WeightedRows = repeated
     if table.weights is not None:
-        rows = WeightedRows(rows, np.repeat(table.weights, times))
+        rows = WeightedRows(repeated, np.repeat(table.weights, times))
     try:
         fit = minimise(
             rows,
             loss=table.loss,
             regularization=table.regularization,
-            tilt=tilt,
+            noise_vector=noise_vector,
             tolerance=tolerance,
         )
     except ConvergenceError:

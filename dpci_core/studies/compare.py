@@ -50,19 +50,20 @@ PREVALENT_PERCENT = 5
 _FLOOR = Calibration.published(covariance_floor="zero")
 _TIGHT = replace(_FLOOR, tight_sensitivity=True)
 _SYMMETRIC = replace(_TIGHT, symmetric_noise=True)
-_CORNER = replace(_SYMMETRIC, huber_corner=True)
-_GAUSSIAN = replace(_CORNER, gaussian_objective=True)
+_SMOOTHING = replace(_SYMMETRIC, huber_corner=True)
+_GAUSSIAN = replace(_SMOOTHING, gaussian_objective=True)
 LADDER = {
     "floor": _FLOOR,
     "floor+tight": _TIGHT,
     "floor+tight+symmetric": _SYMMETRIC,
-    "floor+tight+symmetric+corner": _CORNER,
+    "floor+tight+symmetric+corner": _SMOOTHING,
     "floor+tight+symmetric+corner+gaussian": _GAUSSIAN,
 }
 """From published, one switch more each; the next step, noise-aware half-widths, is sharp.
 
-Some steps are flat by construction: the corner acts at h > 1 only, the Gaussian tilt under zCDP
-objective perturbation only, and symmetric Gaussian noise has the law it had.
+Some steps change nothing by construction: the bound on the Huber slope acts at h > 1 only, the
+Gaussian noise vector under zCDP objective perturbation only, and symmetric Gaussian noise has the
+law it had.
 """
 ALONE = {
     "only floor": _FLOOR,
@@ -300,7 +301,7 @@ class _Background:
     @cached_property
     def prevalent(self) -> Flags:
         """Of the columns of the table."""
-        return prevalent_columns(self.records.X)
+        return prevalent_columns(self.records.unweighted)
 
     def design(self, cell: Comparison) -> Design:
         """The design of a cell, with the split that its label asks for."""

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_generator, check_positive, check_probability
-from dpci_core.base.validation import check_records
+from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.tuning.features import CosineFeatures
@@ -152,7 +152,7 @@ def tune_privately(
     check_generator(rng)
     amount = to_decimal(epsilon, name="epsilon")
     listed = checked_candidates(candidates)
-    features, labels = check_records(X, y)
+    features, labels = check_unit_records(X, y)
     at = to_float_down(amount)
     return tune_by(
         features,

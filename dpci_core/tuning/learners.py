@@ -51,8 +51,8 @@ class Learner:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveRun:
-    """What Algorithm 2 runs at: the rate of its tilt, the penalty c it uses, and whether it had to
-    raise c.
+    """What Algorithm 2 runs at: the rate of its noise vector, the penalty c it uses, and whether it
+    had to raise c.
     """
 
     rate: float
@@ -63,15 +63,16 @@ class ObjectiveRun:
 def objective_run(
     *, epsilon: float, n_records: int, regularization: float, loss: Loss, tight: bool = False
 ) -> ObjectiveRun:
-    """Return the tilt rate and the penalty of objective perturbation at any epsilon and c.
+    """Return the rate of the noise vector and the penalty of objective perturbation at any epsilon
+    and c.
 
     With k = 1 for `tight`, 2 as published, and t the largest f'':
     epsilon' = epsilon - k log(1 + t/(2nc)); published, log(1 + 2t/(n Lambda) + t^2/(n Lambda)^2) is
     the same with k = 2.  Where that is not positive, c is raised to t/(2n (e^(epsilon/(2k)) - 1)),
-    which makes it epsilon/2. The tilt is spherical Laplace of rate epsilon'/2.
+    which makes it epsilon/2. The noise vector is spherical Laplace of rate epsilon'/2.
 
-    Privacy: the minimiser of the tilted objective at the returned c is epsilon-DP.  A raised c is a
-             function of public numbers; it changes what is estimated.
+    Privacy: the minimiser of the perturbed objective at the returned c is epsilon-DP.  A raised c
+             is a function of public numbers; it changes what is estimated.
     Source:  CMS Algorithm 2, Theorem 9; tight: WKL Algorithm 1, Theorem 1, the raised c by the same
              rule (own).
 
@@ -102,25 +103,29 @@ def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.G
     Raises:  ValueError, ConvergenceError.
     """
     noise = learner_noise(learner, epsilon=epsilon, n_records=len(A))
-    tilt = offset = None
+    noise_vector = offset = None
     if noise.rate is not None:
         drawn = sample_spherical_laplace(A.shape[1], rate=noise.rate, rng=rng)
-        tilt, offset = (drawn, None) if noise.is_tilt else (None, drawn)
+        noise_vector, offset = (drawn, None) if noise.perturbs_objective else (None, drawn)
     theta = minimise(
-        A, loss=learner.loss, regularization=noise.regularization, tilt=tilt, method="newton"
+        A,
+        loss=learner.loss,
+        regularization=noise.regularization,
+        noise_vector=noise_vector,
+        method="newton",
     ).theta
     return theta if offset is None else theta + offset
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerNoise:
-    """The penalty a learner trains at, and the rate of its noise, which tilts the objective or is
-    added at the end.
+    """The penalty a learner trains at, and the rate of its noise, which perturbs the objective or
+    is added at the end.
     """
 
     regularization: float
     rate: float | None
-    is_tilt: bool
+    perturbs_objective: bool
     is_raised: bool = False
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import check_generator
-from dpci_core.base.validation import check_records
+from dpci_core.base.validation import check_unit_records
 from dpci_core.design import Design, check_design
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
@@ -21,21 +21,21 @@ from dpci_core.tuning.learners import Learner, learner_noise
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How one model is trained: loss, penalty c, and noise that tilts the objective or is added to
-    its minimiser.
+    """How one model is trained: loss, penalty c, and noise that perturbs the objective or is added
+    to its minimiser.
     """
 
     loss: Loss
     regularization: float
     noise: NoiseLaw | None
-    is_tilt: bool
+    perturbs_objective: bool
 
     @classmethod
     def of_learner(cls, learner: Learner, *, epsilon: float | None, n_records: int) -> Training:
         """As [CMS] trains, at the c that Algorithm 2 may have raised."""
         law = learner_noise(learner, epsilon=epsilon, n_records=n_records)
         noise = None if law.rate is None else NoiseLaw(rate=law.rate)
-        return cls(learner.loss, law.regularization, noise, law.is_tilt)
+        return cls(learner.loss, law.regularization, noise, law.perturbs_objective)
 
     @classmethod
     def of_design(cls, design: Design, *, n_records: int) -> Training:
@@ -44,7 +44,9 @@ class Training:
         """
         check_design(design)
         noise = model_noise(design, n_records)
-        return cls(design.loss, design.regularization, noise, mechanism_of(design).is_tilt)
+        return cls(
+            design.loss, design.regularization, noise, mechanism_of(design).perturbs_objective
+        )
 
     @classmethod
     def without_privacy(cls, loss: Loss, regularization: float) -> Training:
@@ -78,7 +80,7 @@ class HeldOut:
 
         Raises:  ValueError naming the argument; DataRejectedError.
         """
-        features, labels = check_records(X, y)
+        features, labels = check_unit_records(X, y)
         train, test = divide_rows(len(labels), test_share=test_share, rng=rng)
         return cls(labels[train, None] * features[train], features[test], labels[test])
 

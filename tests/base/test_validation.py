@@ -90,7 +90,7 @@ FEATURES, LABELS = table()
 FEATURES[:, 0] = SECRET / np.arange(1, N + 1)
 BAD_TABLES = {
     "norm": (changed((7, 0), 1 + SECRET), "norm at most 1; row 7"),
-    "norm just above 1": ((np.array([[1.0 + 1e-12, 0.0]]), np.ones(1)), "norm at most 1; row 0"),
+    "norm just above 1": ((np.array([[1.0 + 1e-8, 0.0]]), np.ones(1)), "norm at most 1; row 0"),
     "norm that overflows": (changed((7, 0), SECRET * 1e300), "norm at most 1; row 7"),
     "label 0": (changed((3,), 0.0), r"-1 or \+1; row 3"),
     "label 2": (changed((3,), 2.0), r"-1 or \+1; row 3"),

@@ -40,12 +40,12 @@ DESIGN = Design(
     regularization=0.01,
     calibration="sharp",
 )
-WISH = Target(0.5)
+TARGET = Target(0.5)
 HOPELESS = replace(DESIGN, budget=PureDP(model="0.02", hessian="0.01", covariance="0.01"))
 SEARCHES: dict[str, Callable[[], object]] = {
     "forecast": lambda: forecast(FIT, design=DESIGN),
-    "budget": lambda: needed_budget(FIT, design=DESIGN, target=WISH),
-    "records": lambda: needed_records(FIT, design=DESIGN, target=WISH),
+    "budget": lambda: needed_budget(FIT, design=DESIGN, target=TARGET),
+    "records": lambda: needed_records(FIT, design=DESIGN, target=TARGET),
     "split": lambda: best_split(FIT, design=DESIGN),
     "ranking": lambda: rank_mechanisms(FIT, epsilon=1, delta="1e-6", regularization=0.01),
     "c": lambda: best_regularization(TABLE.X, TABLE.y, design=DESIGN),

@@ -61,7 +61,7 @@ def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
     page = open_page(PLAN)
     wait_chart(page, "chart_plan_map")
     page.locator(".st-key-use_budget button").click()
-    page.get_by_text("This fulfils your wish").wait_for()
+    page.get_by_text("This meets your target").wait_for()
     wait_idle(page)
     shown = page.locator(".st-key-total_number input").input_value()
     assert float(shown) != 1.0
@@ -71,7 +71,7 @@ def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
         arg=shown,
         timeout=30_000,
     )
-    page.get_by_text("This fulfils your wish").wait_for()
+    page.get_by_text("This meets your target").wait_for()
 
 
 def test_one_release_whatever_is_clicked_its_ledger_and_its_report(

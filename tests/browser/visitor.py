@@ -82,8 +82,12 @@ class Visitor:
         return self._run(request)
 
     def _run(self, request: BackMsg) -> Answer:
-        wish = request.rerun_script
-        wish.query_string, wish.page_script_hash, wish.page_name = self.query, self._hash, self.page
+        rerun = request.rerun_script
+        rerun.query_string, rerun.page_script_hash, rerun.page_name = (
+            self.query,
+            self._hash,
+            self.page,
+        )
         started = time.perf_counter()
         self.socket.send(request.SerializeToString())
         n_bytes, charts, errors = 0, {}, []

@@ -690,7 +690,7 @@ def test_default_penalty_by_hand_and_public() -> None:
     assert made().fit(X, y).regularization_ == made().fit(X[::-1] / 2, y).regularization_
 
 
-def test_front_door_gives_the_estimators_without_waking_scikit_learn() -> None:
+def test_public_interface_gives_the_estimators_without_waking_scikit_learn() -> None:
     lines = (
         "import sys, dpci_core",
         "assert 'sklearn' not in sys.modules",

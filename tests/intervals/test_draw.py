@@ -161,21 +161,23 @@ def test_hostile_tables_do_not_stop_the_solver(loss, c) -> None:
     condition = (loss.max_curvature + 2 * c) / (2 * c)
     for A in hostile_tables():
         for size in (0.0, 1e-9, 1.0, 30.0 * len(A)):
-            tilt = size * rng.normal(size=3)
-            norm = float(np.linalg.norm(tilt))
-            error = gradient_rounding(n_records=len(A), dim=3, condition=condition, tilt_norm=norm)
+            noise_vector = size * rng.normal(size=3)
+            norm = float(np.linalg.norm(noise_vector))
+            error = gradient_rounding(n_records=len(A), dim=3, condition=condition, noise_norm=norm)
             if error > TAU / 2:
                 continue
-            found = solve_surely(A, loss=loss, regularization=c, tilt=tilt, tolerance=TAU / 2)
+            found = solve_surely(
+                A, loss=loss, regularization=c, noise_vector=noise_vector, tolerance=TAU / 2
+            )
             gradient, _ = gradient_and_hessian(
-                A, found.theta, loss=loss, regularization=c, tilt=tilt
+                A, found.theta, loss=loss, regularization=c, noise_vector=noise_vector
             )
             assert np.linalg.norm(gradient) <= TAU / 2 + error
 
 
 def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    A, tilt = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
-    exact = solve(A, loss=Logistic(), regularization=0.05, tilt=tilt).theta
+    A, noise_vector = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
+    exact = solve(A, loss=Logistic(), regularization=0.05, noise_vector=noise_vector).theta
     passes = []
 
     def stuck(*_, **__):
@@ -183,10 +185,12 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("dpci_core.solvers.certain.solve", stuck)
     for loss in (Logistic(), HuberSVM(h=0.5)):
-        found = solve_surely(A, loss=loss, regularization=0.05, tilt=tilt, tolerance=1e-10)
+        found = solve_surely(
+            A, loss=loss, regularization=0.05, noise_vector=noise_vector, tolerance=1e-10
+        )
         passes.append(found.n_iterations)
         condition = (loss.max_curvature + 0.1) / 0.1
-        first = 1.0 + float(np.linalg.norm(tilt)) / len(A)
+        first = 1.0 + float(np.linalg.norm(noise_vector)) / len(A)
         assert (
             10
             < found.n_iterations
@@ -200,8 +204,8 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
 def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    A, tilt = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
-    settings = {"loss": Logistic(), "regularization": 0.05, "tilt": tilt}
+    A, noise_vector = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
+    settings = {"loss": Logistic(), "regularization": 0.05, "noise_vector": noise_vector}
     exact = solve(A, **settings, tolerance=1e-13).theta
     near = solve_surely(A, **settings, start=exact + 1e-7, tolerance=1e-10)
     np.testing.assert_allclose(near.theta, exact, atol=1e-9)
@@ -244,7 +248,7 @@ def test_what_cannot_be_certified_is_refused_from_public_numbers() -> None:
         check_feasible(make(c=1e-9, mechanism="output"), n_records=10**6, dim=11)
     with pytest.raises(InfeasibleDesignError, match="smallest c that works"):
         check_feasible(make(PURE, c=1e-7), n_records=100, dim=11)
-    # The tilt counts: with little budget it is as long as all records together.
+    # The noise vector counts: with little budget it is as long as all records together.
     tiny = PureDP(model="0.00001", hessian="1", covariance="1")
     with pytest.raises(InfeasibleDesignError, match="certified"):
         check_feasible(make(tiny, c=60.0), n_records=1000, dim=400)
@@ -287,7 +291,7 @@ def residuals(budget, mechanism, *, draws: int = 400) -> np.ndarray:
         found = theta - solve(A, loss=design.loss, regularization=1.0).theta
         sensitivity = 1.0 / 500 + 1e-10
         sd = sensitivity / math.sqrt(0.25) if budget is RHO else sensitivity / 0.5 * math.sqrt(4.0)
-    else:  # the tilt that explains theta: -(n gradient)
+    else:  # the noise vector that explains theta: -(n gradient)
         found = np.array(
             [
                 -500 * gradient_and_hessian(A, t, loss=design.loss, regularization=1.0)[0]
@@ -483,13 +487,15 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
         np.testing.assert_allclose(with_it.total(2) - without.total(2), [2.0, 0.5])
 
 
-def test_the_length_that_no_tilt_exceeds_has_the_stated_probability() -> None:
+def test_the_length_that_no_noise_vector_exceeds_has_the_stated_probability() -> None:
     log_tail = -200 * math.log(2.0)
     x = (
-        drawing._longest_tilt(NoiseLaw(rate=0.5), 3) - 2.0
+        drawing._longest_noise_vector(NoiseLaw(rate=0.5), 3) - 2.0
     ) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
     assert -x + math.log(1 + x + x * x / 2) == pytest.approx(log_tail, rel=1e-6)
-    z = (drawing._longest_tilt(NoiseLaw(sd=2.0), 2) - 2.0) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
+    z = (
+        drawing._longest_noise_vector(NoiseLaw(sd=2.0), 2) - 2.0
+    ) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
     assert -z * z / 2 == pytest.approx(log_tail, rel=1e-6)
 
 
@@ -515,7 +521,7 @@ def test_what_is_drawn_for_the_matrices_is_on_their_grids(budget, calibration) -
 
 
 def test_the_rounding_of_a_gradient_by_hand() -> None:
-    found = gradient_rounding(n_records=1000, dim=3, condition=51.0, tilt_norm=500.0)
+    found = gradient_rounding(n_records=1000, dim=3, condition=51.0, noise_norm=500.0)
     by_hand = (2.0 + 0.5) * (2 * rounding_of_sums(1000) + 51.0 * 5.0 * 2.0**-53 + 2.0**-51)
     assert found == pytest.approx(by_hand, rel=1e-12, abs=0)
 

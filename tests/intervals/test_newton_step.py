@@ -67,7 +67,7 @@ def test_the_step_in_one_dimension_by_hand() -> None:
     assert found.extra.item() == pytest.approx((7.5 * 0.003) ** 2, rel=1e-12)
     # Length of the step 0.3, times its own size, times 0.1.
     assert found.remainder.item() == pytest.approx(0.1 * 0.3 * 0.3, rel=1e-12)
-    assert not found.in_flat.any()
+    assert not found.in_unidentified.any()
 
 
 def test_a_newton_step_of_the_unpenalised_objective() -> None:
@@ -164,7 +164,7 @@ def test_the_floor_of_the_step() -> None:
     assert floor_of(1e-9, 0.3, 8) == pytest.approx(2.0 * 0.3 * 2.0)
 
 
-def test_a_flat_direction_is_marked_and_the_steep_ones_are_not() -> None:
+def test_an_unidentified_direction_is_marked_and_the_steep_ones_are_not() -> None:
     """The first direction is flat next to the penalty or to the noise: the step there goes only
     part of the way.
     """
@@ -182,7 +182,7 @@ def test_a_flat_direction_is_marked_and_the_steep_ones_are_not() -> None:
         assert not step(steeper, theta, sd=sd).marked(half_width).any()
 
 
-def test_a_coefficient_partly_in_a_flat_direction() -> None:
+def test_a_coefficient_partly_in_an_unidentified_direction() -> None:
     """Marked above 5 % of its squared length, whatever the length of the contrast."""
     H = np.diag([2.0 * C + 0.004, 0.1])
     for share, marked in ((0.04, False), (0.06, True)):
@@ -202,7 +202,7 @@ def test_a_long_step_is_marked() -> None:
     left = 0.1 * np.linalg.norm(own) * own
     found = step(H, theta)
     np.testing.assert_allclose(found.remainder, left, rtol=1e-12)
-    assert not found.in_flat.any()
+    assert not found.in_unidentified.any()
     assert found.marked(4.0 * left * 1.01).tolist() == [False, False]
     assert found.marked(4.0 * left * 0.99).tolist() == [True, True]
     assert found.marked(np.full(2, 0.3)).tolist() == [True, False]
@@ -223,7 +223,7 @@ def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> Non
     assert found.marked(4.0 * left * 0.99).tolist() == [True, True]
     assert not logistic.marked(4.0 * left * 0.99).any()
     assert not logistic.marked(4.0 * left * 0.34).any()
-    for name in ("contrasts", "extra", "in_flat"):
+    for name in ("contrasts", "extra", "in_unidentified"):
         np.testing.assert_array_equal(getattr(found, name), getattr(logistic, name), err_msg=name)
 
 
@@ -239,7 +239,7 @@ def widths(
     L: np.ndarray | None = None,
     loss: Loss | None = None,
 ) -> HalfWidths:
-    """Half-widths as published, under zCDP with Gaussian output noise or a Gaussian tilt, at H3."""
+    """Half-widths as published, under zCDP with Gaussian noise of either mechanism, at H3."""
     loss = loss or Logistic()
     rho = (2.0 * loss.max_curvature / N) ** 2 / (2.0 * SD_H**2)
     budget = ZCDP(model=1, hessian=rho, covariance=1)
@@ -283,8 +283,8 @@ def test_a_penalised_target_is_untouched() -> None:
     rows = np.linalg.inv(H3)
     model = SD_MODEL**2 * np.diag(rows @ rows.T) / N**2
     np.testing.assert_allclose(found.law.gaussian, model, rtol=1e-9)
-    assert not far.is_flat.any()
-    assert widths("unpenalised", theta=1000.0 * THETA3).is_flat.all()
+    assert not far.is_unidentified.any()
+    assert widths("unpenalised", theta=1000.0 * THETA3).is_unidentified.all()
     nothing = no_correction(np.ones((2, 3)), 4)
     assert nothing.contrasts.shape == (4, 2, 3)
     assert not nothing.marked(np.full((4, 2), 1e-9)).any()
@@ -297,8 +297,8 @@ def test_half_widths_are_marked_by_the_loss_of_the_design() -> None:
     """
     logistic, huber = (widths("unpenalised", loss=loss) for loss in (Logistic(), HuberSVM(h=0.1)))
     np.testing.assert_allclose(huber.half_width, logistic.half_width, rtol=1e-9)
-    assert not logistic.is_flat.any()
-    assert huber.is_flat.all()
+    assert not logistic.is_unidentified.any()
+    assert huber.is_unidentified.all()
 
 
 def test_contrasts_of_the_step_scale() -> None:
@@ -356,7 +356,10 @@ def experiments() -> dict[str, Runs]:
             X, y = draw(N_TRUTH, rng)
             runs.append(private_intervals(X, y, design=design, rng=rng))
         inside = np.array([np.abs(TRUTH - r.estimate) <= r.length / 2.0 for r in runs])
-        length, marked = np.array([r.length for r in runs]), np.array([r.is_flat for r in runs])
+        length, marked = (
+            np.array([r.length for r in runs]),
+            np.array([r.is_unidentified for r in runs]),
+        )
         found[target] = Runs(
             inside, length, marked, forecast(large, design=design, n_records=N_TRUTH)
         )
@@ -384,7 +387,7 @@ def test_the_forecast_agrees_with_the_experiment(target: str, experiments: dict[
     expected = runs.expected
     np.testing.assert_allclose(expected.ci_length, runs.length.mean(axis=0), rtol=0.02)
     np.testing.assert_allclose(expected.coverage, 0.95, atol=0.01)
-    assert expected.flat_share.max() == 0.0
+    assert expected.unidentified_share.max() == 0.0
     if target == "unpenalised":
         se = np.sqrt(0.95 * 0.05 / N_RUNS)
         np.testing.assert_allclose(expected.coverage, runs.inside.mean(axis=0), atol=3.0 * se)
@@ -399,7 +402,7 @@ def test_the_forecast_sees_a_target_out_of_reach() -> None:
     design = dataclasses.replace(design_of("unpenalised"), regularization=0.05)
     fit = fit_moments(*draw(20_000, np.random.default_rng(3)), loss=Logistic(), regularization=0.05)
     found = forecast(fit, design=design, n_records=100_000)
-    assert found.flat_share[:2].min() == 1.0
+    assert found.unidentified_share[:2].min() == 1.0
     assert found.coverage[:2].max() < 0.5
 
 

@@ -289,9 +289,12 @@ def test_density_identity(loss: str, mechanism: str, definition: str) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_density_identity_catches_wrong_objective_samplers(loss: str, rate: float) -> None:
     log_density, c = identity_density(loss, "objective", "pure")
-    tilts = paper.spherical_laplace(2, rate, np.random.default_rng(8), N_SAMPLES)
+    noise_vectors = paper.spherical_laplace(2, rate, np.random.default_rng(8), N_SAMPLES)
     theta = np.array(
-        [solve(TABLE, loss=LOSSES[loss], regularization=c, tilt=b).theta for b in tilts]
+        [
+            solve(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b).theta
+            for b in noise_vectors
+        ]
     )
     assert abs(identity_distance(theta, log_density, (TABLE, NEIGHBOUR))) > 5.0
 

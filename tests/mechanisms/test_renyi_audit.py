@@ -49,7 +49,7 @@ Pair = tuple[Array, Array]
 Ends = tuple[float, float]
 COST = 1.53
 """Units of kappa^2 that curvature adds to rho."""
-TILT_FACTOR = 1.152
+RATIO_FACTOR = 1.152
 """Bound on E exp(m X_+) / exp(m^2 / 2) over m > 0, for a standard normal X."""
 ROUNDING = 1e-9
 """Relative excess over a bound that quadrature may be to blame for."""
@@ -57,7 +57,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Setting:
-    """Loss, Huber half-width h, kappa = t/(2nc), and the standard deviation s of the tilt."""
+    """Loss, Huber half-width h, kappa = t/(2nc), and the standard deviation s of the noise."""
 
     loss: str
     h: float
@@ -77,7 +77,7 @@ def bounds(order: Array, kappa: float, sd: float) -> Array:
     k = np.asarray(order, dtype=float) - 1.0
     holds = k * kappa < 1.0
     few = -np.log1p(-np.where(holds, (k + 1.0) * k * kappa**2 / (1.0 + kappa), 0.0)) / k
-    many = np.log1p(kappa) + np.log(TILT_FACTOR) / k
+    many = np.log1p(kappa) + np.log(RATIO_FACTOR) / k
     return 2.0 * (k + 1.0) / sd**2 + np.stack(
         [np.where(holds, few, np.inf), many, COST * kappa**2 * (k + 1.0)]
     )
@@ -522,9 +522,12 @@ def test_density_identity(loss: str) -> None:
 def test_density_identity_catches_wrong_samplers(loss: str, sd: float) -> None:
     setting = identity_setting(loss)
     c = setting.stiffness / (2.0 * len(TABLE))
-    tilts = np.random.default_rng(5).normal(scale=sd, size=(N_SAMPLES // 3, 2))
+    noise_vectors = np.random.default_rng(5).normal(scale=sd, size=(N_SAMPLES // 3, 2))
     theta = np.array(
-        [solve(TABLE, loss=LOSSES[loss], regularization=c, tilt=b).theta for b in tilts]
+        [
+            solve(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b).theta
+            for b in noise_vectors
+        ]
     )
     assert abs(distance(theta, setting)) > 5.0
 
@@ -566,10 +569,10 @@ def test_package_refuses_what_curvature_uses_up(loss: str) -> None:
 # --- from the two bounds to one constant ----------------------------------------------------------
 
 
-def test_tilt_factor_covers_every_ratio() -> None:
+def test_ratio_factor_covers_every_ratio() -> None:
     m = np.linspace(1e-6, 50.0, 200_001)
     factor = np.exp(-(m**2) / 2.0) / 2.0 + ndtr(m)
-    assert 1.151 < factor.max() <= TILT_FACTOR
+    assert 1.151 < factor.max() <= RATIO_FACTOR
 
 
 def largest_cost(kappa: Array, x: Array) -> Array:
@@ -577,7 +580,7 @@ def largest_cost(kappa: Array, x: Array) -> Array:
     units = x * (x + kappa)  # (a - 1) a kappa^2
     inside = np.minimum(x, 1.0 - 1e-12)
     few = np.where(x < 1.0, -np.log1p(-inside * (inside + kappa) / (1.0 + kappa)) / units, np.inf)
-    many = (x / kappa * np.log1p(kappa) + np.log(TILT_FACTOR)) / units
+    many = (x / kappa * np.log1p(kappa) + np.log(RATIO_FACTOR)) / units
     return np.minimum(few, many)
 
 

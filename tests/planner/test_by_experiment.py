@@ -169,8 +169,8 @@ def test_needed_records_meet_the_length_by_experiment(
 ) -> None:
     """At the answer they do, with 0.8 times the records they do not."""
     design = make_design(definition, mechanism, calibration)
-    wish = forecast(FIT, design=design, n_records=8_000).ci_length_mean
-    n = needed_records(FIT, design=design, target=Target(wish)).n_records
+    length = forecast(FIT, design=design, n_records=8_000).ci_length_mean
+    n = needed_records(FIT, design=design, target=Target(length)).n_records
     lengths, errors = [], []
     for records in (n, int(0.8 * n)):
         found = run_experiment(
@@ -184,5 +184,5 @@ def test_needed_records_meet_the_length_by_experiment(
         ).designs[0]
         lengths.append(found.ci_length_mean)
         errors.append(found.ci_length_mean_se)
-    assert lengths[0] <= wish * 1.02 + MARGIN * errors[0]
-    assert lengths[1] > wish + MARGIN * errors[1]
+    assert lengths[0] <= length * 1.02 + MARGIN * errors[0]
+    assert lengths[1] > length + MARGIN * errors[1]

@@ -180,7 +180,7 @@ def test_a_target_out_of_reach_names_the_nearest_one() -> None:
     assert n is not None
     assert f"{n.value:,} records" in error.suggestion
     assert f"{length.value:.3g}" in error.suggestion
-    at = lambda wish, n: needed_budget(fit, design=design, target=Target(wish), n_records=n)  # noqa: E731
+    at = lambda length, n: needed_budget(fit, design=design, target=Target(length), n_records=n)  # noqa: E731
     assert works(lambda: at(0.01, n.value))
     assert works(lambda: at(length.value, 5_000))
     assert not works(lambda: at(0.98 * length.value, 5_000))

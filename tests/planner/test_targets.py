@@ -89,11 +89,11 @@ def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
         return math.inf
 
 
-# --- the wish -------------------------------------------------------------------------------------
+# --- the target -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("wish", "words"),
+    ("target", "words"),
     [
         ({}, "exactly one of length=None and excludes_zero_at=None"),
         ({"length": 1.0, "coefficient": 0, "excludes_zero_at": 0.5}, "exactly one of length=1.0"),
@@ -112,18 +112,18 @@ def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
         ({"coefficient": 1, "excludes_zero_at": math.inf}, "excludes_zero_at=inf"),
     ],
 )
-def test_a_wish_is_refused_by_name(wish: dict[str, object], words: str) -> None:
+def test_a_target_is_refused_by_name(target: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        Target(**wish)
+        Target(**target)
 
 
 def test_a_smoothed_hinge_is_planned_like_the_others() -> None:
     loss = SmoothedHinge(h=0.5)
     moments = fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C)
     design = make_design("pure", "output", loss=loss)
-    wish = 0.5 * length_at(design, 20_000, moments)
-    n = needed_records(moments, design=design, target=Target(wish)).n_records
-    assert length_at(design, n, moments) <= wish < length_at(design, round(0.97 * n), moments)
+    length = 0.5 * length_at(design, 20_000, moments)
+    n = needed_records(moments, design=design, target=Target(length)).n_records
+    assert length_at(design, n, moments) <= length < length_at(design, round(0.97 * n), moments)
 
 
 def test_arguments_are_refused_by_name() -> None:
@@ -264,13 +264,15 @@ def test_the_answer_does_not_trust_a_length_that_rises_again(
     rises = np.flatnonzero(lengths[1:] > lengths[:-1])
     assert len(rises) > 0
     at = rises[np.argmax(lengths[rises + 1] / lengths[rises])]
-    wish = float(np.sqrt(lengths[at] * lengths[at + 1]))  # met just before the step, lost after it
-    answer = needed_records(FIT, design=design, target=Target(wish))
+    length = float(
+        np.sqrt(lengths[at] * lengths[at + 1])
+    )  # met just before the step, lost after it
+    answer = needed_records(FIT, design=design, target=Target(length))
     assert answer.n_records > grid[at + 1]
-    assert (lengths[grid >= answer.n_records] <= wish).all()
+    assert (lengths[grid >= answer.n_records] <= length).all()
     before = with_total(design, design.budget.total * Decimal("0.97"))
     assert (
-        needed_budget(FIT, design=design, target=Target(wish), n_records=int(grid[at])).total
+        needed_budget(FIT, design=design, target=Target(length), n_records=int(grid[at])).total
         > before.budget.total
     )
 
@@ -300,7 +302,7 @@ def test_answers_move_the_right_way(
 
 # --- the answers ----------------------------------------------------------------------------------
 
-WISHES = {
+TARGETS = {
     "mean": Target(0.4),
     "one": Target(1.5, 2),
     "often": Target(0.4, probability=0.9),
@@ -309,38 +311,40 @@ WISHES = {
 }
 
 
-def is_met(found: Forecast, wish: Target, design: Design) -> bool:
+def is_met(found: Forecast, target: Target, design: Design) -> bool:
     """From the forecast, and for probabilities from the answer to the direct question."""
-    chance = meeting_probability(FIT, design=design, target=wish, n_records=found.n_records)
-    if wish.excludes_zero_at is not None:
-        return chance >= wish.probability
-    length = found.ci_length_mean if wish.coefficient is None else found.ci_length[wish.coefficient]
-    return chance >= wish.probability and (length <= wish.length or wish.probability < 0.5)
+    chance = meeting_probability(FIT, design=design, target=target, n_records=found.n_records)
+    if target.excludes_zero_at is not None:
+        return chance >= target.probability
+    length = (
+        found.ci_length_mean if target.coefficient is None else found.ci_length[target.coefficient]
+    )
+    return chance >= target.probability and (length <= target.length or target.probability < 0.5)
 
 
-@pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES)
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 @pytest.mark.parametrize(("definition", "mechanism", "calibration"), COMBINATIONS)
 def test_an_answer_meets_the_target_and_a_little_less_does_not(
-    definition: str, mechanism: str, calibration: str, wish: Target
+    definition: str, mechanism: str, calibration: str, target: Target
 ) -> None:
     design = make_design(definition, mechanism, calibration)
-    answer = needed_records(FIT, design=design, target=wish)
+    answer = needed_records(FIT, design=design, target=target)
     n = answer.n_records
     assert answer.forecast.ci_length_mean == length_at(design, n)
-    assert is_met(forecast(FIT, design=design, n_records=n), wish, design)
-    assert not is_met(forecast(FIT, design=design, n_records=math.floor(0.97 * n)), wish, design)
+    assert is_met(forecast(FIT, design=design, n_records=n), target, design)
+    assert not is_met(forecast(FIT, design=design, n_records=math.floor(0.97 * n)), target, design)
     assert float(f"{n:.2e}") == n
 
-    budget = needed_budget(FIT, design=design, target=wish, n_records=60_000)
+    budget = needed_budget(FIT, design=design, target=target, n_records=60_000)
     found = budget.design
     assert found.budget.total == budget.total == Decimal(f"{budget.total:.2e}")
     for part, own in zip(found.budget.parts, design.budget.parts, strict=True):
         assert float(part / found.budget.total) == pytest.approx(
             float(own / design.budget.total), rel=1e-15
         )
-    assert is_met(forecast(FIT, design=found, n_records=60_000), wish, found)
+    assert is_met(forecast(FIT, design=found, n_records=60_000), target, found)
     less = times(found, 0.97)
-    assert not is_met(forecast(FIT, design=less, n_records=60_000), wish, less)
+    assert not is_met(forecast(FIT, design=less, n_records=60_000), target, less)
     epsilon = (
         float(found.budget.total)
         if definition == "pure"
@@ -350,10 +354,10 @@ def test_an_answer_meets_the_target_and_a_little_less_does_not(
 
 
 def test_a_neighbourhood_is_what_a_forecast_says_there() -> None:
-    design, wish = make_design("zcdp", "output"), Target(0.4)
+    design, target = make_design("zcdp", "output"), Target(0.4)
     answer, budget = (
-        needed_records(FIT, design=design, target=wish),
-        needed_budget(FIT, design=design, target=wish),
+        needed_records(FIT, design=design, target=target),
+        needed_budget(FIT, design=design, target=target),
     )
     for item, factor in zip(answer.around, (0.8, 1.25), strict=True):
         assert item.amount == math.ceil(answer.n_records * Decimal(repr(factor)))
@@ -364,7 +368,7 @@ def test_a_neighbourhood_is_what_a_forecast_says_there() -> None:
             length_at(times(budget.design, factor), FIT.n_records), rel=1e-12
         )
     low, high = answer.around
-    assert low.length > wish.length > high.length
+    assert low.length > target.length > high.length
     assert answer.reason == (
         f"{answer.n_records:,} records are needed so that the mean interval is at most 0.4 long. "
         f"There the length is {answer.length:.3g}; {low.length:.3g} at 0.8 times as much, "
@@ -399,8 +403,8 @@ def test_meeting_probability_is_the_share_of_draws_and_rises() -> None:
     found = forecast(FIT, design=design)
     chances = []
     for z in (-10.0, -1.0, 0.0, 1.0, 10.0):
-        wish = Target(found.ci_length_mean + z * found.mean_length_sd)
-        chances.append(meeting_probability(FIT, design=design, target=wish))
+        target = Target(found.ci_length_mean + z * found.mean_length_sd)
+        chances.append(meeting_probability(FIT, design=design, target=target))
     assert chances == sorted(chances)
     assert chances[0] == 0.0
     assert chances[-1] == 1.0
@@ -446,9 +450,9 @@ def test_power_is_what_releases_reach(definition: str, mechanism: str, calibrati
     """
     design = make_design(definition, mechanism, calibration)
     j = int(np.argmin(np.abs(np.abs(FIT.theta_hat) - 0.8)))
-    wish = Target(coefficient=j, excludes_zero_at=float(FIT.theta_hat[j]), probability=0.7)
-    n = needed_records(FIT, design=design, target=wish).n_records
-    planned = meeting_probability(FIT, design=design, target=wish, n_records=n)
+    target = Target(coefficient=j, excludes_zero_at=float(FIT.theta_hat[j]), probability=0.7)
+    n = needed_records(FIT, design=design, target=target).n_records
+    planned = meeting_probability(FIT, design=design, target=target, n_records=n)
     assert 0.7 <= planned < 0.72
     hits = 0
     for seed in range(RUNS):
@@ -509,20 +513,22 @@ def test_a_length_nobody_reaches_comes_with_one_that_is(
     nearest = suggested(caught.value, "a length of")
     needed_budget(FIT, design=design, target=Target(nearest), n_records=5_000)
     needed_budget(FIT, design=design, target=Target(0.05), n_records=n)
-    for wish, records in ((0.98 * nearest, 5_000), (0.05, math.floor(0.97 * n))):
+    for length, records in ((0.98 * nearest, 5_000), (0.05, math.floor(0.97 * n))):
         with pytest.raises(InfeasibleDesignError):
-            needed_budget(FIT, design=design, target=Target(wish), n_records=records)
+            needed_budget(FIT, design=design, target=Target(length), n_records=records)
 
 
 def test_a_value_too_close_to_zero_comes_with_one_that_is_not() -> None:
     design = make_design("zcdp", "output")
     for sign in (1, -1):
-        wish = Target(coefficient=2, excludes_zero_at=sign * 1e-8, probability=0.9)
+        target = Target(coefficient=2, excludes_zero_at=sign * 1e-8, probability=0.9)
         with pytest.raises(InfeasibleDesignError, match="the probability is 0") as caught:
-            needed_records(FIT, design=design, target=wish)
+            needed_records(FIT, design=design, target=target)
         value = suggested(caught.value, "must be")
         assert math.copysign(1, value) == sign
-        needed_records(FIT, design=design, target=dataclasses.replace(wish, excludes_zero_at=value))
+        needed_records(
+            FIT, design=design, target=dataclasses.replace(target, excludes_zero_at=value)
+        )
 
 
 def test_a_penalty_too_small_at_any_n_is_said_to_be() -> None:
@@ -640,8 +646,8 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
         records.reason,
     )
     name = TABLE.feature_names[2]
-    wish = Target(coefficient=2, excludes_zero_at=0.5, probability=0.8)
-    budget = needed_budget(FIT, design=design, target=wish, n_records=50_000)
+    target = Target(coefficient=2, excludes_zero_at=0.5, probability=0.8)
+    budget = needed_budget(FIT, design=design, target=target, n_records=50_000)
     power = [
         "--coefficient",
         name,

@@ -353,7 +353,7 @@ def test_penalty_terms_carry_no_sensitivity() -> None:
     )
 
 
-# --- attacks on the minimiser and the tilted objective --------------------------------------------
+# --- attacks on the minimiser and the perturbed objective -----------------------------------------
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -395,7 +395,7 @@ def test_huber_pair_in_the_linear_branch_attains_one_over_nc() -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_tilt_that_keeps_a_minimiser_shifts_by_at_most_two(loss: Loss) -> None:
+def test_noise_vector_that_keeps_a_minimiser_shifts_by_at_most_two(loss: Loss) -> None:
     """Theorem 1: for the same theta, b changes by |n grad difference| <= 2, so rate eps'/2 pays
     eps'.
     """

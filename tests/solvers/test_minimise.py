@@ -26,12 +26,17 @@ WILD = (np.full(5, np.nan), np.full(5, np.inf), np.full(5, 1e100), np.full(5, 1e
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_every_method_arrives(loss, method) -> None:
-    tilt = 30.0 * np.random.default_rng(2).normal(size=5)
-    fit = minimise(SMALL, loss=loss, regularization=1e-3, tilt=tilt, method=method)
-    assert_exact(SMALL, fit.theta, loss, 1e-3, tilt)
+    noise_vector = 30.0 * np.random.default_rng(2).normal(size=5)
+    fit = minimise(SMALL, loss=loss, regularization=1e-3, noise_vector=noise_vector, method=method)
+    assert_exact(SMALL, fit.theta, loss, 1e-3, noise_vector)
     assert fit.gradient_norm <= 1e-10
     near = minimise(
-        SMALL, loss=loss, regularization=1e-3, tilt=tilt, start=fit.theta + 0.1, method=method
+        SMALL,
+        loss=loss,
+        regularization=1e-3,
+        noise_vector=noise_vector,
+        start=fit.theta + 0.1,
+        method=method,
     )
     np.testing.assert_allclose(near.theta, fit.theta, atol=1e-7)
 
@@ -56,7 +61,12 @@ def test_no_start_keeps_the_certain_method_from_arriving(A, start) -> None:
 
 @pytest.mark.parametrize("A", [SMALL, LARGE], ids=len)
 def test_certain_is_quick_steps_and_then_the_proved_solver(A) -> None:
-    how = {"loss": Logistic(), "regularization": 1e-3, "tilt": np.arange(5.0), "tolerance": 5e-11}
+    how = {
+        "loss": Logistic(),
+        "regularization": 1e-3,
+        "noise_vector": np.arange(5.0),
+        "tolerance": 5e-11,
+    }
     expected = solve_surely(A, start=approach(A, **how).theta, **how)
     fit = minimise(A, method="certain", **how)
     assert np.array_equal(fit.theta, expected.theta)
@@ -68,7 +78,7 @@ def test_checked_believes_no_norm_but_its_own_sum(monkeypatch) -> None:
     how = {"loss": Logistic(), "regularization": 1e-3}
     monkeypatch.setattr(entry, "approach", lambda *_, **__: Fit(np.ones(5), 0.0, 0.0, 1))
     fit = minimise(LARGE, method="checked", **how)
-    assert np.linalg.norm(gradient_at(LARGE, fit.theta, tilt=None, **how)) <= 1e-10
+    assert np.linalg.norm(gradient_at(LARGE, fit.theta, noise_vector=None, **how)) <= 1e-10
     assert np.array_equal(
         minimise(LARGE, method="quick", **how).theta, np.ones(5)
     )  # which is why there are two

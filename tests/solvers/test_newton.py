@@ -33,14 +33,14 @@ def margins_matrix(n: int, d: int, seed: int) -> np.ndarray:
 
 
 def gradient_by_loops(
-    A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, tilt: np.ndarray
+    A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, noise_vector: np.ndarray
 ) -> np.ndarray:
     """Written from the definition of J, in extended precision, sharing nothing with the solver but
     f'.
     """
     A, theta = A.astype(np.longdouble), theta.astype(np.longdouble)
     z = A @ theta
-    total = tilt.astype(np.longdouble)
+    total = noise_vector.astype(np.longdouble)
     for i in range(len(A)):
         if isinstance(loss, Logistic):
             slope = -1 / (1 + np.exp(z[i]))
@@ -54,9 +54,11 @@ def gradient_by_loops(
 
 
 def assert_exact(
-    A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, tilt: np.ndarray | None = None
+    A: np.ndarray, theta: np.ndarray, loss: Loss, c: float, noise_vector: np.ndarray | None = None
 ) -> None:
-    gradient = gradient_by_loops(A, theta, loss, c, np.zeros(A.shape[1]) if tilt is None else tilt)
+    gradient = gradient_by_loops(
+        A, theta, loss, c, np.zeros(A.shape[1]) if noise_vector is None else noise_vector
+    )
     assert np.linalg.norm(gradient) <= 1.001e-10
 
 
@@ -66,11 +68,11 @@ def assert_exact(
 def test_objective_by_hand() -> None:
     A = np.array([[0.6, 0.0], [0.0, -0.8]])
     theta = np.array([1.0, 2.0])
-    tilt = np.array([3.0, -1.0])
+    noise_vector = np.array([3.0, -1.0])
     logistic = (np.log1p(np.exp(-0.6)) + np.log1p(np.exp(1.6))) / 2 + 0.01 * 5 + (3 - 2) / 2
-    assert objective(A, theta, loss=Logistic(), regularization=0.01, tilt=tilt) == pytest.approx(
-        logistic, rel=1e-14
-    )
+    assert objective(
+        A, theta, loss=Logistic(), regularization=0.01, noise_vector=noise_vector
+    ) == pytest.approx(logistic, rel=1e-14)
     huber = ((1.5 - 0.6) ** 2 / 2 + 2.6) / 2 + 0.01 * 5
     assert objective(A, theta, loss=HuberSVM(h=0.5), regularization=0.01) == pytest.approx(
         huber, rel=1e-14
@@ -81,28 +83,34 @@ def test_objective_by_hand() -> None:
 def test_derivatives_match_finite_differences(loss: Loss) -> None:
     A = margins_matrix(300, 3, 1)
     rng = np.random.default_rng(2)
-    theta, tilt, c, step = rng.normal(size=4), rng.normal(size=4) * 5, 0.03, 1e-5
+    theta, noise_vector, c, step = rng.normal(size=4), rng.normal(size=4) * 5, 0.03, 1e-5
 
     def at(point: np.ndarray) -> float:
-        return objective(A, point, loss=loss, regularization=c, tilt=tilt)
+        return objective(A, point, loss=loss, regularization=c, noise_vector=noise_vector)
 
-    gradient, hessian = gradient_and_hessian(A, theta, loss=loss, regularization=c, tilt=tilt)
+    gradient, hessian = gradient_and_hessian(
+        A, theta, loss=loss, regularization=c, noise_vector=noise_vector
+    )
     for j, e in enumerate(np.eye(4) * step):
         assert (at(theta + e) - at(theta - e)) / (2 * step) == pytest.approx(gradient[j], abs=2e-9)
         if isinstance(
             loss, Logistic
         ):  # the Huber gradient has kinks, so its differences are only directional
-            ahead = gradient_and_hessian(A, theta + e, loss=loss, regularization=c, tilt=tilt)[0]
-            behind = gradient_and_hessian(A, theta - e, loss=loss, regularization=c, tilt=tilt)[0]
+            ahead = gradient_and_hessian(
+                A, theta + e, loss=loss, regularization=c, noise_vector=noise_vector
+            )[0]
+            behind = gradient_and_hessian(
+                A, theta - e, loss=loss, regularization=c, noise_vector=noise_vector
+            )[0]
             assert (ahead - behind) / (2 * step) == pytest.approx(hessian[:, j], abs=1e-9)
 
 
 def test_gradient_leaves_its_arguments_alone() -> None:
     A = margins_matrix(50, 2, 3)
-    theta, tilt = np.ones(3), np.ones(3)
-    solve(A, loss=Logistic(), regularization=0.01, tilt=tilt, start=theta)
+    theta, noise_vector = np.ones(3), np.ones(3)
+    solve(A, loss=Logistic(), regularization=0.01, noise_vector=noise_vector, start=theta)
     assert np.all(theta == 1)
-    assert np.all(tilt == 1)
+    assert np.all(noise_vector == 1)
 
 
 # --- exactness ------------------------------------------------------------------------------------
@@ -147,11 +155,11 @@ def test_every_huber_width_is_solved(h: float, c: float) -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("size", [0.1, 10.0, 300.0])
-def test_tilted_objective_is_solved_exactly(loss: Loss, size: float) -> None:
+def test_perturbed_objective_is_solved_exactly(loss: Loss, size: float) -> None:
     A = margins_matrix(250, 3, 8)
-    tilt = np.random.default_rng(9).normal(size=4) * size
-    fit = solve(A, loss=loss, regularization=1e-3, tilt=tilt)
-    assert_exact(A, fit.theta, loss, 1e-3, tilt)
+    noise_vector = np.random.default_rng(9).normal(size=4) * size
+    fit = solve(A, loss=loss, regularization=1e-3, noise_vector=noise_vector)
+    assert_exact(A, fit.theta, loss, 1e-3, noise_vector)
     assert np.linalg.norm(fit.theta - solve(A, loss=loss, regularization=1e-3).theta) > 1e-3
 
 
@@ -167,8 +175,10 @@ def test_huber_minimiser_by_hand() -> None:
     # One record of norm 1 and f' = -1 there: 2c theta = 1, and z = 1/(2c) = 0.4 lies left of 1 - h.
     fit = solve(np.array([[1.0]]), loss=HuberSVM(h=0.5), regularization=1.25)
     assert fit.theta == pytest.approx([0.4], abs=1e-10)
-    # With the tilt b/n, n = 2: -1 + b/2 + 2c theta = 0.
-    fit = solve(np.ones((2, 1)), loss=HuberSVM(h=0.5), regularization=1.25, tilt=np.array([0.5]))
+    # With the noise vector b/n, n = 2: -1 + b/2 + 2c theta = 0.
+    fit = solve(
+        np.ones((2, 1)), loss=HuberSVM(h=0.5), regularization=1.25, noise_vector=np.array([0.5])
+    )
     assert fit.theta == pytest.approx([0.3], abs=1e-10)
 
 
@@ -287,20 +297,20 @@ def test_covariance_at_the_minimiser_is_the_gradient_covariance(loss: Loss) -> N
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_chunks_do_not_matter(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> None:
     A, c = margins_matrix(203, 3, 18), 0.01
-    tilt = np.arange(4.0)
-    whole = solve(A, loss=loss, regularization=c, tilt=tilt).theta
+    noise_vector = np.arange(4.0)
+    whole = solve(A, loss=loss, regularization=c, noise_vector=noise_vector).theta
     whole_moments = moments_at(A, whole, loss=loss, regularization=c)
-    value = objective(A, whole, loss=loss, regularization=c, tilt=tilt)
+    value = objective(A, whole, loss=loss, regularization=c, noise_vector=noise_vector)
     for rows in (1, 10, 203):
         monkeypatch.setattr(sums, "CHUNK_ROWS", rows)
-        assert solve(A, loss=loss, regularization=c, tilt=tilt).theta == pytest.approx(
-            whole, abs=1e-8
-        )
+        assert solve(
+            A, loss=loss, regularization=c, noise_vector=noise_vector
+        ).theta == pytest.approx(whole, abs=1e-8)
         chunked = moments_at(A, whole, loss=loss, regularization=c)
         np.testing.assert_allclose(chunked, whole_moments, rtol=0, atol=1e-13)
-        assert objective(A, whole, loss=loss, regularization=c, tilt=tilt) == pytest.approx(
-            value, abs=1e-13
-        )
+        assert objective(
+            A, whole, loss=loss, regularization=c, noise_vector=noise_vector
+        ) == pytest.approx(value, abs=1e-13)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -29,10 +29,10 @@ TABLES = {
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_the_gradient_is_zero(loss, name, c, size) -> None:
     A = TABLES[name]
-    tilt = size * np.random.default_rng(4).normal(size=A.shape[1])
-    theta = minimise(A, loss=loss, regularization=c, tilt=tilt).theta
+    noise_vector = size * np.random.default_rng(4).normal(size=A.shape[1])
+    theta = minimise(A, loss=loss, regularization=c, noise_vector=noise_vector).theta
     with np.errstate(over="ignore"):  # in the loops of the oracle, far out
-        assert_exact(A, theta, loss, c, tilt)
+        assert_exact(A, theta, loss, c, noise_vector)
 
 
 def test_more_rows_than_the_sample_take_few_passes(monkeypatch) -> None:
@@ -46,12 +46,12 @@ def test_more_rows_than_the_sample_take_few_passes(monkeypatch) -> None:
         assert fit.n_iterations <= 20
 
 
-def gradient_norm(A, theta, loss, c, tilt) -> float:
+def gradient_norm(A, theta, loss, c, noise_vector) -> float:
     """From the definition of J, in extended precision."""
     A, theta = A.astype(np.longdouble), theta.astype(np.longdouble)
     slopes = loss.slope((A @ theta).astype(np.float64))
     return float(
-        np.linalg.norm((A.T @ slopes.astype(np.longdouble) + tilt) / len(A) + 2 * c * theta)
+        np.linalg.norm((A.T @ slopes.astype(np.longdouble) + noise_vector) / len(A) + 2 * c * theta)
     )
 
 
@@ -79,10 +79,10 @@ def large_table(name: str) -> np.ndarray:
 def test_the_start_and_single_precision_leave_no_trace(loss, name, c) -> None:
     A = large_table(name)
     for size in (0.0, 300.0):
-        tilt = size * np.random.default_rng(4).normal(size=6)
-        fit = minimise(A, loss=loss, regularization=c, tilt=tilt)
+        noise_vector = size * np.random.default_rng(4).normal(size=6)
+        fit = minimise(A, loss=loss, regularization=c, noise_vector=noise_vector)
         assert fit.gradient_norm <= 1e-10
-        assert gradient_norm(A, fit.theta, loss, c, tilt) <= 1.01e-10 + 1e-13 / c
+        assert gradient_norm(A, fit.theta, loss, c, noise_vector) <= 1.01e-10 + 1e-13 / c
 
 
 def test_a_norm_in_single_precision_certifies_nothing(monkeypatch) -> None:
@@ -132,11 +132,11 @@ def test_encoded_rows_are_solved_like_the_rows_themselves() -> None:
         rows = EncodedRows(
             rng.uniform(-1, 1, (n, 4)), scale=0.3, constant=0.7, signs=rng.choice([-1.0, 1.0], n)
         )
-        tilt = rng.normal(size=5)
-        fit = minimise(rows, loss=Logistic(), regularization=1e-3, tilt=tilt)
-        exact = solve(rows[:], loss=Logistic(), regularization=1e-3, tilt=tilt)
+        noise_vector = rng.normal(size=5)
+        fit = minimise(rows, loss=Logistic(), regularization=1e-3, noise_vector=noise_vector)
+        exact = solve(rows[:], loss=Logistic(), regularization=1e-3, noise_vector=noise_vector)
         np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
-        assert gradient_norm(rows[:], fit.theta, Logistic(), 1e-3, tilt) <= 1.01e-10
+        assert gradient_norm(rows[:], fit.theta, Logistic(), 1e-3, noise_vector) <= 1.01e-10
 
 
 def test_stalls_go_to_newton_from_the_best_point(monkeypatch) -> None:

@@ -88,20 +88,24 @@ def _code(loss):
     return codes[type(loss)], getattr(loss, "h", 1.0)
 
 
-@pytest.mark.parametrize("with_tilt", [False, True])
+@pytest.mark.parametrize("with_noise_vector", [False, True])
 @pytest.mark.parametrize("loss", [*LOSSES, Smooth()], ids=repr)
-def test_fits_and_moments_are_those_of_the_repeated_rows(loss, with_tilt):
+def test_fits_and_moments_are_those_of_the_repeated_rows(loss, with_noise_vector):
     A, n, c = rows(), 900, 0.01
     table = Table.of(A, loss=loss, regularization=c)
     counts = counts_of(len(A), n, range(5))
-    tilt = 8.0 * np.random.default_rng(2).normal(size=(5, A.shape[1])) if with_tilt else None
-    fits = fit_replicates(table, counts, n_records=n, tilt=tilt, tolerance=1e-11)
+    noise_vector = (
+        8.0 * np.random.default_rng(2).normal(size=(5, A.shape[1])) if with_noise_vector else None
+    )
+    fits = fit_replicates(table, counts, n_records=n, noise_vector=noise_vector, tolerance=1e-11)
     H, S = replicate_moments(table, counts, fits.theta, n_records=n)
     assert fits.converged.all()
     for b in range(5):
         repeated = np.repeat(A, counts[b].astype(int), axis=0)
-        b_tilt = None if tilt is None else tilt[b]
-        exact = solve(repeated, loss=loss, regularization=c, tilt=b_tilt, tolerance=1e-12).theta
+        one_vector = None if noise_vector is None else noise_vector[b]
+        exact = solve(
+            repeated, loss=loss, regularization=c, noise_vector=one_vector, tolerance=1e-12
+        ).theta
         np.testing.assert_allclose(fits.theta[b], exact, atol=1e-9)
         expected = moments_at(repeated, fits.theta[b], loss=loss, regularization=c)
         np.testing.assert_allclose(H[b], expected[0], rtol=1e-11, atol=1e-14)
@@ -130,8 +134,8 @@ def test_hard_fits_are_solved_one_by_one_and_still_hold_the_tolerance(c):
     )  # every margin can be made positive: separable, so theta runs far at a small c
     table = Table.of(A, loss=HuberSVM(h=0.05), regularization=c)
     counts = counts_of(200, 200, range(6))
-    tilt = 30.0 * np.random.default_rng(0).normal(size=(6, 4)) if c == 1e-4 else None
-    fits = fit_replicates(table, counts, n_records=200, tilt=tilt)
+    noise_vector = 30.0 * np.random.default_rng(0).normal(size=(6, 4)) if c == 1e-4 else None
+    fits = fit_replicates(table, counts, n_records=200, noise_vector=noise_vector)
     assert fits.converged.all()
     assert (fits.gradient_norm <= 1e-8).all()
 

@@ -105,7 +105,9 @@ def test_what_is_trained_on_which_rows(monkeypatch) -> None:
                 i = PENALTIES.index(c)
                 assert (rows, n_fits, len(rows)) == (private[i][1], 8, n)
                 assert seed == seen[first + i][3]  # equal noise for all methods and sizes
-                if not one.is_tilt:  # the n of the bound is that of the part: rate n c epsilon
+                if (
+                    not one.perturbs_objective
+                ):  # the n of the bound is that of the part: rate n c epsilon
                     assert one.noise.rate == pytest.approx(n * c * 0.5)
         assert seen[first + 2][1] < seen[first + 8][1]  # a smaller part is within the larger one
     assert (

@@ -176,9 +176,12 @@ def test_density_identity_catches_wrong_samplers(mistake: str) -> None:
     c = t / (2.0 * n * kappa)
     beta, penalty = printed(2.0, n, 2.0 * c, t)
     rate = {"whole epsilon in the second branch": 1.0, "doubled rate": 2 * beta}.get(mistake, beta)
-    tilts = paper.spherical_laplace(2, rate, np.random.default_rng(8), 2_000)
+    noise_vectors = paper.spherical_laplace(2, rate, np.random.default_rng(8), 2_000)
     theta = np.array(
-        [solve(TABLE, loss=Logistic(), regularization=penalty / 2.0, tilt=b).theta for b in tilts]
+        [
+            solve(TABLE, loss=Logistic(), regularization=penalty / 2.0, noise_vector=b).theta
+            for b in noise_vectors
+        ]
     )
 
     def log_density(A: np.ndarray, at: np.ndarray) -> np.ndarray:

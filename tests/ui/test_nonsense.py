@@ -227,7 +227,9 @@ def test_designs_keep_their_names_and_numbers(ask, words, nonsense):
     [Target(1e-7), Target(1e-7, 2), Target(coefficient=2, excludes_zero_at=-1e-9, probability=0.9)],
 )
 @pytest.mark.parametrize("search", [needed_records, needed_budget])
-def test_a_wish_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(search, target, nonsense):
+def test_a_target_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(
+    search, target, nonsense
+):
     case = case_of(start("plan", **SMALL))
     why = refused(lambda: search(case.moments, design=case.design, target=target))
     said = no_answer(why, case.records, 0.5)

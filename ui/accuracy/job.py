@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpci_core.base.rows import WeightedRows
 from ui.accuracy.numbers import SEED, Answer, Request
 from ui.session.jobs import TableTask
 
@@ -22,6 +23,7 @@ class AccuracyJob(TableTask):
         from dpci_core.studies.accuracy.curve import accuracy_curve  # compiles
 
         assert self.X is not None
+        assert not isinstance(self.X, WeightedRows)
         assert self.y is not None
         held_out, points = self.request.held_out(self.X, self.y), self.request.points
         measured = accuracy_curve(

@@ -130,8 +130,8 @@ MECHANISMS = {"objective": "Objective perturbation", "output": "Output perturbat
 DEFINITIONS = {"pure": "Pure ε", "zcdp": "zCDP"}
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."
 _MECHANISM_HELP = (
-    "Objective: the fitting problem is tilted at random before it is solved. Output: noise is "
-    "added to the answer."
+    "Objective: the fitting problem gets a random linear term before it is solved. Output: noise "
+    "is added to the answer."
 )
 
 

@@ -72,7 +72,7 @@ def _warnings(view: compute.View) -> None:
             st.info(f"**{name}: rough forecast.** {reasons}")
         if outcome.forecast is not None:
             _noise_warning(outcome, with_advice=outcome is advised)
-    _flat_warning(view)
+    _unidentified_warning(view)
     if any(o.forecast and o.forecast.design.status for o in view.outcomes):
         st.caption(f"Sharp objective perturbation under zCDP: **{NOT_REVIEWED}**")
 
@@ -101,17 +101,17 @@ def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
         )
 
 
-def _flat_warning(view: compute.View) -> None:
+def _unidentified_warning(view: compute.View) -> None:
     """Coefficients for which an unpenalised target is out of reach."""
-    flat: dict[str, None] = {}
+    unidentified: dict[str, None] = {}
     for outcome in view.drawn:
         assert outcome.forecast is not None
-        marked = outcome.forecast.flat_share > _MOSTLY
-        flat |= dict.fromkeys(
+        marked = outcome.forecast.unidentified_share > _MOSTLY
+        unidentified |= dict.fromkeys(
             n for n, m in zip(view.records.feature_names, marked, strict=True) if m
         )
-    if flat:
-        st.warning(text.flat_words(list(flat)))
+    if unidentified:
+        st.warning(text.unidentified_words(list(unidentified)))
 
 
 def _headline(view: compute.View) -> None:
@@ -165,13 +165,13 @@ def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -
         source=view.records.source,
         odds=units == "odds",
     )
-    reel = live_intervals.total_reel(view, units, rows)
+    animation = live_intervals.total_animation(view, units, rows)
     show(
         "intervals",
         figure,
         intervals.interval_sentence(rows),
         intervals.interval_table(rows),
-        reel=reel,
+        animation=animation,
     )
 
 

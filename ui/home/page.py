@@ -1,4 +1,4 @@
-"""The start page: three doors, and one slider, one chart, one sentence."""
+"""The start page: three questions, and one slider, one chart, one sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def page() -> None:
         "much longer is up to the privacy budget: move it.**"
     )
     link_problem()
-    _doors()
+    _questions()
     demo = _demo_settings(state.settings())
     left, right = st.columns([2, 3], gap="large")
     with left:
@@ -54,13 +54,13 @@ def page() -> None:
             figure = intervals.interval_chart(
                 rows, caption=caption, meta=meta, source=view.records.source, odds=False
             )
-            reel = live_intervals.total_reel(view, "scaled", rows)
+            animation = live_intervals.total_animation(view, "scaled", rows)
             show(
                 "home_intervals",
                 figure,
                 intervals.interval_sentence(rows),
                 intervals.interval_table(rows),
-                reel=reel,
+                animation=animation,
             )
         else:
             st.info(
@@ -70,7 +70,7 @@ def page() -> None:
 
 
 @dataclass(frozen=True)
-class Door:
+class Question:
     """A question people come with, what its page says, and where the page opens.
 
     look: the closer look of the page Plan that answers it, if one does.
@@ -83,21 +83,21 @@ class Door:
     look: Look | None = None
 
 
-DOORS = (
-    Door(
+QUESTIONS = (
+    Question(
         "length",
         "How long will my intervals be?",
         "Every coefficient, for any budget, model and table.",
         "explore",
     ),
-    Door(
+    Question(
         "split",
         "Which split should I use?",
         "The best division of the budget, and what yours costs.",
         "plan",
         "split",
     ),
-    Door(
+    Question(
         "records",
         "How many records do I need?",
         "Records, or budget, for an interval so long.",
@@ -106,15 +106,17 @@ DOORS = (
 )
 
 
-def _doors() -> None:
+def _questions() -> None:
     """The three questions, each one click away from its answer."""
-    for door, column in zip(DOORS, st.columns(len(DOORS), gap="small"), strict=True):
+    for question, column in zip(QUESTIONS, st.columns(len(QUESTIONS), gap="small"), strict=True):
         with column:
-            if st.button(f"**{door.question}**", key=f"door_{door.key}", width="stretch"):
-                if door.look:
-                    state.update(look=door.look)
-                st.switch_page(_PAGES / f"{door.page}.py")
-            hints.caption(door.answer)
+            if st.button(
+                f"**{question.question}**", key=f"question_{question.key}", width="stretch"
+            ):
+                if question.look:
+                    state.update(look=question.look)
+                st.switch_page(_PAGES / f"{question.page}.py")
+            hints.caption(question.answer)
 
 
 def _demo_settings(now: Settings) -> Settings:

@@ -154,7 +154,7 @@ def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
 
 
 @dataclass(frozen=True)
-class Reel:
+class Animation:
     """A film, the key of the slider that it follows, and the position of the slider that the page
     stands on.
 
@@ -174,15 +174,15 @@ class Reel:
 
 
 @contextmanager
-def covering(key: str, reel: Reel | None) -> Iterator[None]:
+def covering(key: str, animation: Animation | None) -> Iterator[None]:
     """Around a chart: cover it with the film while the slider is away from where the page
     stands.
     """
     with st.container(key=f"live_box_{key}"):
         yield
-        if reel is not None and reel.film.n_numbers <= NUMBERS_SENT:
-            st.html(_PAGE_CSS.replace("SLIDER", reel.slider.removesuffix("_slider")))
-            _component(data=reel.data, key=f"live_over_{key}")
+        if animation is not None and animation.film.n_numbers <= NUMBERS_SENT:
+            st.html(_PAGE_CSS.replace("SLIDER", animation.slider.removesuffix("_slider")))
+            _component(data=animation.data, key=f"live_over_{key}")
 
 
 def numbers_in(data: object) -> int:

@@ -79,7 +79,7 @@ def population(features: int | tuple[str, ...]) -> tuple[Array, Array]:
         source="simulated",
         title="census",
     )
-    return records.X, records.y
+    return records.unweighted, records.y
 
 
 @lru_cache(maxsize=1)
@@ -322,12 +322,12 @@ def clouds(c: float) -> Numbers:
     """Private coefficients in two dimensions, drawn by both mechanisms around one exact answer."""
     A = rows_of((SHOWN,))[:REPLAY_ROWS]
     exact = minimise(A, loss=Logistic(), regularization=c, method="newton").theta
-    tilted = design(1.0, c=c)
+    perturbed = design(1.0, c=c)
     rng = np.random.default_rng([_SEED, 6])
     objective = np.array(
-        [train_private(A, design=tilted, rng=rng).theta_priv for _ in range(N_CLOUD)]
+        [train_private(A, design=perturbed, rng=rng).theta_priv for _ in range(N_CLOUD)]
     )
-    law = model_noise(replace(tilted, mechanism="output"), REPLAY_ROWS)
+    law = model_noise(replace(perturbed, mechanism="output"), REPLAY_ROWS)
     added = np.array([law.sample(2, rng) for _ in range(N_CLOUD)])
     found = np.vstack([objective, exact + added])
     names = np.repeat(["objective perturbation", "output perturbation"], N_CLOUD)

@@ -262,11 +262,11 @@ def _picture(screen: Screen) -> None:
         figure,
         screen.sentence(numbers),
         numbers.table,
-        reel=_reel(screen, value),
+        animation=_animation(screen, value),
     )
 
 
-def _reel(screen: Screen, value: float) -> live.Reel | None:
+def _animation(screen: Screen, value: float) -> live.Animation | None:
     """The picture at every position of the slider, where the screen has such a film; made once per
     session.
     """
@@ -274,7 +274,7 @@ def _reel(screen: Screen, value: float) -> live.Reel | None:
     if make is None:
         return None
     film = state.memo().get(("film", screen.key), lambda: make(screen.control))
-    return live.Reel(film, slider_key(screen), screen.control.values.index(value))
+    return live.Animation(film, slider_key(screen), screen.control.values.index(value))
 
 
 def drawn(screen: Screen, numbers: Numbers) -> go.Figure:

@@ -309,9 +309,9 @@ CLOUDS = Screen(
     title="Noise can go into the question or into the answer",
     text=(
         "**Output perturbation** finds the best coefficients and adds noise to them: the same in "
-        "every direction. **Objective perturbation** tilts the problem at random first and then "
-        "solves it exactly, so the data resist the noise where they are informative. Every dot is "
-        "one release of the same study."
+        "every direction. **Objective perturbation** adds a random linear term to the problem "
+        "and then solves it exactly, so the data resist the noise where they are informative. "
+        "Every dot is one release of the same study."
     ),
     control=penalty(
         (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1),
@@ -330,8 +330,9 @@ CLOUDS = Screen(
             ),
             Choice(
                 "Objective perturbation",
-                "The tilt is indeed divided by the curvature, and a small c leaves less of it. But "
-                "the data's own curvature remains, which output perturbation never gets to use.",
+                "The noise is indeed divided by the curvature, and a small c leaves less of it. "
+                "But the data's own curvature remains, which output perturbation never gets to "
+                "use.",
             ),
             Choice(
                 "Both alike",

@@ -1,4 +1,4 @@
-"""The answers of the page Plan: what the settings give, what budget the wish needs, and how many
+"""The answers of the page Plan: what the settings give, what budget the target needs, and how many
 records.
 """
 
@@ -21,7 +21,7 @@ from ui.session.case import Case
 
 
 def cards(case: Case) -> Work:
-    """In both directions: what the settings give, what budget the wish needs, and how many
+    """In both directions: what the settings give, what budget the target needs, and how many
     records.
     """
     left, middle, right = st.columns(3, gap="small")

@@ -19,13 +19,13 @@ from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
 
-_WISH, _HERE, _BEST = ORANGE, BLUE, GREEN
+_TARGET, _HERE, _BEST = ORANGE, BLUE, GREEN
 _FINER = 8
 """Points drawn for one that is computed, interpolated where values are nearly straight: logarithms
 of lengths, normal quantiles of chances."""
 _CHANCE_ENDS = (1e-12, 1.0 - 1e-12)
 _NEAR = 30.0
-"""Lengths so many times longer or shorter than the wish get no line."""
+"""Lengths so many times longer or shorter than the precision target get no line."""
 CHANCES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 LOSSES = (0.01, 0.05, 0.2, 1.0)
 """How much longer than the best a split may be, one line each."""
@@ -48,19 +48,19 @@ def here(total: float, n: float) -> Mark:
 
 
 def needed_budget(total: float, n: float) -> Mark:
-    """The budget from which on the wish is met, at the present n."""
-    return Mark("needed budget", total, n, "star", _WISH)
+    """The budget from which on the precision target is met, at the present n."""
+    return Mark("needed budget", total, n, "star", _TARGET)
 
 
 def needed_records(total: float, n: float) -> Mark:
     """The records from which on it is met, at the present budget."""
-    return Mark("needed records", total, n, "star-diamond", _WISH)
+    return Mark("needed records", total, n, "star-diamond", _TARGET)
 
 
 def iso_chart(
     found: IsoMap,
     *,
-    wish: float,
+    target: float,
     is_chance: bool,
     marks: list[Mark],
     x_label: str,
@@ -68,15 +68,15 @@ def iso_chart(
     meta: Meta,
     source: str,
 ) -> go.Figure:
-    """Lines of equal length (or chance) over budget and records; the wish is the thick one."""
+    """Lines of equal length (or chance) over budget and records; the target is the thick one."""
     fig = go.Figure()
     x, y, z = _finer(found, is_chance=is_chance)
-    for level in _levels(z, wish, is_chance=is_chance):
+    for level in _levels(z, target, is_chance=is_chance):
         _line(fig, x, y, z, level, colour=QUIET, width=1.2, dash="solid")
-    _line(fig, x, y, z, wish, colour=_WISH, width=4, dash="solid")
+    _line(fig, x, y, z, target, colour=_TARGET, width=4, dash="solid")
     what = "chance" if is_chance else "length"
     for name, width, colour in (
-        (f"your wish: {what} {number(wish)}", 4.0, _WISH),
+        (f"your target: {what} {number(target)}", 4.0, _TARGET),
         (f"other {what}s", 1.2, QUIET),
     ):
         fig.add_scatter(
@@ -135,17 +135,17 @@ def _finer(found: IsoMap, *, is_chance: bool) -> tuple[Array, Array, Array]:
     return np.exp(fine[1]), np.exp(fine[0]), ndtr(z) if is_chance else np.exp(z)
 
 
-def _levels(z: Array, wish: float, *, is_chance: bool) -> list[float]:
-    """Round values inside the map other than the wish, at most a dozen, lengths within 30 times of
-    it.
+def _levels(z: Array, target: float, *, is_chance: bool) -> list[float]:
+    """Round values inside the map other than the target, at most a dozen, lengths within 30 times
+    of it.
     """
     inside = z[np.isfinite(z)]
     if not len(inside):
         return []
     low, high = float(inside.min()), float(inside.max())
     if is_chance:
-        return [v for v in CHANCES if low < v < high and v != wish]
-    low, high = max(low, wish / _NEAR), min(high, wish * _NEAR)
+        return [v for v in CHANCES if low < v < high and v != target]
+    low, high = max(low, target / _NEAR), min(high, target * _NEAR)
     levels: list[float] = []
     for steps in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
         powers = (
@@ -156,7 +156,7 @@ def _levels(z: Array, wish: float, *, is_chance: bool) -> list[float]:
         levels = [v for e in powers for m in steps if low < (v := float(f"{m}e{e}")) < high]
         if len(levels) <= 12:
             break
-    return [v for v in levels if abs(math.log(v / wish)) > 0.15]
+    return [v for v in levels if abs(math.log(v / target)) > 0.15]
 
 
 def _line(
@@ -337,7 +337,7 @@ def c_chart(
     for row, (name, values, colour, dash) in enumerate(
         (
             ("mean length", curve.length, _HERE, "solid"),
-            ("shift of the target, in half-widths", curve.mean_shift, _WISH, "dash"),
+            ("shift of the target, in half-widths", curve.mean_shift, _TARGET, "dash"),
         ),
         start=1,
     ):
@@ -388,7 +388,7 @@ def shortest_c(c: float, length: float) -> Mark:
 
 def faithful_c(c: float, length: float) -> Mark:
     """The c of the shortest intervals whose target moves little."""
-    return Mark("shortest with a faithful target", c, length, "star-diamond", _WISH)
+    return Mark("shortest with a faithful target", c, length, "star-diamond", _TARGET)
 
 
 def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:

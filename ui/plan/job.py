@@ -66,10 +66,10 @@ def parts_of(case: Case, source: TableSource) -> dict[str, Part]:
             find=lambda: needed_records(case.moments, design=case.design, target=case.target),
         ),
     }
-    return wanted | {look: _look(case, source, look)}
+    return wanted | {look: _analysis(case, source, look)}
 
 
-def _look(case: Case, source: TableSource, look: str) -> Part:
+def _analysis(case: Case, source: TableSource, look: str) -> Part:
     if look == "map":
         return Part(
             key=memo_key(case, "map", but={"total", "n", "length"}),
@@ -79,20 +79,20 @@ def _look(case: Case, source: TableSource, look: str) -> Part:
         )
     if look == "split":
         return Part(
-            key=(*memo_key(case, "split", but={"wish"}), numbers.locked_parts(case.settings)),
+            key=(*memo_key(case, "split", but={"target"}), numbers.locked_parts(case.settings)),
             name="the best split",
             draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
             find=lambda: numbers.split_answer(case),
         )
     if look == "mechanisms":
         return Part(
-            key=(*memo_key(case, "rank", but={"wish"}), *numbers.guarantee(case.settings)),
+            key=(*memo_key(case, "rank", but={"target"}), *numbers.guarantee(case.settings)),
             name="the comparison",
             draws=6_000 if len(case.moments.theta_hat) <= 21 else 3_000,
             find=lambda: numbers.ranking(case),
         )
     return Part(
-        key=memo_key(case, "c", but={"wish"}),
+        key=memo_key(case, "c", but={"target"}),
         name="the penalties",
         draws=1_700,
         find=lambda: numbers.best_c(case, source),
@@ -100,21 +100,21 @@ def _look(case: Case, source: TableSource, look: str) -> Part:
 
 
 def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
-    """What an answer rests on: the case in the scale of the moments, and how budget and wish are
+    """What an answer rests on: the case in the scale of the moments, and how budget and target are
     typed.
 
     but: what it does not rest on, of the "total" (only its shares count), the number "n", the
-    "length" wished for and the whole "wish".
+    "length" asked for and the whole "target".
     """
-    now, target = case.settings, case.target
+    now, goal = case.settings, case.target
     design = with_total(case.design, Decimal(1)) if "total" in but else case.design
-    wish = (
+    target = (
         ""
-        if "wish" in but
-        else repr((target.coefficient, target.excludes_zero_at) if "length" in but else target)
+        if "target" in but
+        else repr((goal.coefficient, goal.excludes_zero_at) if "length" in but else goal)
     )
     typed = (now.currency, now.delta, now.results, case.scale)
-    return (kind, case.records.digest, repr(design), wish, None if "n" in but else case.n, *typed)
+    return (kind, case.records.digest, repr(design), target, None if "n" in but else case.n, *typed)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""What the page Plan computes: one design, one wish, and the answers. No Streamlit; maths only by
+"""What the page Plan computes: one design, one target, and the answers. No Streamlit; maths only by
 `dpci_core`.
 """
 
@@ -51,8 +51,8 @@ def draws(case: Case) -> int:
     return MAP_DRAWS[int(p > 21) + int(p > MANY)]
 
 
-def moved_wish(case: Case, name: str) -> dict[str, float | str]:
-    """The settings that say the same wish, to two digits, about another coefficient in its own
+def moved_target(case: Case, name: str) -> dict[str, float | str]:
+    """The settings that say the same target, to two digits, about another coefficient in its own
     units.
     """
     now = case.settings
@@ -62,7 +62,7 @@ def moved_wish(case: Case, name: str) -> dict[str, float | str]:
 
 
 def at(case: Case, total: float, n: float) -> float:
-    """What the map shows: the length, in the units of the wish, or the chance to tell the value
+    """What the map shows: the length, in the units of the target, or the chance to tell the value
     from zero.
     """
     try:

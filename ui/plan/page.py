@@ -16,13 +16,13 @@ from ui.controls.sidebar import is_ready
 from ui.kit.bound import among, bound
 from ui.plan import answers, bounds, numbers, pictures, words
 from ui.session import state, text
-from ui.session.case import Case, WishError, make_case, make_target, place_of
+from ui.session.case import Case, PrecisionError, make_case, make_target, place_of
 from ui.session.compute import DECLARED
-from ui.session.settings import WISH, Settings
+from ui.session.settings import PRECISION, Settings
 from ui.session.words import in_words
 
 MEAN = ""
-"""The wish about the mean over all coefficients."""
+"""The precision target about the mean over all coefficients."""
 
 
 def page() -> None:
@@ -44,13 +44,15 @@ def page() -> None:
             case = make_case(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
         st.error(in_words(problem))
-        if isinstance(problem, WishError):
-            usual = settings.usual(*WISH)
-            st.button("Take the usual wish", key="usual_wish", on_click=state.put, args=(usual,))
+        if isinstance(problem, PrecisionError):
+            usual = settings.usual(*PRECISION)
+            st.button(
+                "Take the usual target", key="usual_target", on_click=state.put, args=(usual,)
+            )
         return
     if settings.dataset == DECLARED:
         bounds.panel(case)
-    _wish(case)
+    _target(case)
     if _is_wanted(case):
         work = answers.cards(case)
         pictures.panel(case, work)
@@ -58,10 +60,10 @@ def page() -> None:
     st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
 
 
-# --- the wish -------------------------------------------------------------------------------------
+# --- the target -----------------------------------------------------------------------------------
 
 
-def _wish(case: Case) -> None:
+def _target(case: Case) -> None:
     """What the intervals should be able to do."""
     settings = case.settings
     with st.container(border=True):
@@ -69,7 +71,7 @@ def _wish(case: Case) -> None:
         left, right = st.columns(2, gap="medium")
         with left:
             st.radio(
-                "The wish",
+                "The precision target",
                 **among(words.GOALS),
                 **bound("goal", settings.goal, _take_goal),
                 label_visibility="collapsed",
@@ -93,13 +95,13 @@ def _which(case: Case) -> None:
         "Which coefficient",
         options,
         format_func=lambda name: name or "the mean over all coefficients",
-        **bound("goal_on", shown, lambda name: state.update(**numbers.moved_wish(case, name))),
+        **bound("goal_on", shown, lambda name: state.update(**numbers.moved_target(case, name))),
     )
     _say_if_gone(case, shown)
 
 
 def _say_if_gone(case: Case, shown: str) -> None:
-    """A wish about a coefficient that another table, or other features, do not have, is about
+    """A target about a coefficient that another table, or other features, do not have, is about
     another one now.
     """
     asked = case.settings.goal_on
@@ -107,7 +109,7 @@ def _say_if_gone(case: Case, shown: str) -> None:
         return
     now = f"“{text.plain(shown)}”" if shown else "the mean over all coefficients"
     st.warning(
-        f"Your wish was about “{text.plain(asked)}”, which is not among the coefficients. It is "
+        f"Your target was about “{text.plain(asked)}”, which is not among the coefficients. It is "
         f"about {now} for now, with the same number in its units."
     )
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
@@ -141,7 +143,7 @@ def _take_amount(case: Case, name: str, value: float) -> None:
             case.target.coefficient,
             case.scale,
         )
-    except WishError as problem:
+    except PrecisionError as problem:
         st.session_state["goal_refused"] = in_words(problem)
         return
     state.update(**{name: float(value)})

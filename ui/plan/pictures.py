@@ -19,7 +19,7 @@ from ui.session.words import in_words
 from ui.views.show import show
 from ui.views.sweep import current_value
 
-LOOKS = {
+ANALYSES = {
     "map": "Budget × records",
     "split": "Split of the budget",
     "mechanisms": "Which mechanism",
@@ -31,7 +31,7 @@ def panel(case: Case, work: Work) -> None:
     """The look that is chosen."""
     st.header("Look closer")
     st.segmented_control(
-        "Look closer", **among(LOOKS), **state.bound("look"), label_visibility="collapsed"
+        "Look closer", **among(ANALYSES), **state.bound("look"), label_visibility="collapsed"
     )
     look = case.settings.look
     if look in work.missing:
@@ -58,21 +58,21 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
     settings = case.settings
     is_chance = case.target.is_power
     x_label = f"total budget {text.symbol(settings)}"
-    wish = settings.goal_chance if is_chance else settings.goal_length
+    target = settings.goal_chance if is_chance else settings.goal_length
     marks = [charts.here(current_value(settings, "total"), case.n)]
     marks += _answer_marks(case, work)
     figure = charts.iso_chart(
         found,
-        wish=wish,
+        target=target,
         is_chance=is_chance,
         marks=marks,
         x_label=x_label,
-        caption=f"{_caption(case)}; {words.wish_words(settings, case.records)}",
-        meta={"look": "map", "wish": wish, "settings": settings.to_query()},
+        caption=f"{_caption(case)}; {words.target_words(settings, case.records)}",
+        meta={"look": "map", "target": target, "settings": settings.to_query()},
         source=case.records.source,
     )
     st.markdown(
-        "On the thick line your wish comes true exactly; right of it and above it, with room to "
+        "On the thick line your target comes true exactly; right of it and above it, with room to "
         "spare. Every other line joins budgets and numbers of records with the same "
         f"{'chance' if is_chance else 'length'}."
     )
@@ -86,7 +86,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
 
 
 def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
-    """Where the wish comes true on the two lines through the present settings, as far as that is
+    """Where the target comes true on the two lines through the present settings, as far as that is
     known.
     """
     settings, marks = case.settings, []

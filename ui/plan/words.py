@@ -39,7 +39,7 @@ def chance_words(goal: str, chance: float) -> str:
 
 
 def goal_unit(settings: Settings, records: Records) -> str:
-    """Units of the wished length or value."""
+    """Units of the asked length or value."""
     place = place_of(settings, records)
     what = settings.loss(settings.losses[0]).effect
     if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
@@ -63,7 +63,7 @@ def total_words(settings: Settings) -> str:
 
 
 def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
-    """Why there is no answer, with the name of the coefficient, in the units of the wish."""
+    """Why there is no answer, with the name of the coefficient, in the units of the target."""
     if not isinstance(why, OutOfReachError):
         return in_words(why)
     place = why.target.coefficient
@@ -75,8 +75,8 @@ def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
 
-def wish_words(settings: Settings, records: Records) -> str:
-    """The wish, as it stands on charts and exports."""
+def target_words(settings: Settings, records: Records) -> str:
+    """The precision target, as it stands on charts and exports."""
     place = place_of(settings, records)
     which = (
         "the mean interval" if place is None else f"the interval of {records.feature_names[place]}"
@@ -84,10 +84,10 @@ def wish_words(settings: Settings, records: Records) -> str:
     unit = goal_unit(settings, records)
     if settings.goal == "zero":
         return (
-            f"wish: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if the "
-            f"true value is {number(settings.goal_value)} ({unit})"
+            f"target: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if "
+            f"the true value is {number(settings.goal_value)} ({unit})"
         )
-    return f"wish: {which} at most {number(settings.goal_length)} long ({unit}), " + (
+    return f"target: {which} at most {number(settings.goal_length)} long ({unit}), " + (
         "on average"
         if settings.goal_chance == 0.5
         else f"with a chance of {100 * settings.goal_chance:g} %"
@@ -95,8 +95,8 @@ def wish_words(settings: Settings, records: Records) -> str:
 
 
 def got_sentence(settings: Settings, meets: bool, probability: float) -> str:
-    """Whether the settings fulfil the wish."""
-    verdict = "**This fulfils your wish**" if meets else "**This is not enough for your wish**"
+    """Whether the settings fulfil the precision target."""
+    verdict = "**This meets your target**" if meets else "**This is not enough for your target**"
     if settings.goal == "zero":
         return f"{verdict}: you asked for {100 * settings.goal_chance:g} %."
     return (
@@ -134,7 +134,7 @@ def around_words(around: Sequence[Neighbour], target: Target, scale: float, what
 
 def map_sentence(settings: Settings, records: Records, marks: Sequence[Mark]) -> str:
     """The takeaway of the map."""
-    words = wish_words(settings, records)
+    words = target_words(settings, records)
     here, *answers = marks
     parts = [
         f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}"

@@ -31,7 +31,7 @@ _TALL = {False: 330, True: 420}
 """Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when
 the answer comes.
 """
-_LOOKS = ("map", "split", "mechanisms", "c")
+_ANALYSES = ("map", "split", "mechanisms", "c")
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Work:
         """What stands where an answer will; in one of the places how the work goes on, and how to
         stop it.
         """
-        is_look = name in _LOOKS
-        with st.container(border=is_look, height=_TALL[is_look]):
+        is_analysis = name in _ANALYSES
+        with st.container(border=is_analysis, height=_TALL[is_analysis]):
             if name != self.missing[-1]:  # the look, where it is among them
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:

@@ -42,7 +42,7 @@ _WANTED, _SAID, _AGAIN, _FRESH = "release_wanted", "release_said", "release_agai
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """Everything that a click on the button would carry out."""
 
     plan: Plan
@@ -110,9 +110,9 @@ def _steps(ledger: Ledger) -> None:
     if charges and not again:
         _released_before(account, plan, charges[-1])
         return
-    wish = Wish(plan, priced, account, len(charges), allowed)
+    request = Request(plan, priced, account, len(charges), allowed)
     file, header = _file_step(plan)
-    _release_step(ledger, wish, file, header)
+    _release_step(ledger, request, file, header)
 
 
 # --- 1: the plan ----------------------------------------------------------------------------------
@@ -272,13 +272,13 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
 
 
 def _release_step(
-    ledger: Ledger, wish: Wish, file: MemoryFile | None, header: Header | None
+    ledger: Ledger, request: Request, file: MemoryFile | None, header: Header | None
 ) -> None:
     st.header("4 · Release, once")
-    account, plan = wish.account, wish.plan
-    spent = price(account.cap, wish.price.cost)
+    account, plan = request.account, request.plan
+    spent = price(account.cap, request.price.cost)
     with st.container(border=True):
-        st.markdown(words.before_click(plan, account, wish.price, spent))
+        st.markdown(words.before_click(plan, account, request.price, spent))
         if spent > account.remaining:
             st.error(
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
@@ -292,17 +292,21 @@ def _release_step(
         )
         missing = words.missing(person, typed.strip() == account.dataset, header is not None)
         st.button(
-            f"Spend {ledger_text.cost_words(wish.price.cost)} and release",
+            f"Spend {ledger_text.cost_words(request.price.cost)} and release",
             key="release_now",
             type="primary",
             disabled=bool(missing),
             on_click=_want,
-            args=(wish.request_id,),
+            args=(request.request_id,),
         )
         if missing:
             st.caption(missing)
-    if st.session_state.pop(_WANTED, None) == wish.request_id and not missing and file is not None:
-        _carry_out(ledger, wish, file, header, person)
+    if (
+        st.session_state.pop(_WANTED, None) == request.request_id
+        and not missing
+        and file is not None
+    ):
+        _carry_out(ledger, request, file, header, person)
 
 
 def _want(request_id: str) -> None:
@@ -310,22 +314,22 @@ def _want(request_id: str) -> None:
 
 
 def _carry_out(
-    ledger: Ledger, wish: Wish, file: MemoryFile, header: Header | None, person: str
+    ledger: Ledger, request: Request, file: MemoryFile, header: Header | None, person: str
 ) -> None:
     """Release, and say what became of it on a page drawn anew."""
     assert header is not None
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
         try:
-            wish.folder.parent.mkdir(parents=True, exist_ok=True)
+            request.folder.parent.mkdir(parents=True, exist_ok=True)
             made = release(
-                wish.plan,
+                request.plan,
                 file,
                 ledger=ledger,
-                dataset=wish.account.dataset,
+                dataset=request.account.dataset,
                 person=person,
-                request_id=wish.request_id,
-                folder=wish.folder,
-                allow_unreviewed=wish.is_unreviewed_allowed,
+                request_id=request.request_id,
+                folder=request.folder,
+                allow_unreviewed=request.is_unreviewed_allowed,
                 encoding=header.encoding,
             )
         except (ValueError, RuntimeError, OSError) as problem:
@@ -333,7 +337,7 @@ def _carry_out(
             said = "The folder of releases cannot be written." if is_file else in_words(problem)
             st.session_state[_SAID] = said
         else:
-            st.session_state[_FRESH] = (wish.request_id, made.note)
+            st.session_state[_FRESH] = (request.request_id, made.note)
             st.session_state.pop(_AGAIN, None)
     st.rerun()
 

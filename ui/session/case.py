@@ -11,7 +11,7 @@ from ui.session.compute import TableSource
 from ui.session.settings import Settings
 
 
-class WishError(ValueError):
+class PrecisionError(ValueError):
     """A wish that cannot be computed with in the units of its coefficient; the message is for
     people.
     """
@@ -56,7 +56,7 @@ def single(settings: Settings) -> Settings:
 def make_case(settings: Settings, source: TableSource) -> Case:
     """Fit the table of these settings and say the wish in its terms.
 
-    Raises:  what loading and fitting raise; WishError; ValueError where the settings allow no
+    Raises:  what loading and fitting raise; PrecisionError; ValueError where the settings allow no
              design.
     """
     chosen = single(settings)
@@ -91,7 +91,7 @@ def unit_of(records: Records, place: int | None) -> float:
 def make_target(settings: Settings, place: int | None, scale: float) -> Target:
     """The wish of the settings, scaled.
 
-    Raises:  WishError.
+    Raises:  PrecisionError.
     """
     try:
         if settings.goal == "length":
@@ -100,7 +100,7 @@ def make_target(settings: Settings, place: int | None, scale: float) -> Target:
         return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
     except ValueError:
         asked = settings.goal_length if settings.goal == "length" else settings.goal_value
-        raise WishError(
-            f"The wish cannot be {asked:g} here: in units of this coefficient's column that is too "
-            "large, or too small, for any calculation."
+        raise PrecisionError(
+            f"The target cannot be {asked:g} here: in units of this coefficient's column that is "
+            "too large, or too small, for any calculation."
         ) from None

@@ -30,7 +30,7 @@ from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Provenance, Records, Schema, encode
 from ui.kit.palette import Combination
 from ui.session.results import IntervalRows, SweepCurve
-from ui.session.settings import LIMITS, WISH, Settings
+from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.words import in_words
 
 T = TypeVar("T")
@@ -294,7 +294,7 @@ def free_of(settings: Settings, name: str) -> Settings:
     """What curves over the range of one control depend on: not where it stands, nor how the page
     shows them.
     """
-    kept = replace(settings.usual("units", "look", *WISH), sweep=name)
+    kept = replace(settings.usual("units", "look", *PRECISION), sweep=name)
     if name == "total":
         largest = Decimal(repr(LIMITS[settings.currency][1]))
         return replace(

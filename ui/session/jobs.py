@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.rows import WeightedRows
 from ui.session.words import in_words
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Task:
 class TableTask(Task):
     """A task on a table, which it forgets at the end."""
 
-    X: Array | None
+    X: Array | WeightedRows | None
     y: Array | None
 
     @property

@@ -32,7 +32,7 @@ Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
 
-WISH = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
+PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the wish on the page Plan."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""

@@ -249,7 +249,7 @@ TARGET_HELP = (
 )
 
 
-def flat_words(names: list[str]) -> str:
+def unidentified_words(names: list[str]) -> str:
     """What marked coefficients mean."""
     listed = plain(", ".join(names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     return (

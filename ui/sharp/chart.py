@@ -229,10 +229,10 @@ def span_of(parts: Sequence[Sequence[Change]]) -> tuple[float, float]:
 
 
 _DASHES = ("solid", "dash", "dot")
-_CORNER_LOOK = (("circle", BLUE), ("square", ORANGE), ("diamond", GREEN))
+_SMOOTHING_MARKS = (("circle", BLUE), ("square", ORANGE), ("diamond", GREEN))
 
 
-def corner_chart(
+def smoothing_chart(
     h: Sequence[float],
     changes: Mapping[float, Sequence[float]],
     *,
@@ -245,7 +245,7 @@ def corner_chart(
     """
     fig = go.Figure()
     for (c, values), dash, (symbol, colour) in zip(
-        changes.items(), _DASHES, _CORNER_LOOK, strict=False
+        changes.items(), _DASHES, _SMOOTHING_MARKS, strict=False
     ):
         fig.add_scatter(
             x=list(h),

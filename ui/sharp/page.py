@@ -28,10 +28,10 @@ from ui.sharp.rows import Change, Groups
 from ui.views.show import show
 
 PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
-CORNER_TABLE = DataTable("census", 30_000, 10)
-CORNER_H = (1.0, 2.0, 3.0, 4.0, 5.0)
-CORNER_C = (0.001, 0.01, 0.1)
-_CORNER_DRAWS = 16
+SMOOTHING_TABLE = DataTable("census", 30_000, 10)
+SMOOTHING_H = (1.0, 2.0, 3.0, 4.0, 5.0)
+SMOOTHING_C = (0.001, 0.01, 0.1)
+_SMOOTHING_DRAWS = 16
 """Draws of the matrix noise behind a point of that chart; both sides of a change are on the same
 ones.
 """
@@ -233,10 +233,10 @@ def _improvements(rows: Iterable[Compared]) -> None:
                 _improvement(part, found[part.label], span)
     left, right = st.columns(2, gap="large")
     with left:
-        _words(words.CORNER)
-        _mechanism(words.CORNER)
+        _words(words.SMOOTHING)
+        _mechanism(words.SMOOTHING)
     with right:
-        _corner()
+        _smoothing()
 
 
 def _improvement(part: words.Improvement, found: list[Change], span: tuple[float, float]) -> None:
@@ -269,21 +269,21 @@ def _mechanism(part: words.Improvement) -> None:
         st.markdown(part.mechanism)
 
 
-def _corner() -> None:
+def _smoothing() -> None:
     try:
         with st.spinner("Forecasting …", width="content"):
-            curves = _SHARED.get("corner", corner_changes)
+            curves = _SHARED.get("corner", smoothing_changes)
     except ConvergenceError as problem:
         st.info(f"The forecast for this chart could not be made: {in_words(problem)}")
         return
     shown = Combination("pure", "objective", "huber_svm")
-    lines = {c: [curves[shown, c, h] for h in CORNER_H] for c in CORNER_C}
+    lines = {c: [curves[shown, c, h] for h in SMOOTHING_H] for c in SMOOTHING_C}
     caption = (
-        f"Forecast for {sharp_rows.table_words(CORNER_TABLE)}, {shown.plain}, total ε = 1, "
+        f"Forecast for {sharp_rows.table_words(SMOOTHING_TABLE)}, {shown.plain}, total ε = 1, "
         "published split, sharp against sharp without the corner; c is the penalty"
     )
-    figure = chart.corner_chart(
-        CORNER_H, lines, caption=caption, meta={"improvement": "only corner"}, source="simulated"
+    figure = chart.smoothing_chart(
+        SMOOTHING_H, lines, caption=caption, meta={"improvement": "only corner"}, source="simulated"
     )
     table = pd.DataFrame(
         [
@@ -296,47 +296,53 @@ def _corner() -> None:
             for (combination, c, h), change in curves.items()
         ]
     )
-    show("only_corner", figure, corner_sentence(curves), table)
+    show("only_corner", figure, smoothing_sentence(curves), table)
 
 
-Corner = dict[tuple[Combination, float, float], float]
+Smoothing = dict[tuple[Combination, float, float], float]
 """Change of the forecast mean length, by combination, penalty c and Huber width h."""
 
 
-def corner_changes() -> Corner:
+def smoothing_changes() -> Smoothing:
     """What the Huber corner changes in the sharp forecast on the simulated census, everything else
     the same.
     """
     records = PUBLIC.records(
-        ("census", "paper", CORNER_TABLE.d, CORNER_TABLE.n), CORNER_TABLE.records
+        ("census", "paper", SMOOTHING_TABLE.d, SMOOTHING_TABLE.n), SMOOTHING_TABLE.records
     )
     found = {}
     for privacy in compare.PUBLISHED_PARTS:
         for mechanism in compare.MECHANISMS:
             base = Comparison(
-                "census", CORNER_TABLE.n, CORNER_TABLE.d, "huber_svm", privacy, mechanism, "sharp"
+                "census",
+                SMOOTHING_TABLE.n,
+                SMOOTHING_TABLE.d,
+                "huber_svm",
+                privacy,
+                mechanism,
+                "sharp",
             )
-            for c in CORNER_C:
-                for h in CORNER_H:
+            for c in SMOOTHING_C:
+                for h in SMOOTHING_H:
                     design = replace(base.design(), loss=HuberSVM(h=h), regularization=c)
                     moments = PUBLIC.moments(records, design.loss, c)
-                    plain, cornered = (
+                    plain, smoothed = (
                         forecast(
                             moments,
                             design=replace(design, calibration=switches),
-                            n_draws=_CORNER_DRAWS,
+                            n_draws=_SMOOTHING_DRAWS,
                         )
                         for switches in (
                             replace(Calibration.sharp(), huber_corner=False),
                             Calibration.sharp(),
                         )
                     )
-                    change = cornered.ci_length_mean / plain.ci_length_mean - 1.0
+                    change = smoothed.ci_length_mean / plain.ci_length_mean - 1.0
                     found[sharp_rows.combination_of(base), c, h] = change
     return found
 
 
-def corner_sentence(curves: Corner) -> str:
+def smoothing_sentence(curves: Smoothing) -> str:
     """The takeaway of that chart, over all combinations."""
     usual = min(change for (_, c, _), change in curves.items() if c == compare.REGULARIZATION)
     (combination, c, h), largest = min(curves.items(), key=lambda item: item[1])

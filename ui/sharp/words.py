@@ -119,7 +119,7 @@ IMPROVEMENTS = (
     ),
 )
 
-CORNER = Improvement(
+SMOOTHING = Improvement(
     "only corner",
     "The corner of the Huber loss",
     "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients "
@@ -150,8 +150,8 @@ UNPENALISED_MECHANISM = (
     "the noise on $H$ does to the step. **The step falls short** in two cases. Where a direction "
     "of $K$ is flatter than the noise on it, a full step would multiply noise instead of removing "
     "bias, so it goes part of the way. And where the step is long, the curvature changes on the "
-    "way. Coefficients concerned are marked in the result (`is_flat`); a marked interval is still "
-    "computed, but its 95 % is not claimed for the unpenalised coefficient."
+    "way. Coefficients concerned are marked in the result (`is_unidentified`); a marked interval "
+    "is still computed, but its 95 % is not claimed for the unpenalised coefficient."
 )
 UNPENALISED_COMMAND = "python -m benchmarks.unpenalised"
 

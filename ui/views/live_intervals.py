@@ -47,7 +47,9 @@ class Lengths:
     variability: Array
 
 
-def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> live.Reel | None:
+def total_animation(
+    view: compute.View, units: str, rows: Sequence[IntervalRows]
+) -> live.Animation | None:
     """The interval chart of a view along the slider of its total budget."""
     settings = view.settings
     many = sum(len(item.names) for item in rows)
@@ -58,7 +60,7 @@ def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> 
     value, options = positions(currency.total_value(settings), grid)
     asked = free_of_total(settings)
     key = (
-        "reel",
+        "animation",
         view.records.digest,
         repr(asked),
         units,
@@ -75,7 +77,7 @@ def total_reel(view: compute.View, units: str, rows: Sequence[IntervalRows]) -> 
     film = state.films().get(
         (*key, len(options), value if len(options) > len(grid) else None), make
     )
-    return live.Reel(film, "total_slider", options.index(value), span(rows, is_odds=is_odds))
+    return live.Animation(film, "total_slider", options.index(value), span(rows, is_odds=is_odds))
 
 
 def knots_for(n_intervals: int) -> int:

@@ -21,10 +21,10 @@ def show(
     table: pd.DataFrame,
     *,
     is_plain: bool = False,
-    reel: live.Reel | None = None,
+    animation: live.Animation | None = None,
 ) -> None:
-    """A chart with its sentence, its table and the table's download; a reel covers it while its
-    slider is dragged.
+    """A chart with its sentence, its table and the table's download; an animation covers it while
+    its slider is dragged.
 
     is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
     """
@@ -33,7 +33,7 @@ def show(
     # colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         drawn = in_colour(drawn, colour)
-    with live.covering(key, reel):
+    with live.covering(key, animation):
         st.plotly_chart(
             Written(drawn),
             key=f"chart_{key}",

@@ -142,7 +142,7 @@ def trained_models(
     p, noise = A.shape[1], training.noise
     n_rows = min(n_records, len(A))
     size = max(1, min(64, _BATCH_NUMBERS // len(A)))
-    needs_fits = training.is_tilt or n_rows < len(A)
+    needs_fits = training.perturbs_objective or n_rows < len(A)
     table = (
         Table.of(A, loss=training.loss, regularization=training.regularization)
         if needs_fits
@@ -165,11 +165,11 @@ def trained_models(
             yield exact + drawn
             continue
         counts = np.array([_chosen(len(A), n_rows, _stream(seed, i, _ROWS)) for i in numbers])
-        # The objective has the tilt over the records it is for; here it is divided by the rows at
-        # hand.
-        tilt = drawn * (n_rows / n_records) if training.is_tilt else None
-        fits = fit_replicates(table, counts, n_records=n_rows, tilt=tilt)
-        theta = fits.theta if training.is_tilt else fits.theta + drawn
+        # The objective has the noise vector over the records it is for; here it is divided by the
+        # rows at hand.
+        noise_vector = drawn * (n_rows / n_records) if training.perturbs_objective else None
+        fits = fit_replicates(table, counts, n_records=n_rows, noise_vector=noise_vector)
+        theta = fits.theta if training.perturbs_objective else fits.theta + drawn
         yield np.where(fits.converged[:, None], theta, np.nan)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.errors import check_count, check_generator
-from dpci_core.base.validation import check_records
+from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount
 from dpci_core.studies.accuracy.published import RateCell
 from dpci_core.studies.accuracy.study import Accuracy, accuracy_experiment
@@ -40,7 +40,7 @@ def cross_validated(
     """
     check_generator(rng)
     check_count(n_folds=n_folds)
-    features, labels = check_records(X, y)
+    features, labels = check_unit_records(X, y)
     if not 2 <= n_folds <= len(labels):
         raise ValueError(f"Expected 2 <= n_folds={n_folds} <= {len(labels)}.")
     folds = np.array_split(rng.permutation(len(labels)), n_folds)
@@ -144,7 +144,7 @@ def tuned_accuracy(
              25,000 rows, which is `tuned_curve`.
     """
     check_count(n_runs=n_runs)
-    test, labels = check_records(X_test, y_test)
+    test, labels = check_unit_records(X_test, y_test)
     errors, chosen = [], np.zeros(len(candidates), dtype=np.int64)
     for _ in range(n_runs):
         result = tune_privately(X, y, candidates=candidates, epsilon=epsilon, rng=rng)

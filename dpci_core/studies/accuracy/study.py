@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.errors import check_count, check_generator, check_range
-from dpci_core.base.validation import check_records
+from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.studies.accuracy.curve import accuracy_curve
 from dpci_core.tuning.learners import Learner, Method, learner_noise
@@ -85,8 +85,8 @@ def accuracy_experiment(
     """
     check_generator(rng)
     check_count(n_fits=n_fits)
-    features, labels = check_records(X, y)
-    split = HeldOut(labels[:, None] * features, *check_records(X_test, y_test))
+    features, labels = check_unit_records(X, y)
+    split = HeldOut(labels[:, None] * features, *check_unit_records(X_test, y_test))
     amounts = [to_decimal(epsilon, name="epsilon") for epsilon in epsilons]
     sizes = [len(labels)] if n_records is None else list(n_records)
     for size in sizes:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array, Integers, Positions
 from dpci_core.base.errors import check_count, check_generator
-from dpci_core.base.validation import check_records
+from dpci_core.base.validation import check_unit_records
 from dpci_core.losses import Loss
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.studies.accuracy.curve import Errors, errors_of, trained_models
@@ -131,7 +131,7 @@ def tuned_curve(
     Source:  CMS section 7.3.
     """
     check_generator(rng)
-    features, labels = check_records(X, y)
+    features, labels = check_unit_records(X, y)
     amounts = [to_decimal(epsilon, name="epsilon") for epsilon in epsilons]
     private: list[tuple[Method, Decimal | None]] = list(product(("output", "objective"), amounts))
     asked = [(size, *how) for size in protocol.sizes for how in [("non_private", None), *private]]

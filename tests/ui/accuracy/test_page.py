@@ -109,7 +109,7 @@ def test_what_does_not_train_differently_is_drawn_once() -> None:
     private = [line.name for line in asked.lines if line.is_private and line.sweep == "total"]
     assert (
         len(private) == 5
-    )  # the calibration changes the tilt of objective perturbation under zCDP only
+    )  # the calibration changes the noise vector of objective perturbation under zCDP only
     assert sum("zCDP · objective" in name for name in private) == 2
 
 

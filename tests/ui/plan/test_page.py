@@ -1,4 +1,4 @@
-"""The page Plan through Streamlit's test runner: wishes, answers in both directions, closer looks,
+"""The page Plan through Streamlit's test runner: targets, answers in both directions, closer looks,
 buttons.
 """
 
@@ -78,20 +78,20 @@ def test_three_answers_stand_on_one_screen_and_are_those_of_the_core():
     assert int(shown["Records n"].replace(",", "")) == records.n_records
 
 
-def test_using_an_answer_fulfils_the_wish():
+def test_using_an_answer_meets_the_target():
     app = start("plan", **SMALL)
     needed = float(metrics(app)["Total ε"])
     app.button(key="use_budget").click().run()
     check(app)
     assert float(now(app).split.total) == pytest.approx(needed)
     assert sum(now(app).split.parts) == now(app).split.total
-    assert "This fulfils your wish" in words(app)
+    assert "This meets your target" in words(app)
     app = start("plan", **SMALL)
     needed = int(metrics(app)["Records n"].replace(",", ""))
     app.button(key="use_records").click().run()
     check(app)
     assert now(app).n == needed
-    assert "This fulfils your wish" in words(app)
+    assert "This meets your target" in words(app)
 
 
 def test_a_coefficient_has_its_own_units():
@@ -129,10 +129,10 @@ def test_power_asks_for_a_coefficient_and_shows_a_chance():
     )
     assert metrics(app)["Chance to exclude zero"] == percent(chance)
     chart = charts_of(app)[0]
-    assert chart["layout"]["meta"]["wish"] == 0.8
+    assert chart["layout"]["meta"]["target"] == 0.8
 
 
-def test_an_impossible_wish_is_answered_with_what_is_possible():
+def test_an_impossible_target_is_answered_with_what_is_possible():
     app = start("plan", goal_length="0.02", **SMALL)
     case = case_of(app)
     with pytest.raises(InfeasibleDesignError) as refusal:
@@ -247,7 +247,7 @@ def test_a_way_out_of_reach_of_the_control_is_refused():
         planning.adopted(base, row)
 
 
-def test_the_link_restores_wish_and_look():
+def test_the_link_restores_target_and_look():
     app = start(
         "plan",
         goal="zero",
@@ -267,7 +267,7 @@ def test_the_link_restores_wish_and_look():
 
 
 @pytest.mark.parametrize("text", ["0", "nan", "inf", "1e10", "x"])
-def test_a_link_with_an_impossible_wish_says_so(text):
+def test_a_link_with_an_impossible_target_says_so(text):
     settings, bad = from_query({"goal_value": text})
     assert bad == ("goal_value",)
     assert settings.goal_value == Settings().goal_value
@@ -369,7 +369,7 @@ def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
     assert np.all(made[1].values != made[0].values)
 
 
-def test_an_impossible_wish_is_answered_in_the_units_it_was_made_in():
+def test_an_impossible_target_is_answered_in_the_units_it_was_made_in():
     """Lengths and values, those reached and those to ask for, are per year of age, as typed."""
     for goal, value in (("length", {"goal_length": "0.0001"}), ("zero", {"goal_value": "0.00001"})):
         app = start("plan", goal=goal, goal_on="age", **value, **SMALL)
@@ -413,13 +413,13 @@ def test_the_ranking_follows_the_results_that_may_be_used():
     assert not app.dataframe[0].value.equals(before)
 
 
-def test_a_wish_about_a_coefficient_that_is_gone_says_so():
+def test_a_target_about_a_coefficient_that_is_gone_says_so():
     app = start("plan", goal_on="not *here*", **SMALL)
-    assert "Your wish was about “not \\*here\\*”" in words(app)
+    assert "Your target was about “not \\*here\\*”" in words(app)
     app.button(key="keep_which").click().run()
     check(app)
     assert now(app).goal_on == ""
-    assert "Your wish was about" not in words(app)
+    assert "Your target was about" not in words(app)
 
 
 def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_a_way_out():
@@ -431,7 +431,7 @@ def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_
     app.session_state["settings"] = replace(now(app), goal_value=1e9)
     app.run()
     assert "cannot be 1e+09 here" in app.error[0].value
-    app.button(key="usual_wish").click().run()
+    app.button(key="usual_target").click().run()
     check(app)
     assert now(app).goal == "length"
 

@@ -65,7 +65,7 @@ def test_settings_come_back_from_their_plan_and_its_file(settings):
     plan = plan_of(case, "Title", "Notes")
     for text in (as_yaml(plan), as_json(plan)):
         again = settings_of(read_plan(text))
-        wish = replace(
+        target = replace(
             again,
             goal_length=settings.goal_length,
             goal_value=settings.goal_value,
@@ -75,7 +75,7 @@ def test_settings_come_back_from_their_plan_and_its_file(settings):
         if expected.goal != "length" and expected.losses == ("logistic",):
             assert again.goal_value == pytest.approx(expected.goal_value, rel=1e-12)
         h = expected.h if expected.losses == ("huber_svm",) else Settings().h
-        assert wish == replace(expected, h=h, d=len(expected.names) or expected.d)
+        assert target == replace(expected, h=h, d=len(expected.names) or expected.d)
         assert case_of(again).target.length == pytest.approx(case.target.length)
         assert case_of(again).design == case.design
 

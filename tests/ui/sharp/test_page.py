@@ -172,7 +172,7 @@ def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
     assert any("missing or empty" in i.value for i in app.info)
     texts = " ".join(m.value for m in app.markdown)
     assert "new result, not peer-reviewed" in texts
-    assert all(part.mechanism in texts for part in (*sharp_text.IMPROVEMENTS, sharp_text.CORNER))
+    assert all(part.mechanism in texts for part in (*sharp_text.IMPROVEMENTS, sharp_text.SMOOTHING))
     assert any(sharp_text.UNPENALISED_COMMAND in m.value for m in app.markdown)
 
 
@@ -396,22 +396,24 @@ def test_one_improvement_is_a_stem_for_each_combination():
 
 
 def test_the_corner_is_a_forecast_that_needs_a_wide_corner_and_short_coefficients():
-    curves = sharp.corner_changes()
+    curves = sharp.smoothing_changes()
     assert all(math.isfinite(v) and v < 1e-9 for v in curves.values())
     assert all(
         abs(v) < 1e-12 for (_, c, h), v in curves.items() if h == 1.0 or c == compare.REGULARIZATION
     )
     assert min(curves.values()) < -0.002
     lines = {
-        c: [curves[Combination("pure", "objective", "huber_svm"), c, h] for h in sharp.CORNER_H]
+        c: [curves[Combination("pure", "objective", "huber_svm"), c, h] for h in sharp.SMOOTHING_H]
         for c in (0.1,)
     }
     chart = built(
-        sharp_chart.corner_chart(sharp.CORNER_H, lines, caption="c", meta={}, source="simulated")
+        sharp_chart.smoothing_chart(
+            sharp.SMOOTHING_H, lines, caption="c", meta={}, source="simulated"
+        )
     )
     assert finite(chart)
     assert chart["layout"]["yaxis"]["range"][0] <= -0.02
-    assert "saves nothing" in sharp.corner_sentence(curves)
+    assert "saves nothing" in sharp.smoothing_sentence(curves)
 
 
 def test_the_proof_is_shown_with_formulas_that_streamlit_knows():

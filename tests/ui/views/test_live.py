@@ -34,9 +34,9 @@ def curves(monkeypatch):
     return kept
 
 
-def reel_of(settings: Settings, units: str = "scaled") -> live.Reel | None:
+def animation_of(settings: Settings, units: str = "scaled") -> live.Animation | None:
     view = compute.compute(settings, TableSource(PUBLIC))
-    return live_intervals.total_reel(view, units, compute.interval_rows(view, units))
+    return live_intervals.total_animation(view, units, compute.interval_rows(view, units))
 
 
 def private_lengths(frame: live.Frame) -> np.ndarray:
@@ -53,17 +53,17 @@ def test_there_is_a_frame_for_every_position_and_the_page_stands_on_its_own():
         with_total(BASE, "1.234"),
         replace(BASE, currency="zcdp", definitions=("zcdp",)),
     ):
-        reel = reel_of(settings)
+        animation = animation_of(settings)
         value, options = positions(currency.total_value(settings), currency.total_grid(settings))
-        assert len(reel.film.frames) == len(options)
-        assert options[reel.here] == value
-        assert reel.slider == "total_slider"
+        assert len(animation.film.frames) == len(options)
+        assert options[animation.here] == value
+        assert animation.slider == "total_slider"
 
 
 @pytest.mark.parametrize("units", ["scaled", "original", "odds"])
 def test_frames_are_forecasts_between_and_at_the_knots(units):
     settings = replace(BASE, mechanisms=("objective", "output"), units=units)
-    reel, grid = reel_of(settings, units), currency.total_grid(settings)
+    animation, grid = animation_of(settings, units), currency.total_grid(settings)
     view = compute.compute(settings, TableSource(PUBLIC))
     contrasts = None if units == "scaled" else view.records.to_original
     for place, slack in ((0, 0.15), (13, 0.05), (20, 0.03), (27, 0.03), (len(grid) - 1, 0.03)):
@@ -75,7 +75,7 @@ def test_frames_are_forecasts_between_and_at_the_knots(units):
                 n_records=settings.n,
                 contrasts=contrasts,
             )
-            bars = [b for b in reel.film.frames[place].bars if b[3] == 1 + 2 * order]
+            bars = [b for b in animation.film.frames[place].bars if b[3] == 1 + 2 * order]
             ends = np.array([[low, high] for _, low, high, _ in bars])
             ends = np.log(ends) if units == "odds" else ends
             np.testing.assert_allclose(ends[:, 1] - ends[:, 0], made.ci_length, rtol=slack)
@@ -83,28 +83,28 @@ def test_frames_are_forecasts_between_and_at_the_knots(units):
 
 
 def test_more_budget_draws_shorter_bars_and_the_words_name_the_total():
-    reel, grid = reel_of(BASE), currency.total_grid(BASE)
-    lengths = [private_lengths(frame).mean() for frame in reel.film.frames]
+    animation, grid = animation_of(BASE), currency.total_grid(BASE)
+    lengths = [private_lengths(frame).mean() for frame in animation.film.frames]
     assert lengths == sorted(lengths, reverse=True)
-    assert "ε = 2:" in reel.film.frames[grid.index(2.0)].words
+    assert "ε = 2:" in animation.film.frames[grid.index(2.0)].words
 
 
 def test_frames_do_not_depend_on_where_the_slider_has_been():
     away = BASE
     for total in (2.345, 0.07, 1.0):
         away = currency.at_total(away, total)
-    assert reel_of(away).film.frames == reel_of(BASE).film.frames
+    assert animation_of(away).film.frames == animation_of(BASE).film.frames
 
 
 def test_frames_are_computed_once_for_all_totals(monkeypatch):
-    reel_of(BASE)
+    animation_of(BASE)
     calls = []
     monkeypatch.setattr(
         live_intervals, "forecast", lambda *a, **k: calls.append(1) or forecast(*a, **k)
     )
-    reel_of(with_total(BASE, "2"))
+    animation_of(with_total(BASE, "2"))
     assert not calls
-    reel_of(replace(BASE, n=12_345))
+    animation_of(replace(BASE, n=12_345))
     assert calls
 
 
@@ -115,13 +115,13 @@ def test_locks_hold_in_the_frames_and_what_they_forbid_is_left_out():
             Decimal(1), (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")), (True, False, False)
         ),
     )
-    reel, grid = reel_of(locked), currency.total_grid(locked)
-    assert reel.film.frames[grid.index(0.1)] is None
-    assert reel.film.frames[grid.index(5.0)] is not None
-    free = reel_of(BASE)
+    animation, grid = animation_of(locked), currency.total_grid(locked)
+    assert animation.film.frames[grid.index(0.1)] is None
+    assert animation.film.frames[grid.index(5.0)] is not None
+    free = animation_of(BASE)
     at = grid.index(5.0)
     assert (
-        private_lengths(reel.film.frames[at]).mean()
+        private_lengths(animation.film.frames[at]).mean()
         > 1.3 * private_lengths(free.film.frames[at]).mean()
     )
     with pytest.raises(ValueError, match="locked parts already take"):
@@ -133,12 +133,12 @@ def test_locks_hold_in_the_frames_and_what_they_forbid_is_left_out():
 )
 def test_every_feature_of_a_table_follows_the_slider(info):
     encoding = info.encodings[0]
-    reel = reel_of(
+    animation = animation_of(
         Settings(
             dataset=info.key, encoding=encoding, d=info.max_features, n=max(20_000, info.n_rows)
         )
     )
-    data = reel.data
+    data = animation.data
     assert {len(f["ends"]) for f in data["frames"] if f} == {2 * 2 * 2 * (info.max_features + 1)}
     assert live.numbers_in(data) <= live.NUMBERS_SENT
 
@@ -165,17 +165,17 @@ def test_more_intervals_than_a_screen_shows_wait_until_the_slider_is_let_go():
         "mechanisms": ("objective", "output"),
         "losses": ("logistic", "huber_svm"),
     }
-    assert reel_of(replace(BASE, d=10, **both)) is not None
-    assert reel_of(replace(BASE, d=36, **both)) is None
+    assert animation_of(replace(BASE, d=10, **both)) is not None
+    assert animation_of(replace(BASE, d=36, **both)) is None
     assert [live_intervals.knots_for(many) for many in (4, 46, 74, 240)] == [13, 13, 8, 4]
 
 
 def test_what_stands_still_is_sent_once_and_nothing_is_lost():
-    reel = reel_of(BASE)
-    data = reel.data
+    animation = animation_of(BASE)
+    data = animation.data
     assert len(data["still"]) == 4  # the non-private intervals
     assert len(data["stillDots"]) == 4
-    for frame, sent in zip(reel.film.frames, data["frames"], strict=True):
+    for frame, sent in zip(animation.film.frames, data["frames"], strict=True):
         pairs = zip(data["places"], np.reshape(sent["ends"], (-1, 2)), strict=True)
         bars = [(y, low, high, kind) for (y, kind), (low, high) in pairs]
         by_row_and_kind = {"key": lambda bar: (bar[0], bar[3])}
@@ -208,10 +208,10 @@ def test_frames_whose_rows_differ_are_sent_whole():
 
 
 def test_what_the_browser_gets_is_plain_and_finite():
-    reel = reel_of(BASE)
-    data = reel.data
+    animation = animation_of(BASE)
+    data = animation.data
     sent = json.loads(json.dumps(data, allow_nan=False))
-    assert sent["here"] == reel.here
+    assert sent["here"] == animation.here
     assert len(sent["frames"][0]["ends"]) == 2 * 2 * 4
     assert sent["span"][0] < 0 < sent["span"][1]
 
