@@ -37,7 +37,8 @@ _STALLED = 0.5
 class Table:
     """A table to resample, with the fit that all its replicates start from.
 
-    columns: y_i x_i as (p, N), each column contiguous.  gradient: mean of f' a at theta_hat, (p,).
+    columns: y_i x_i as (p, N), each column contiguous.
+    gradient: mean of f' a at theta_hat, (p,).
     single, margins, slopes: the columns, a.theta_hat and |f'| there in single precision.
     """
 
@@ -88,7 +89,12 @@ class Replicates:
 
 
 def draw_counts(counts: Counts, n_records: int, bits: np.random.BitGenerator) -> None:
-    """Fill counts (n_rows,) with how often each row is drawn in a bootstrap sample of n_records.
+    """Fill `counts` with how often each row is drawn in a bootstrap sample.
+
+    Args:
+        counts: filled in place, (n_rows,).
+        n_records: drawn, with replacement (>= 1).
+        bits: the stream of this replicate.
 
     Raises:  ValueError for more than 2^24 records, where single precision stops counting.
     """
@@ -113,8 +119,12 @@ def fit_replicates(
 ) -> Replicates:
     """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
 
-    Args:    counts: (B, N), each row sums to n_records.  noise_vector: the noise b of objective
-             perturbation, (B, p).
+    Args:
+        table: rows, loss and penalty.
+        counts: (B, N), each row sums to n_records.
+        n_records: size of a replicate.
+        noise_vector: the noise b of objective perturbation, (B, p).
+        tolerance: bound on each gradient norm, > 0.
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
     constant = _first_slopes(table, counts, n_records) + (
@@ -240,6 +250,12 @@ def replicate_moments(
 ) -> tuple[Array, Array]:
     """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
     `moments_at`.
+
+    Args:
+        table: rows, loss and penalty.
+        counts: how often each row is drawn, (B, N).
+        theta: (B, p).
+        n_records: size of a replicate.
     """
     B, p = theta.shape
     hessian, second = np.empty((B, p, p)), np.empty((B, p, p))
