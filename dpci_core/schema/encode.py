@@ -38,8 +38,14 @@ def encode(
 ) -> Records:
     """Return the records of a table under the `schema` encoding.
 
-    Args:    features: the first so many encoded features, or their names; chosen before encoding,
-             so that B counts only the source columns used.
+    Args:
+        frame: the table, with the declared columns.
+        schema: its declaration.
+        features: the first so many encoded features, or their names; chosen before encoding, so
+            that B counts only the source columns used.
+        source: public, simulated or declared.
+        title: for people.
+
     Raises:  DataRejectedError naming row and column, never a value: a declared column is absent, a
              number is not a number, a target is missing. Values outside a declaration are mapped
              and counted in `notes`.
