@@ -38,20 +38,20 @@ class Calibration:
     """Switches that shorten the intervals, all on; every combination has the same guarantee at the
     same budget.
 
-    Args:    covariance_floor: smallest eigenvalue the released gradient covariance is raised to;
-             "2c" as published, or "zero", which only asks that it is a covariance.  Post-processing
-             (`matrices.covariance_noise`).
-             tight_sensitivity: use the exact sensitivities, sqrt 2 below the published ones
-             (`sensitivity`).
-             symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2
-             (`matrices.unit_noise`).
-             gaussian_objective: under zCDP, add Gaussian instead of spherical Laplace noise to the
-             objective (`sensitivity.gaussian_objective_sd`); it acts only there.  A new result, not
-             peer-reviewed.
-             noise_aware: take the known law of the matrix noise into account in the half-widths
-             (`half_widths`). Post-processing.
-             huber_corner: bound the Huber slope by its true maximum over the released norm
-             (`losses`).
+    Args:
+        covariance_floor: smallest eigenvalue the released gradient covariance is raised to; "2c" as
+            published, or "zero", which only asks that it is a covariance. Post-processing
+            (`matrices.covariance_noise`).
+        tight_sensitivity: use the exact sensitivities, sqrt 2 below the published ones
+            (`sensitivity`).
+        symmetric_noise: draw noise for the p(p+1)/2 free entries instead of p^2
+            (`matrices.unit_noise`).
+        gaussian_objective: under zCDP, add Gaussian instead of spherical Laplace noise to the
+            objective (`sensitivity.gaussian_objective_sd`); it acts only there. A new result, not
+            peer-reviewed.
+        noise_aware: take the known law of the matrix noise into account in the half-widths
+            (`half_widths`). Post-processing.
+        huber_corner: bound the Huber slope by its true maximum over the released norm (`losses`).
 
     The split of the budget is not a switch: `best_split` moves it.
 
@@ -184,6 +184,10 @@ def check_design(design: object) -> None:
 def guarantee_at(design: Design, delta: float | Decimal) -> tuple[float, float]:
     """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is
     converted.
+
+    Args:
+        design: whose total is meant.
+        delta: at which a zCDP total is read, in (0, 1).
 
     Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
 

@@ -234,6 +234,7 @@ def make_loss(name: str, h: object = None, **others: object) -> Loss:
     """Return the loss of a name, with those of the parameters that it has; the others are left out.
 
     Args:
+        name: a key of `LOSSES`.
         h: the width of the band of a rounded hinge.
         others: parameters of other losses.
 

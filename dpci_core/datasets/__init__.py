@@ -153,10 +153,14 @@ def load(
 ) -> Records:
     """Return the encoded records of a named set.
 
-    Args:    features: the first so many encoded features, or their names; chosen before encoding.
-             n_rows: the census is generated to this size (the first rows never depend on it); of
-             another set, a fixed pseudo-random choice of so many rows, nested in n_rows and in the
-             order of the file.
+    Args:
+        key: name of the set.
+        encoding: "schema", from declared bounds, or "paper", from the data.
+        features: the first so many encoded features, or their names; chosen before encoding.
+        n_rows: the census is generated to this size (the first rows never depend on it); of another
+            set, a fixed pseudo-random choice of so many rows, nested in n_rows and in the order of
+            the file.
+
     Raises:  ValueError naming the argument; FileNotFoundError with the command that gets the set.
     """
     schema = schema_of(key)

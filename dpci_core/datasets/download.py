@@ -41,7 +41,9 @@ class DownloadError(RuntimeError):
 def download(key: str, *, say: Callable[[str], None]) -> Path:
     """Fetch a public set, check it and write it to the cache; return the file's path.
 
-    Args:    say: takes the progress lines.
+    Args:
+        say: takes the progress lines.
+
     Raises:  DownloadError with one sentence: no network, a changed table, a folder that cannot be
              written.
     """

@@ -22,10 +22,14 @@ def load_ipums(
     """Return the first rows of a random order and the first features of an extract, `paper`
     encoding.
 
-    Args:    path: CSV file, plain or gzipped, as IPUMS delivers it; columns in the order in which
-             features are taken.
-             target: column of the outcome.  above: positive where the target exceeds it (default:
-             its median).
+    Args:
+        path: CSV file, plain or gzipped, as IPUMS delivers it; columns in the order in which
+            features are taken.
+        n_features: the first so many.
+        n_rows: of a random order.
+        target: column of the outcome.
+        above: positive where the target exceeds it (default: its median).
+
     Raises:  DataRejectedError naming the column that is missing or unusable.
     """
     frame = read_upload(path.read_bytes(), path.name)

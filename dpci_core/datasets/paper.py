@@ -30,8 +30,10 @@ def encode_paper(
     """Return records as the paper prepares them: column maximum, row norm, constant column, row
     norm again.
 
-    Args:    features: the first so many encoded features, or their names, chosen before encoding:
-             the row norms, and with them every value, depend on which features are there.
+    Args:
+        features: the first so many encoded features, or their names, chosen before encoding: the
+            row norms, and with them every value, depend on which features are there.
+
     Privacy: none. Column maxima come from the data; bounds in the schema are not used.
     Source:  Wang, Kifer, Lee, section 7 (preprocessing).
     """

@@ -49,7 +49,10 @@ _CHUNK = 2**20
 def read_upload(data: bytes, filename: str) -> pd.DataFrame:
     """Return the table in an uploaded CSV or Parquet file, texts and numbers as they are.
 
-    Args:    data: the file's bytes, at most 200 MB.  filename: used for its ending only.
+    Args:
+        data: the file's bytes, at most 200 MB.
+        filename: used for its ending only.
+
     Raises:  DataRejectedError: a sentence that names the line or column and the rule, never a
              cell's value.
     """

@@ -20,6 +20,12 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     Noise asks for a penalty, and a penalty costs signal, so c falls with n and with the budget.
     For objective perturbation c is at least t / (n epsilon), which leaves half of the budget to the
     noise, so that the design is feasible at every budget.
+
+    Args:
+        design: mechanism, loss and budget count.
+        n_records: number of records, public (>= 1).
+        n_coefficients: p.
+
     Privacy: n, p and the budget are public; nothing is read off the records.
     Source:  own.
 

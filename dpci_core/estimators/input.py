@@ -20,7 +20,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
     """Return X as float64 (n, d), its names and number of columns checked or, on `reset`, kept on
     the estimator.
 
-    Args:    may_be_infinite: leaves it to the caller to refuse what is not finite.
+    Args:
+        may_be_infinite: leaves it to the caller to refuse what is not finite.
     """
     if X is None:
         raise ValueError("Expected X: this estimator requires features, got None.")
@@ -98,7 +99,9 @@ def _check_numbers(X: Any) -> None:
 def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Positions]:
     """Return the classes, sorted, and the place among them of every label.
 
-    Args:    declared: the classes, or None to take those that occur.
+    Args:
+        declared: the classes, or None to take those that occur.
+
     Raises:  DataRejectedError with the row of a label that is not declared; ValueError for fewer
              than two classes.
     """

@@ -19,9 +19,12 @@ from dpci_core.tuning.features import FEATURE_SEED, CosineFeatures
 class RandomCosines(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Random cosine features whose rows have norm at most 1, for the kernel exp(-gamma |x - x'|^2).
 
-    Args:    gamma: inverse squared width, in the units of X: bring columns to comparable scales
-             first, by declared bounds.  n_components: D.  seed: of the map; public and fixed, and
-             no source of privacy.
+    Args:
+        gamma: inverse squared width, in the units of X: bring columns to comparable scales first,
+            by declared bounds.
+        n_components: D.
+        seed: of the map; public and fixed, and no source of privacy.
+
     Privacy: reads nothing but the number of columns, so it costs nothing. The classifier behind it
              takes `feature_bounds=RandomCosines.bounds(D)`, with which its encoding wastes nothing.
     Source:  CMS Algorithm 3, its norm corrected (`tuning.features`).

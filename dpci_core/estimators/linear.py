@@ -87,8 +87,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         """Train privately; every argument of the constructor is checked here, and nothing public is
         read off X.
 
-        Args:    X: (n, d) features in their own units, clipped to `feature_bounds`.  y: (n,)
-                 labels.
+        Args:
+            X: (n, d) features in their own units, clipped to `feature_bounds`.
+            y: (n,) labels.
+
         Privacy: `privacy_`.  n and d count as public.
         Raises:  ValueError without budget or bounds, for weights, or for records that break a rule;
                  no message holds a value of a record.  InfeasibleDesignError, ConvergenceError.
@@ -226,10 +228,12 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         """Return intervals for every coefficient: post-processing, at any level, as often as
         needed.
 
-        Args:    level: like 0.95 (default: `confidence_level`).  units: "original", slopes for one
-                 unit of each feature as in `coef_`, or "scaled", coefficients of the encoded
-                 records.  joint: all intervals of all classes hold together at this level, by
-                 Bonferroni.
+        Args:
+            level: like 0.95 (default: `confidence_level`).
+            units: "original", slopes for one unit of each feature as in `coef_`, or "scaled",
+                coefficients of the encoded records.
+            joint: all intervals of all classes hold together at this level, by Bonferroni.
+
         Privacy: none spent.
         """
         check_is_fitted(self)

@@ -28,9 +28,11 @@ class Scaling:
     """A public map of features: each column to [-1, 1] by its bounds, z, then (z / (B sqrt 2), 1 /
     sqrt 2).
 
-    low, high: (d,), declared.  norm_bound: B; a longer z is shortened to it.  Values outside the
-    bounds are clipped. Inside the bounds the map is affine, so a linear score has exact
-    coefficients in the user's units (`to_original`).
+    Values outside the bounds are clipped. Inside the bounds the map is affine, so a linear score
+    has exact coefficients in the user's units (`to_original`).
+
+    low, high: (d,), declared.
+    norm_bound: B; a longer z is shortened to it.
 
     >>> scaling = Scaling.of((0.0, [10.0, 2.0]), n_features=2)
     >>> records = scaling.encode(np.array([[5.0, 2.0], [99.0, 1.0]]))
@@ -46,10 +48,11 @@ class Scaling:
     def of(cls, bounds: object, *, n_features: int, norm_bound: object = None) -> Scaling:
         """Return the scaling of declared bounds (low, high), each a number or one for each feature.
 
-        Args:    norm_bound: B, a declared bound on the norm of the features once they are in [-1,
-                 1]; None takes sqrt(d), which always holds. A smaller one helps where it is known,
-                 as for one-hot columns declared with bounds (-1, 1), of which only one in a group
-                 is 1.
+        Args:
+            norm_bound: B, a declared bound on the norm of the features once they are in [-1, 1];
+                None takes sqrt(d), which always holds. A smaller one helps where it is known, as
+                for one-hot columns declared with bounds (-1, 1), of which only one in a group is 1.
+
         Raises:  ValueError naming the first feature whose bounds are not low < high.
         """
         if not isinstance(bounds, tuple | list) or len(bounds) != 2:

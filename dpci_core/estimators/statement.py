@@ -68,9 +68,10 @@ def noise_source(random_state: object) -> NoiseSource:
 class PrivacyStatement:
     """The guarantee of one fit.
 
-    amount: epsilon or rho of everything the fit drew, exact.  classes_declared: whether the labels
-    came from `classes=`.  status: what must be said about the results it rests on.  noise: drawn
-    from the operating system's entropy, or from a generator that can be run again.
+    amount: epsilon or rho of everything the fit drew, exact.
+    classes_declared: whether the labels came from `classes=`.
+    status: what must be said about the results it rests on.
+    noise: drawn from the operating system's entropy, or from a generator that can be run again.
 
     >>> made = PrivacyStatement(definition="pure", amount=Decimal("1.5"), mechanism="output",
     ...                         n_models=1, classes_declared=True, status="", noise="seeded")

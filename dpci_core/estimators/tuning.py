@@ -24,10 +24,12 @@ def tune_for_release(
 ) -> TuningResult:
     """Return the candidate that the exponential mechanism chooses, with its coefficients.
 
-    Args:    X, y, candidates: as for `tuning.tune_privately`; methods "output" and
-             "objective_tight". Records have been encoded by a fixed public map, as `RecordMapper`
-             does: a record that breaks a rule is refused here, which would tell about it.
-             epsilon: for everything; book it before the call, as one amount.
+    Args:
+        X, y, candidates: as for `tuning.tune_privately`; methods "output" and "objective_tight".
+            Records have been encoded by a fixed public map, as `RecordMapper` does: a record that
+            breaks a rule is refused here, which would tell about it.
+        epsilon: for everything; book it before the call, as one amount.
+
     Privacy: epsilon-DP for replace-one neighbours, n public. Each candidate is trained as the
              coefficients of a release are (docs/release.md, section 2) on records that no other
              candidate and not the choice sees.

@@ -121,6 +121,11 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
 
     Besides what the mechanism asks for, the tolerance of the fit must be within reach of
     floating-point numbers.
+
+    Args:
+        design: as it is planned.
+        n_records: number of records, public (>= 1).
+        dim: p.
     """
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
@@ -192,6 +197,11 @@ class _CertifiedSolver:
 def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
+    Args:
+        A: rows y_i x_i, (n, p).
+        shares: what the minimiser and its noise may cost.
+        source: the operating system's entropy.
+
     Privacy: `planned.budget.model` in its definition, the error of the solver included
              (docs/release.md, section 2).
     """
@@ -219,8 +229,11 @@ def draw_release(
 ) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
 
-    Args:    X, y: encoded records (`schema.RecordMapper`).  to_original: L (k, p), intervals for L
-             theta as well.
+    Args:
+        X, y: encoded records (`schema.RecordMapper`).
+        design: what is released, at which budget.
+        to_original: L (k, p), intervals for L theta as well.
+
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
              another encoding.

@@ -67,10 +67,13 @@ range tried (r1 up to 316, r2 up to 4); what breaks it is model noise that moves
 class Validity:
     """Whether the asymptotic forecast can be believed.
 
+    The limits are in `_CUTS` and with the mechanism.
+
+    grade: "valid", "rough" or "unusable".
     exceeded: the ratios at or above their first limit, with that limit.
-    r1: noise on the Hessian against its smallest eigenvalue.  r2: noise on the gradient covariance
-    against the variance it estimates.  r3: how far the model noise moves the Hessian.  The limits
-    are in `_CUTS` and with the mechanism.
+    r1: noise on the Hessian against its smallest eigenvalue.
+    r2: noise on the gradient covariance against the variance it estimates.
+    r3: how far the model noise moves the Hessian.
     """
 
     grade: Grade
@@ -178,12 +181,15 @@ def forecast(
 ) -> Forecast:
     """Forecast the intervals of a design; deterministic, O(p^3) per draw whatever n is.
 
-    Args:    moments: of the loss and regularization of the design.  n_records: n, any number
-             (default: the table's).
-             contrasts: L (k, p), to forecast intervals for the combinations L theta.
-             n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the
-             default's in nine of ten designs with r1 < 1, and up to 12 % off where more noise is on
-             the Hessian (`python -m benchmarks.draws`).
+    Args:
+        moments: of the loss and regularization of the design.
+        design: the one to forecast.
+        n_records: n, any number (default: the table's).
+        contrasts: L (k, p), to forecast intervals for the combinations L theta.
+        n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the default's in
+            nine of ten designs with r1 < 1, and up to 12 % off where more noise is on the Hessian
+            (`python -m benchmarks.draws`).
+
     Privacy: none (module docstring).
     Raises:  ValueError if the moments belong to another loss or regularization;
              InfeasibleDesignError.
@@ -281,9 +287,11 @@ def drawn_intervals(
 ) -> DrawnIntervals:
     """Return the intervals behind a forecast, draw by draw; privacy and errors as for `forecast`.
 
-    Args:    n_redraws: even, draws behind a noise-aware factor.  spectra: of the Hessian of these
-             moments, to share with other designs; the numbers are the same.  Others: as for
-             `forecast`.
+    Args:
+        moments, design, n_records, contrasts, n_draws: as for `forecast`.
+        n_redraws: even, draws behind a noise-aware factor.
+        spectra: of the Hessian of these moments, to share with other designs; the numbers are the
+            same.
     """
     _check_match(moments, design)
     if spectra is not None and spectra.hessian is not moments.hessian:

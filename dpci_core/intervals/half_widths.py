@@ -109,15 +109,21 @@ def private_half_widths(
     """Return half-widths of the confidence level of the design from noisy symmetric matrices,
     before any floor.
 
-    Args:    H_noisy, S_noisy: (..., p, p).  noise: of the coefficients.  covariance_noise: its law
-             at the released norm.  theta_priv: (..., p) or (p,), where H and S are.
-             covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
-             contrasts: L (k, p) for the combinations L theta.
-             n_factors: compute the factors of so many of a stack, evenly spread, and carry them to
-             the others by their half-widths (`forecast`).
-             n_redraws: even, draws behind a factor.
-             spectra: for stacks of forecasts, where H_noisy is a function of its law and its length
-             alone.
+    Args:
+        H_noisy, S_noisy: released Hessian and gradient covariance, (..., p, p).
+        design: loss, mechanism, c, level and target.
+        noise: law of that on the coefficients.
+        n_records: number of records, public (>= 1).
+        covariance_noise: law of that on S at the released norm.
+        theta_priv: (..., p) or (p,), where H and S are.
+        covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
+        contrasts: L (k, p) for the combinations L theta.
+        n_factors: compute the factors of so many of a stack, evenly spread, and carry them to the
+            others by their half-widths (`forecast`).
+        n_redraws: even, draws behind a factor.
+        spectra: for stacks of forecasts, where H_noisy is a function of its law and its length
+            alone.
+
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
     p = H_noisy.shape[-1]

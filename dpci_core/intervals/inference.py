@@ -128,9 +128,12 @@ def private_intervals(
 ) -> IntervalResult:
     """Train privately, release both matrices privately, and return the intervals.
 
-    Args:    X: (n, p) float64, row norms at most 1, constant column last and included in the norm.
-             y: (n,) in {-1, +1}; one class only is valid.
-             rng: a seeded generator: the result is a simulation, not a release.
+    Args:
+        X: (n, p) float64, row norms at most 1, constant column last and included in the norm.
+        y: (n,) in {-1, +1}; one class only is valid.
+        design: what is simulated, at which budget.
+        rng: a seeded generator: the result is a simulation, not a release.
+
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, for
              noise that cannot be predicted; a NumPy generator is not that, so nothing drawn here
              may be published.

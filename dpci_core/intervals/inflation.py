@@ -54,9 +54,11 @@ class Usefulness:
     """Whether intervals say anything about the coefficients, judged from released or public
     quantities.
 
-    half_width: mean.  coefficient: root-mean-square size of the estimates.  privacy_share: part of
-    the error variance that is privacy noise.  Useless means that the noise dominates and a typical
-    coefficient cannot be told from zero.
+    Useless means that the noise dominates and a typical coefficient cannot be told from zero.
+
+    half_width: mean.
+    coefficient: root-mean-square size of the estimates.
+    privacy_share: part of the error variance that is privacy noise.
     """
 
     half_width: float
@@ -81,7 +83,14 @@ class Usefulness:
 def judge_usefulness(
     half_width: Array, squared_estimate: Array, law: ErrorVariance, *, dim: int
 ) -> Usefulness:
-    """Judge intervals (p,) around estimates whose squares (or expected squares) are given."""
+    """Return whether intervals say anything about the coefficients.
+
+    Args:
+        half_width: of the intervals, (p,).
+        squared_estimate: squares of the estimates or their expectation, (p,).
+        law: of the error.
+        dim: p of the noise on the coefficients.
+    """
     noise = float(np.mean(law.privacy(dim)))
     total = float(np.mean(law.sampling)) + noise
     return Usefulness(
@@ -102,8 +111,13 @@ def error_variance(
 ) -> ErrorVariance:
     """Return the law of (estimate - target), per coefficient or per linear combination of them.
 
-    Args:    H, S: (..., p, p), H positive definite.  contrasts: L (..., k, p) for the combinations
-             L theta.
+    Args:
+        H, S: Hessian, positive definite, and gradient covariance, (..., p, p).
+        mechanism: where the noise is.
+        noise: law of that on the coefficients.
+        n_records: number of records, public (>= 1).
+        contrasts: L (..., k, p) for the combinations L theta.
+
     Returns: arrays (..., p), or (..., k); a negative v'Sv counts as 0, be it of rounding or of
              noise on S.
     Source:  WKL Algorithm 3 (objective), Algorithm 5 (output; line 17 for zCDP).
@@ -124,7 +138,7 @@ def variance_of_rows(
     noise: NoiseLaw,
     n_records: int,
 ) -> ErrorVariance:
-    """The same from the rows (..., k, p) of L H^-1, for callers that have them."""
+    """Return the same from the rows (..., k, p) of L H^-1, for callers that have them."""
     sampling = np.maximum(np.einsum("...ij,...ij->...i", rows @ S, rows), 0.0) / n_records
     size = np.broadcast_to(
         mechanism_named(mechanism).error_size(rows, contrasts, n_records), sampling.shape

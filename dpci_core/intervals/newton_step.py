@@ -60,14 +60,14 @@ class Correction:
 
 
 def no_correction(contrasts: Array, size: int) -> Correction:
-    """The contrasts themselves, for a stack of this size."""
+    """Return the contrasts themselves, for a stack of this size."""
     stacked = np.broadcast_to(contrasts, (size, *contrasts.shape))
     nothing = np.zeros(stacked.shape[:2])
     return Correction(stacked, nothing, nothing.astype(np.bool_), nothing)
 
 
 def floor_of(regularization: float, hessian_sd: float, p: int) -> float:
-    """The flattest curvature of K along which the step is taken in full."""
+    """Return the smallest curvature of K along which the step is taken in full."""
     return max(2.0 * regularization, _SMALLEST_CURVATURE * hessian_sd * float(np.sqrt(p / 2.0)))
 
 
@@ -81,11 +81,17 @@ def correction(
     hessian_sd: float,
     contrasts: Array,
 ) -> Correction:
-    """Return the step for H with these eigenvalues (..., p) and eigenvectors (..., p, p), released
-    at theta (..., p).
+    """Return the step to the unpenalised coefficients, with what it costs.
 
-    Args:    hessian_sd: standard deviation of a diagonal entry of the noise on H.  contrasts: L (k,
-             p), for L T.
+    Args:
+        values: eigenvalues of H, (..., p).
+        vectors: its eigenvectors, (..., p, p).
+        theta: released, where H is, (..., p).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        hessian_sd: standard deviation of a diagonal entry of the noise on H.
+        contrasts: L (k, p), for L T.
+
     Privacy: post-processing; released quantities and public constants are all it sees.
     """
     two_c, p = 2.0 * regularization, values.shape[-1]

@@ -43,8 +43,9 @@ class PrivateMoments:
 class MatrixNoise:
     """The public law of the noise on one matrix, and the floor under its eigenvalues afterwards.
 
-    sensitivity: Frobenius.  amount: in the definition `kind`.  symmetric: whether the noise has
-    p(p+1)/2 free entries, or p^2 before it is symmetrised.
+    sensitivity: Frobenius.
+    amount: in the definition `kind`.
+    symmetric: whether the noise has p(p+1)/2 free entries, or p^2 before it is symmetrised.
     """
 
     sensitivity: float
@@ -84,10 +85,15 @@ def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
 
 
 def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoise:
-    """Return the noise on the gradient covariance at a released theta of norm `radius`.
+    """Return the noise on the gradient covariance at a released theta.
 
     Nothing bounds the eigenvalues of S from below by 2c: with the floor "zero" it is projected on
     the covariances.
+
+    Args:
+        design: budget, loss and switches.
+        n_records: number of records, public (>= 1).
+        radius: norm of the released theta.
     """
     switches = design.switches
     bound = covariance_sensitivity(
@@ -115,6 +121,11 @@ def _noise_dim(p: int, symmetric: bool) -> int:
 def noise_scale(*, sensitivity: float, amount: float, kind: Definition) -> float:
     """Return what `unit_noise` is multiplied by: 1/rate or the standard deviation.
 
+    Args:
+        sensitivity: Frobenius (> 0).
+        amount: of this matrix (> 0).
+        kind: the definition that the amount is in.
+
     Privacy: a matrix of this Frobenius sensitivity plus the scaled noise keeps this amount of the
              definition `kind`.
     """
@@ -127,6 +138,11 @@ def unit_noise(p: int, *, law: Law, rng: np.random.Generator, symmetric: bool = 
     """Return (p, p) noise of scale 1, spherical Laplace or Gaussian.
 
     Without `symmetric` the p^2 entries are those of a vector in R^(p^2) [WKL Algorithm 2].
+
+    Args:
+        p: rows.
+        law: "laplace" or "gaussian".
+        symmetric: draw p(p+1)/2 entries, not p^2.
 
     Symmetric: the map from a symmetric matrix to its diagonal and sqrt(2) times its part above the
              diagonal keeps the Frobenius norm, so a matrix of sensitivity s becomes a vector of L2
@@ -168,6 +184,13 @@ def fixed_draws(p: int, *, n_draws: int, law: Law, symmetric: bool, seed: int) -
 
     Spherical Laplace noise in R^m is sqrt(W) times a normal vector, W ~ Gamma((m+1)/2, 1)
     (`noise`), so the same draws serve every budget. For post-processing and forecasts only.
+
+    Args:
+        p: rows.
+        n_draws: even.
+        law: "laplace" or "gaussian".
+        symmetric: as for `unit_noise`.
+        seed: of the constants.
     """
     rng = np.random.default_rng([seed, p])
     draws = symmetrise(rng.standard_normal((n_draws // 2, p, p)))
@@ -191,10 +214,17 @@ def private_matrix(
 ) -> PrivateMatrix:
     """Release one symmetric matrix (p, p) with eigenvalues of at least `floor`.
 
-    Args:    sensitivity: Frobenius.  amount: of this matrix (> 0), in the definition `kind`.
-             symmetric: as for `unit_noise`.
-    Privacy: `amount` in that definition; what follows the noise is post-processing. Noise of a
-             release is exact, and the sum is rounded to a public grid (`randomness.grid_under`)
+    Args:
+        matrix: symmetric, (p, p).
+        sensitivity: Frobenius.
+        amount: of this matrix (> 0).
+        kind: the definition that the amount is in.
+        floor: smallest eigenvalue of what is returned (>= 0).
+        rng: the system's entropy for a release, a generator for a simulation.
+        symmetric: as for `unit_noise`.
+
+    Privacy: `amount` in the definition `kind`; what follows the noise is post-processing. Noise of
+             a release is exact, and the sum is rounded to a public grid (`randomness.grid_under`)
              before anything else.
     Source:  WKL Algorithm 2, Lemma 1.
     Differs: line 5 prints N(0, s^2 I_d); p^2 independent entries are meant and drawn.
@@ -228,6 +258,11 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
     the sum of the absolute values, so two tables can differ by twice that; the public terms 2cI and
     4c^2 theta theta' count too, and the sqrt(2) of `_coordinates` is one of the few operations more
     that the error has room for.
+
+    Args:
+        design: its loss and c count.
+        theta_priv: released, (p,).
+        n_records: number of records, public (>= 1).
     """
     p, two_c = len(theta_priv), 2.0 * design.regularization
     largest = max(design.loss.max_curvature, design.loss.max_squared_slope(math.inf))
@@ -240,9 +275,14 @@ def release_moments(
 ) -> PrivateMoments:
     """Release H and S at the already released theta_priv.
 
+    Args:
+        A: rows y_i x_i, (n, p).
+        theta_priv: released, (p,).
+        design: its budgets of the two matrices count.
+        rng: as for `private_matrix`.
+
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of
-             theta_priv, on which
-    the matrices and the sensitivity of S depend.
+             theta_priv, on which the matrices and the sensitivity of S depend.
     """
     H, S = moments_at(A, theta_priv, loss=design.loss, regularization=design.regularization)
     n = len(A)

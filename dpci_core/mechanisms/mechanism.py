@@ -135,10 +135,12 @@ def mechanism_of(design: Design) -> Mechanism:
 
 
 def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-    """Return the law of the noise of a design on n records: the noise vector of its objective,
-    or what is added.
+    """Return the law of the noise of a design on n records: the noise vector of its objective, or
+    what is added.
 
     Args:
+        design: its budget of the coefficients counts.
+        n_records: number of records, public (>= 1).
         solver_error: what inexact solutions add to the sensitivity of a minimiser.
 
     Raises:
@@ -151,10 +153,14 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
 def train_private(
     A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = NEWTON, solver_error: float = 0.0
 ) -> PerturbedModel:
-    """Run the mechanism that the design names.
+    """Return the coefficients that the mechanism of the design releases, with the law of their
+    noise.
 
     Args:
         A: rows y_i x_i, (n, p).
+        design: which mechanism, at which budget.
+        rng: as for `matrices.private_matrix`.
+        solver: how the minimiser is found.
         solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
             of a minimiser, and a perturbed one is hidden by its caller (`intervals.draw`).
 

@@ -24,10 +24,10 @@ _LARGEST_SENSITIVITY_FACTOR = 1.0 + 2.0**-50
 class Shares:
     """The price of a design in exact parts: `lines` add up to `design.budget.total`.
 
-    planned: the design as it was planned.  running: the same with what is left for the minimiser in
-    `budget.model`.
+    planned: the design as it was planned.
+    running: the same with what is left for the minimiser in `budget.model`.
     minimiser: what hides the solver's error; None for noise on the minimiser, where it is part of
-    the sensitivity.
+        the sensitivity.
     """
 
     planned: Design

@@ -55,6 +55,10 @@ def to_decimal(value: Amount, *, name: str) -> Decimal:
     """Return an amount as a positive finite Decimal; a float counts as the digits Python prints for
     it.
 
+    Args:
+        value: > 0.
+        name: of the argument, for the error.
+
     >>> to_decimal(0.1, name="epsilon")
     Decimal('0.1')
     """
@@ -384,6 +388,11 @@ def zcdp_to_epsilon(rho: float, delta: float) -> float:
 
     The minimum over alpha > 1 of alpha rho + log(1 - 1/alpha) - (log delta + log alpha)/(alpha -
     1), at least 0.
+
+    Args:
+        rho: > 0.
+        delta: in (0, 1).
+
     Privacy: any alpha gives a valid bound, so an inexact minimiser is loose, never wrong; rounded
              up.
     Source:  Canonne, Kamath, Steinke 2020, Prop. 12.
@@ -411,6 +420,10 @@ def zcdp_to_delta(rho: float, epsilon: float) -> float:
     """Return the smallest delta so that rho-zCDP implies (epsilon, delta)-DP by [CKS20, Prop. 12];
     rounded up.
 
+    Args:
+        rho: > 0.
+        epsilon: > 0.
+
     >>> round(zcdp_to_delta(0.125, zcdp_to_epsilon(0.125, 1e-6)) / 1e-6, 6)
     1.0
     """
@@ -432,6 +445,11 @@ def zcdp_to_delta(rho: float, epsilon: float) -> float:
 
 def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) -> Decimal:
     """Return the largest rho whose conversion at `delta` does not exceed `epsilon`, rounded down.
+
+    Args:
+        epsilon: > 0.
+        delta: in (0, 1).
+        published: convert by `zcdp_to_epsilon_published`.
 
     Privacy: the post-condition zcdp_to_epsilon(rho, delta) <= epsilon is checked, not assumed.
     """
@@ -484,6 +502,10 @@ def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
     finding, and it does not hold for objective perturbation, where a pure epsilon costs epsilon^2/2
     (`pure_to_zcdp`).
 
+    Args:
+        epsilon: > 0.
+        dim: of the noise (>= 1).
+
     >>> round(spherical_laplace_zcdp(0.5, 11), 5)
     0.01136
     """
@@ -512,6 +534,10 @@ def pure_risk(epsilon: float, prior: float = 0.5) -> float:
     """Return how sure an attacker can become of one person's record, from `prior`, after an
     epsilon-DP release.
 
+    Args:
+        epsilon: > 0.
+        prior: how sure the attacker was before, in (0, 1).
+
     >>> round(pure_risk(1.0), 3)
     0.731
     """
@@ -523,6 +549,11 @@ def pure_risk(epsilon: float, prior: float = 0.5) -> float:
 def approx_risk(epsilon: float, delta: float, false_alarms: float = 0.01) -> float:
     """Return the share of people in the table that an attacker finds at most, with this share of
     false alarms.
+
+    Args:
+        epsilon: > 0.
+        delta: in (0, 1).
+        false_alarms: that the attacker allows, in (0, 1).
 
     >>> round(approx_risk(1.0, 1e-6), 4)
     0.0272
@@ -553,10 +584,14 @@ class NothingToPairError(InfeasibleDesignError):
 def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """Return the budget in the other definition that a comparison sets beside this one.
 
-    Args:    rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals
-             the same (epsilon, delta) at `delta`, with the same shares of the parts.  Parts are
-             rounded down; the epsilon that a rho total stands for is `zcdp_to_epsilon`, the one
-             shown beside it.
+    Args:
+        budget: pure or zCDP, in three parts.
+        rule: "paper" pairs part by part, rho_k = epsilon_k^2/2; "guarantee" gives both totals the
+            same (epsilon, delta) at `delta`, with the same shares of the parts. Parts are rounded
+            down; the epsilon that a rho total stands for is `zcdp_to_epsilon`, the one shown beside
+            it.
+        delta: in (0, 1).
+
     Raises:  ValueError naming the rule; NothingToPairError where delta alone keeps the promise of a
              rho, so that its epsilon is 0 and no pure epsilon can be set beside it.
 

@@ -71,9 +71,8 @@ class RealNoise:
     Args:
         dim: number of coordinates (>= 1).
         law: "laplace" has density proportional to exp(-rate |z|): |z| is Gamma(dim, 1/rate), a sum
-            of dim exponentials, and the direction that of a normal vector [WKL Algorithm 1,
-            line 5].
-            "gaussian" has independent coordinates N(0, 1/rate^2).
+            of dim exponentials, and the direction that of a normal vector [WKL Algorithm 1, line
+            5]. "gaussian" has independent coordinates N(0, 1/rate^2).
         rate: an exact number (> 0).
 
     Normals come in pairs by Box and Muller's formula, exponentials as -log of a uniform number.

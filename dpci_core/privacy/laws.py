@@ -96,6 +96,8 @@ def noise_law(law: Law, *, sensitivity: float, amount: float, divided_by: float 
     """Return the noise that values of the L2 sensitivity sensitivity / divided_by need.
 
     Args:
+        law: "laplace" or "gaussian".
+        sensitivity, divided_by: > 0; a quotient loses a bit to rounding.
         amount: epsilon of spherical Laplace, rho of Gaussian noise.
     """
     if law == "laplace":

@@ -34,6 +34,11 @@ def sample_spherical_laplace(
     """Return spherical Laplace noise, shape (dim,) or (size, dim): norm Gamma(dim, 1/rate),
     direction uniform.
 
+    Args:
+        dim: number of coordinates (>= 1).
+        rate: of the norm, 1 / noise unit (> 0).
+        size: draws; None for one, without the axis.
+
     Source: WKL Algorithm 1, line 5; CMS Algorithm 1.
     """
     check_count(dim=dim)
@@ -82,8 +87,12 @@ def coverage_probability(
     """Return P(|T + shift| <= half_width) for T normal with variance gaussian_var + mixture_var *
     W; arrays broadcast.
 
-    `mixture_var` is 2 |v|^2 / g^2 for a linear combination v.b of spherical Laplace noise of rate g
-    in R^dim.
+    Args:
+        half_width: >= 0.
+        gaussian_var, mixture_var: >= 0; the second is 2 |v|^2 / g^2 for a linear combination v.b of
+            spherical Laplace noise of rate g.
+        dim: of that noise; W ~ Gamma((dim+1)/2, 1).
+        shift: of T.
     """
     q, away = np.broadcast_arrays(half_width, np.abs(shift))
     if not np.any(mixture_var):
@@ -104,8 +113,11 @@ def half_width(
     """Return q with P(|T| <= q) = confidence_level, T normal with variance gaussian_var +
     mixture_var * W.
 
-    Args:    gaussian_var, mixture_var: >= 0, shapes broadcast, the sum positive; W ~
-             Gamma((dim+1)/2, 1).
+    Args:
+        gaussian_var, mixture_var: >= 0, shapes broadcast, the sum positive.
+        dim: of the noise; W ~ Gamma((dim+1)/2, 1).
+        confidence_level: in (0, 1).
+
     Returns: q of the broadcast shape; relative error below 1e-7 (tested against adaptive
              quadrature).
     Source:  replaces the Monte Carlo quantiles of WKL Algorithms 3 and 5 by the exact law they

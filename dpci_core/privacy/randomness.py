@@ -85,8 +85,7 @@ class SystemSource:
             exponent: of the grid; a public number.
 
         Privacy: epsilon-DP. The noise has density proportional to exp(-rate |z|) and is added
-                 before
-            anything is rounded, so rounding is post-processing: no delta.
+                 before anything is rounded, so rounding is post-processing: no delta.
         Raises:  NoiseError unless rate * sensitivity <= epsilon, exactly, and the values are
                  finite.
         """

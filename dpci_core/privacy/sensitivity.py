@@ -33,6 +33,11 @@ def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> fl
     """Return t / (2n (e^epsilon - 1)): objective perturbation needs c above it [WKL Algorithm 1,
     input].
 
+    Args:
+        epsilon: of the coefficients alone (> 0).
+        n_records: number of records, public (>= 1).
+        loss: its largest curvature t counts.
+
     >>> from dpci_core.losses import Logistic
     >>> smallest_regularization(epsilon=math.log(2), n_records=1000, loss=Logistic())
     0.000125
@@ -50,8 +55,12 @@ def objective_noise_rate(
     """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace noise vector of
     objective perturbation.
 
-    Args:    epsilon: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (>
-             0).
+    Args:
+        epsilon: of the coefficients alone (> 0).
+        n_records: number of records, public (>= 1).
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        loss: its largest curvature t counts.
+
     Privacy: the minimiser of the objective plus b.theta/n is epsilon-DP, replace-one
              neighbours.
     Raises:  PenaltyTooSmallError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon
@@ -110,7 +119,12 @@ def gaussian_objective_sd(
     """Return the standard deviation 2/sqrt(2 (rho - 1.53 kappa^2)), kappa = t/(2nc), of the
     Gaussian noise vector of objective perturbation.
 
-    Args:    rho: of the coefficients alone (> 0).  n_records: n (>= 1).  regularization: c (> 0).
+    Args:
+        rho: of the coefficients alone (> 0).
+        n_records: number of records, public (>= 1).
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        loss: its largest curvature t counts.
+
     Privacy: the minimiser of the objective plus b.theta/n, b ~ N(0, sd^2 I), is rho-zCDP,
              replace-one neighbours, for a loss whose slope keeps one sign. New result, not
              peer-reviewed (`objective.NOT_REVIEWED`).
@@ -145,6 +159,11 @@ def output_sensitivity(
 ) -> float:
     """Return 1/(nc), the L2 sensitivity of the minimiser [CMS Corollary 8], plus that of the
     solver's error.
+
+    Args:
+        n_records: number of records, public (>= 1).
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        solver_error: how far apart the errors of two solutions can be.
     """
     check_positive(regularization=regularization)
     check_count(n_records=n_records)
@@ -156,7 +175,12 @@ def output_noise_rate(
 ) -> float:
     """Return the rate n c epsilon of the spherical Laplace noise for output perturbation.
 
-    Args:    solver_error: how far apart the errors of two solutions can be, tau/c in a release.
+    Args:
+        epsilon: of the coefficients alone (> 0).
+        n_records: number of records, public (>= 1).
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        solver_error: how far apart the errors of two solutions can be, tau/c in a release.
+
     Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c),
              plus `solver_error`.
     Source:  WKL Algorithm 4, line 3; CMS Corollary 8.
@@ -176,7 +200,13 @@ def output_noise_sd(
     """Return the standard deviation 1/(n c sqrt(2 rho)) of the Gaussian noise for output
     perturbation.
 
-    Privacy: rho-zCDP, replace-one neighbours; `solver_error` as for `output_noise_rate`.
+    Args:
+        rho: of the coefficients alone (> 0).
+        n_records: number of records, public (>= 1).
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        solver_error: as for `output_noise_rate`.
+
+    Privacy: rho-zCDP, replace-one neighbours.
     Source:  WKL Algorithm 4, line 6; BS16 Prop. 1.6.
     """
     check_positive(rho=rho, regularization=regularization)
@@ -191,6 +221,11 @@ def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> f
 
     1/(2n) for the logistic loss, 1/(nh) for the Huber SVM [WKL Lemmas 3 and 5], which add the two
     norms.
+
+    Args:
+        loss: its largest curvature t counts.
+        n_records: number of records, public (>= 1).
+        tight: the exact one.
 
     Tight:   one record's part of H is a u u' with 0 <= a <= t and |u| <= 1, and so is its
              replacement's, b v v'. Then |a u u' - b v v'|^2 = a^2 |u|^4 + b^2 |v|^4 - 2 a b (u.v)^2
@@ -208,9 +243,15 @@ def covariance_sensitivity(
     """Return the Frobenius sensitivity of the gradient covariance: 2 M/n published, sqrt(2) M/n if
     `tight`.
 
-    M bounds f'^2 over |z| <= radius = |theta_priv|, the released norm: sigmoid(radius)^2 for the
-    logistic loss, 1 for the Huber SVM [WKL Lemmas 2 and 4]. The term -4 c^2 theta theta' is public
-    once theta is, and costs nothing.
+    M bounds f'^2 over |z| <= radius: sigmoid(radius)^2 for the logistic loss, 1 for the Huber SVM
+    [WKL Lemmas 2 and 4]. The term -4 c^2 theta theta' is public once theta is, and costs nothing.
+
+    Args:
+        loss: its slopes count.
+        n_records: number of records, public (>= 1).
+        radius: norm of theta_priv, released (>= 0).
+        tight: the exact one for this M.
+        exact_slope: take M itself.
 
     Tight:   as for `hessian_sensitivity`, with f'^2 in the place of f''.
     Exact:   `exact_slope` takes M itself (`Loss.exact_squared_slope`): a margin is at most
@@ -229,7 +270,10 @@ def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> f
     """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16
     Prop. 1.6].
 
-    The sensitivity is sensitivity / divided_by: a quotient loses a bit to rounding.
+    Args:
+        sensitivity, divided_by: > 0; the sensitivity is their quotient, which loses a bit to
+            rounding.
+        rho: > 0.
     """
     check_positive(sensitivity=sensitivity, rho=rho)
     return _up(sensitivity / (divided_by * math.sqrt(2.0 * rho)))
@@ -239,7 +283,9 @@ def laplace_rate(*, sensitivity: float, epsilon: float, divided_by: float = 1.0)
     """Return epsilon / sensitivity, the rate of epsilon-DP spherical Laplace noise [WKL Algorithm
     2, line 3].
 
-    `divided_by` as for `gaussian_sd`.
+    Args:
+        sensitivity, divided_by: as for `gaussian_sd`.
+        epsilon: > 0.
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     return _down(divided_by * epsilon / sensitivity)

@@ -112,10 +112,12 @@ def interval_chart(
     """Return intervals as an inline SVG picture on a light background, with zero marked where it is
     in sight.
 
-    Args:    rows: at least one, top down; each with one interval a series.  series: names for the
-             key, at most `len(LINES)`.  title, description: what a screen reader says: what is
-             shown, and what can be seen.
-             axis: what is measured.
+    Args:
+        rows: at least one, top down; each with one interval a series.
+        series: names for the key, at most `len(LINES)`.
+        title, description: what a screen reader says: what is shown, and what can be seen.
+        axis: what is measured.
+
     Raises:  ValueError naming the row whose number of intervals is not that of the series.
     """
     check_count(rows=len(rows), series=len(series))

@@ -113,7 +113,8 @@ class RecordMapper:
     """Maps blocks of rows of one schema to records, each row for itself; `note` counts what was
     changed.
 
-    Args:    features: as for `schema.encode`.
+    Args:
+        features: as for `schema.encode`.
     """
 
     def __init__(self, schema: Schema, features: int | tuple[str, ...] | None = None) -> None:

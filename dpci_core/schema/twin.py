@@ -58,14 +58,17 @@ class Guesses:
     """What a planner believes about a table nobody has looked at; everything has a value that says
     "no idea".
 
-    Args:    shares: for a column of levels, the share of each in their order, 1 together; default
-             the declared shares, or equal ones.
-             numbers: for a number, its `NumberGuess`; default the declared typical value and
-             spread, or uniform between the bounds.
-             effects: for an encoded feature, its log odds per original unit or against the
-             reference; default 0.
-             base_rate: mean share of the positive level.  n_rows: size of the twin.
-             correlation: common to all pairs of columns, of the normal variables behind them.
+    Args:
+        shares: for a column of levels, the share of each in their order, 1 together; default the
+            declared shares, or equal ones.
+        numbers: for a number, its `NumberGuess`; default the declared typical value and spread, or
+            uniform between the bounds.
+        effects: for an encoded feature, its log odds per original unit or against the reference;
+            default 0.
+        base_rate: mean share of the positive level.
+        n_rows: size of the twin.
+        correlation: common to all pairs of columns, of the normal variables behind them.
+
     Raises:  ValueError naming the field; what depends on the schema is checked by `check_against`.
     """
 
@@ -146,7 +149,11 @@ def simulate_twin(
 
     Every declared column is drawn and moves the target, whichever `features` are then encoded.
 
-    Args:    features: as for `encode`.
+    Args:
+        schema: the declaration.
+        guesses: what the columns are like; default uniform.
+        features: as for `encode`.
+
     Raises:  ValueError naming the guess or the level.
 
     >>> schema = Schema(

@@ -22,13 +22,16 @@ def gradient_rounding(*, n_records: int, dim: int, condition: float, noise_norm:
     """Return the largest error of a computed gradient at any point where its norm is below 1, from
     public numbers.
 
-    Args:    condition: kappa = (t + 2c)/(2c).  noise_norm: |b|, drawn without looking at the
-             records.
-
     At such a point 2c|theta| <= 2 + |b|/n, as slopes are at most 1. The sum, the noise vector and
     the penalty err by `rounding_of_sums`; the margins by (p + 2) 2^-53 |theta|, and curvature times
     that enters the slopes. The doubles of b are within 2^-51 |b| of the real vector that was drawn
     (`exact.RealNoise`), whose objective is meant.
+
+    Args:
+        n_records: number of records, public (>= 1).
+        dim: p.
+        condition: kappa = (t + 2c)/(2c).
+        noise_norm: |b|, drawn without looking at the records.
     """
     reach = 2.0 + noise_norm / n_records
     return reach * (
@@ -39,6 +42,11 @@ def gradient_rounding(*, n_records: int, dim: int, condition: float, noise_norm:
 def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> int:
     """Return K, after which gradient descent has reached the tolerance in exact arithmetic
     (`docs/release.md`).
+
+    Args:
+        condition: kappa = (t + 2c)/(2c).
+        first_norm: of the gradient at the start.
+        tolerance: bound on its norm, > 0.
     """
     return max(
         1,
@@ -60,12 +68,15 @@ def solve_surely(
     """Return the minimiser of J as `solve` does, and where that gives up by gradient descent, which
     always arrives.
 
-    A start (p,) that is within the tolerance already is the answer; its gradient is summed as
-    `rounding_of_sums` says. One that is not finite counts as none.
-
     In exact arithmetic this never raises, whatever the records: an abort would tell something about
     them. It is for the release; 500 passes of Newton's method have been enough on every table
     tried.
+
+    Args:
+        A, loss, regularization, noise_vector, tolerance: as for `minimise`.
+        start: first guess, (p,). One that is within the tolerance already is the answer, its
+            gradient summed as `rounding_of_sums` says; one that is not finite counts as none.
+
     Raises:  ConvergenceError if rounding keeps even descent from the tolerance.
     Source:  docs/release.md, section 2.
     """

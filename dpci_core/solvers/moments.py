@@ -64,8 +64,13 @@ def fit_moments(
     """Return the non-private fit and its moments, from which `forecast` answers every question
     about lengths.
 
-    Args:    X: (n, p), row norms at most 1, constant column included.  y: (n,) in {-1, +1}.
-             start: first guess, (p,); it decides how long the fit takes.
+    Args:
+        X: (n, p), row norms at most 1, constant column included.
+        y: (n,) in {-1, +1}.
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        start: first guess, (p,); it decides how long the fit takes.
+
     Privacy: none. The result describes the table; use it for public, simulated or already released
              data.
     Raises:  DataRejectedError (ValueError) for records that break a rule, ConvergenceError.
@@ -134,6 +139,10 @@ _FLAT_GRADIENT = 1e-6
 
 def unpenalised_minimiser(A: Array | WeightedRows, *, loss: Loss) -> Array:
     """Return the theta (p,) that minimises the risk without a penalty; not private.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        loss: f.
 
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """

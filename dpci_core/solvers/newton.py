@@ -34,8 +34,15 @@ def solve(
     """Return the minimiser of J, exact to |grad J| <= tolerance, by Newton's method with a line
     search.
 
-    Args:    A: rows y_i x_i, (n, p).  noise_vector: b of objective perturbation, (p,).
-             start: first guess, (p,); the answer does not depend on it beyond the tolerance.
+    Args:
+        A: rows y_i x_i, (n, p).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        noise_vector: b of objective perturbation, (p,).
+        start: first guess, (p,); the answer does not depend on it beyond the tolerance.
+        tolerance: bound on the gradient norm of the mean objective, > 0.
+        max_iterations: Newton steps before it gives up.
+
     Raises:  ConvergenceError with a remedy if the tolerance is out of reach; never a looser answer.
     """
     check_positive(regularization=regularization, tolerance=tolerance)

@@ -45,7 +45,7 @@ def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
 def objective(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> float:
-    """J(theta)."""
+    """Return J(theta)."""
     total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
     linear = 0.0 if noise_vector is None else float(noise_vector @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
@@ -54,7 +54,7 @@ def objective(
 def gradient_and_hessian(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> tuple[Array, Array]:
-    """Gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
+    """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
     p = len(theta)
     gradient = np.zeros(p) if noise_vector is None else noise_vector.astype(np.float64)
     hessian = np.zeros((p, p))
@@ -72,7 +72,9 @@ def gradient_and_hessian(
 def gradient_at(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None
 ) -> Array:
-    """Gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that certifies."""
+    """Return the gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that
+    certifies.
+    """
     gradient = np.zeros(len(theta)) if noise_vector is None else noise_vector.astype(np.float64)
     for a in chunks(A):
         gradient = gradient + plain(a).T @ times_weights(loss.slope(a @ theta), a)
@@ -88,8 +90,8 @@ def certified(
     noise_vector: Array | None,
     tolerance: float,
 ) -> Fit | None:
-    """theta (p,) as it is, if its gradient is within the tolerance, summed as `rounding_of_sums`
-    says.
+    """Return theta (p,) as it is, if its gradient is within the tolerance, summed as
+    `rounding_of_sums` says.
     """
     norm = float(
         np.linalg.norm(
@@ -108,6 +110,12 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
     minimiser; elsewhere it may be indefinite.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        theta: (p,).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
     """
     if isinstance(A, WeightedRows) and not loss.allows_weights:
         raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")

@@ -65,9 +65,8 @@ def approach(
     """Return the point that quick steps reach, or the best they have seen when they stall; no
     records make it raise.
 
-    start: first guess (p,), zero where it is none or cannot be near.
-    gradient_norm is what double precision finds from all rows, and infinite where the steps
-    stalled.
+    Arguments as for `minimise`; a start that is none, or cannot be near, is zero. `gradient_norm`
+    is what double precision finds from all rows, and infinite where the steps stalled.
     """
     check_positive(regularization=regularization, tolerance=tolerance)
     n, p = A.shape

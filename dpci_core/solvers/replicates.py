@@ -101,7 +101,12 @@ class Replicates:
 
 
 def draw_counts(counts: Counts, n_records: int, bits: np.random.BitGenerator) -> None:
-    """Fill counts (n_rows,) with how often each row is drawn in a bootstrap sample of n_records.
+    """Fill `counts` with how often each row is drawn in a bootstrap sample.
+
+    Args:
+        counts: filled in place, (n_rows,).
+        n_records: drawn, with replacement (>= 1).
+        bits: the stream of this replicate.
 
     Raises:  ValueError for more than 2^24 records, where single precision stops counting.
     """
@@ -126,8 +131,12 @@ def fit_replicates(
 ) -> Replicates:
     """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
 
-    Args:    counts: (B, N), each row sums to n_records.  noise_vector: the noise b of objective
-             perturbation, (B, p).
+    Args:
+        table: rows, loss and penalty.
+        counts: (B, N), each row sums to n_records.
+        n_records: size of a replicate.
+        noise_vector: the noise b of objective perturbation, (B, p).
+        tolerance: bound on each gradient norm, > 0.
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
     drawn, counts = counts, table.weighted(counts)
@@ -259,6 +268,12 @@ def replicate_moments(
 ) -> tuple[Array, Array]:
     """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
     `moments_at`.
+
+    Args:
+        table: rows, loss and penalty.
+        counts: how often each row is drawn, (B, N).
+        theta: (B, p).
+        n_records: size of a replicate.
     """
     B, p = theta.shape
     counts, squared = table.weighted(counts), table.weighted(counts, 2)

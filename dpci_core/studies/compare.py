@@ -172,9 +172,11 @@ class Compared(Comparison):
     """A cell as measured, with Monte Carlo standard errors; means over coefficients where nothing
     else is said.
 
-    shares: of model, Hessian and covariance in the total.  coverage_prevalent, coverage_smallest:
-    the smallest coverage of a coefficient, among prevalent columns and among all.  vi_length:
-    variability interval of this mechanism and calibration; ratio: ci_length to it.
+    shares: of model, Hessian and covariance in the total.
+    coverage_prevalent, coverage_smallest: the smallest coverage of a coefficient, among prevalent
+        columns and among all.
+    vi_length: variability interval of this mechanism and calibration.
+    ratio: ci_length to it.
     forecast_length, forecast_coverage: `forecast` at the moments of the table.
     """
 
@@ -255,8 +257,16 @@ def run_comparisons(
     """Measure cells, those of one table of data together; a stopped table gives nothing and ends
     the run.
 
-    Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.  seed:
-             of every table, so that cells run later are on the same replicates as those run before.
+    Args:
+        cells: which designs, on which tables.
+        k: bootstrap replicates behind a coverage.
+        m: fits behind a variability length.
+        seed: of every table, so that cells run later are on the same replicates as those run
+            before.
+        n_jobs: workers, as joblib counts them.
+        progress: called after every batch of a table.
+        should_stop: asked between batches.
+
     Raises:  FileNotFoundError saying how to get a set.
     """
     from dpci_core.simulation.run import (

@@ -280,7 +280,15 @@ def run_cells(
 ) -> Iterator[tuple[Cell, Reproduced]]:
     """Recompute cells, those of one table of data together; a stopped group gives nothing.
 
-    Args:    k: bootstrap replicates behind a coverage.  m: fits behind a variability length.
+    Args:
+        cells: of the published tables.
+        k: bootstrap replicates behind a coverage.
+        m: fits behind a variability length.
+        seed: of every table.
+        n_jobs: workers, as joblib counts them.
+        ipums: extract for the cells that need one.
+        progress: called after every batch.
+        should_stop: asked between batches.
     """
     from dpci_core.simulation.run import (
         run_experiment,

@@ -29,8 +29,10 @@ def read_rows(kind: type[Row], path: Path) -> list[Row]:
     """Return the rows on file in their order; no file is no rows, an unfinished last line is passed
     over.
 
-    Args:    kind: a frozen dataclass of one-line text, int and float, in a module with postponed
-             annotations.
+    Args:
+        kind: a frozen dataclass of one-line text, int and float, in a module with postponed
+            annotations.
+
     Raises:  ValueError naming the file if it has other columns, or the line that is not a row.
     """
     whole = _whole_lines(path)

@@ -44,10 +44,11 @@ class TuningResult:
     """The chosen candidate with its coefficients; counts of mistakes stay inside, they are no part
     of the release.
 
-    epsilon: what all of it cost, exact.  n_train: records behind each candidate.  n_holdout: behind
-    the choice.
-    n_features: of the records.  is_simulation: whether the noise came from a generator, from which
-    it can be taken off again.
+    epsilon: what all of it cost, exact.
+    n_train: records behind each candidate.
+    n_holdout: behind the choice.
+    n_features: of the records.
+    is_simulation: whether the noise came from a generator, from which it can be taken off again.
     """
 
     candidates: tuple[Candidate, ...]
@@ -94,6 +95,11 @@ def utility_bound(*, n_candidates: int, epsilon: float, delta: float) -> float:
     """Return 2 log(m/delta)/epsilon: with probability 1 - delta the choice makes no more mistakes
     above the best.
 
+    Args:
+        n_candidates: m.
+        epsilon: of the choice (> 0).
+        delta: in (0, 1).
+
     Source:  CMS section 6 (McSherry and Talwar): a candidate that makes s more has weight at most
              e^(-epsilon s/2).
 
@@ -109,7 +115,10 @@ def utility_bound(*, n_candidates: int, epsilon: float, delta: float) -> float:
 def selection_probabilities(mistakes: Integers, *, epsilon: float) -> Array:
     """Return the exponential mechanism's probabilities, proportional to exp(-epsilon mistakes / 2).
 
-    Args:    mistakes: (m,) of the candidates, or (B, m), a choice in each row.
+    Args:
+        mistakes: (m,) of the candidates, or (B, m), a choice in each row.
+        epsilon: of one choice (> 0).
+
     Privacy: replacing one held-out record changes each count by at most 1, so one draw is
              epsilon-DP.
     """
@@ -136,10 +145,13 @@ def tune_privately(
     """Train candidate i on part i of m + 1 equal parts, count its mistakes on the last, choose one
     of the m.
 
-    Args:    X, y: as for `private_intervals`; norms are at most 1 after each candidate's map too.
-             candidates: a list made without looking at the data.  epsilon: for everything.
-             rng: a seeded generator: a simulation (`estimators.tune_for_release` draws from the
-             operating system). It draws the partition, which depends on n alone, too.
+    Args:
+        X, y: as for `private_intervals`; norms are at most 1 after each candidate's map too.
+        candidates: a list made without looking at the data.
+        epsilon: for everything.
+        rng: a seeded generator: a simulation (`estimators.tune_for_release` draws from the
+            operating system). It draws the partition, which depends on n alone, too.
+
     Privacy: epsilon-DP in all. Replacing one record touches one part: if it trained candidate i,
              only that model changes, which is epsilon-DP, and the choice is made from it and from
              records it does not share; if it was held out, no model changes, and the choice is

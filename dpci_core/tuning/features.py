@@ -21,7 +21,9 @@ FEATURE_SEED = 20_110_307
 class CosineFeatures:
     """The map x -> cos(w_j.x + psi_j) / sqrt(D), w_j ~ N(0, 2 gamma I), psi_j uniform on [-pi, pi].
 
-    gamma: of the kernel exp(-gamma |x - x'|^2).  n_components: D.  seed: public.
+    gamma: of the kernel exp(-gamma |x - x'|^2).
+    n_components: D.
+    seed: public.
 
     Rows of the result have norm at most 1 whatever x is, and 2 v(x).v(x') estimates the kernel.
     Source:  CMS Algorithm 3 after Rahimi and Recht.  Differs: its factor sqrt(2/D) lets the norm

@@ -71,6 +71,13 @@ def objective_run(
     the same with k = 2.  Where that is not positive, c is raised to t/(2n (e^(epsilon/(2k)) - 1)),
     which makes it epsilon/2. The noise vector is spherical Laplace of rate epsilon'/2.
 
+    Args:
+        epsilon: of one training (> 0).
+        n_records: number of records, public (>= 1).
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        loss: its largest curvature t counts.
+        tight: [WKL]'s constant.
+
     Privacy: the minimiser of the perturbed objective at the returned c is epsilon-DP.  A raised c
              is a function of public numbers; it changes what is estimated.
     Source:  CMS Algorithm 2, Theorem 9; tight: WKL Algorithm 1, Theorem 1, the raised c by the same
@@ -97,6 +104,11 @@ def objective_run(
 def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.Generator) -> Array:
     """Return the coefficients (p,) of a learner on the rows y_i x_i of checked records; a
     simulation.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        learner: method, loss and c.
+        epsilon: of the training; None without privacy.
 
     Privacy: epsilon-DP for noise that cannot be predicted; none for "non_private", where epsilon
              plays no part.

@@ -925,7 +925,7 @@ def test_a_negative_quadratic_form_counts_as_zero() -> None:
         problem = Problem(3, definition, mechanism)
         H = shrunken_hessian(problem.H, problem.sds[0])
         negative = covariance_ratios(problem, np.linalg.inv(H), -0.05 * np.eye(3), 1.0, np.eye(3))
-        sd = 0.5 / negative.max()
+        sd = (0.5 - 1e-9) / negative.max()
         found = widths_of(problem, problem.H, -0.05 * np.eye(3), covariance_sd=sd)
         assert found.is_noise_aware.all()
         np.testing.assert_array_equal(found.law.sampling, np.zeros(3))

@@ -40,10 +40,15 @@ def accuracy_curve(
     """Return the mean test error at every point, on common rows and common unit noise; the first
     ones if stopped.
 
-    Args:    n_fits: draws of noise, and of rows where n_records is below the table's; one where
-             neither is drawn. Beyond the table's rows every row is used once with the noise of
-             n_records, so the part of the error that more records would remove stays in.  progress:
-             called with (points done, points).
+    Args:
+        split: rows for training and for the test.
+        points: a training each, with its n.
+        n_fits: draws of noise, and of rows where n_records is below the table's; one where neither
+            is drawn. Beyond the table's rows every row is used once with the noise of n_records, so
+            the part of the error that more records would remove stays in.
+        progress: called with (points done, points).
+        should_stop: asked between batches of fits.
+
     Raises:  ValueError naming the argument; ConvergenceError.
 
     >>> from dpci_core.tuning import Learner

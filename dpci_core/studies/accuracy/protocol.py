@@ -30,12 +30,17 @@ def cross_validated(
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Accuracy]:
-    """Return `accuracy_experiment` averaged over folds, each the test table once; n_fits draws of
-    noise a fold.
+    """Return `accuracy_experiment` averaged over folds.
 
     error_se is the Monte Carlo error of the noise on these folds; error_sd the spread of single
     fits over both.
-    progress: called with (folds done, folds).
+
+    Args:
+        X, y, learners, epsilons: as for `accuracy_experiment`.
+        n_folds: each the test table once.
+        n_fits: draws of noise a fold.
+        progress: called with (folds done, folds).
+
     Source:  CMS section 7.1, with n_folds = 10 and n_fits = 50.
     """
     check_generator(rng)

@@ -156,7 +156,8 @@ def published_error(cell: RateCell) -> float | None:
 class MeasuredRate:
     """One row of results: the cell, what `Accuracy` holds of it, and how it was made.
 
-    n_records: trained on, in each of so many folds.  regularization: c that was used.
+    n_records: trained on, in each of so many folds.
+    regularization: c that was used.
     """
 
     part: str

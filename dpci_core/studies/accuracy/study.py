@@ -23,11 +23,11 @@ class Accuracy:
     """Mean test error of one learner at one epsilon and n.
 
     error_se: Monte Carlo error of the mean, from the draws of noise and training rows; 0 where
-    nothing is drawn.
-    error_sd: spread of single fits.  false_positive, false_negative: mistakes among negatives and
-    among positives.
-    regularization: c that was used; is_raised where Algorithm 2 raised it.  epsilon: None without
-    privacy.
+        nothing is drawn.
+    error_sd: spread of single fits.
+    false_positive, false_negative: mistakes among negatives and among positives.
+    regularization: c that was used; is_raised where Algorithm 2 raised it.
+    epsilon: None without privacy.
     """
 
     loss: str
@@ -66,10 +66,15 @@ def accuracy_experiment(
     """Return the mean test error of every learner at every epsilon and number of training records,
     in that order.
 
-    Args:    X, y, X_test, y_test: as for `private_intervals`.  epsilons: amounts, each for one
-             whole training; a non-private learner appears once for each n.  n_fits: draws of noise,
-             and of rows where n is below the table's.  n_records: sizes of training tables, drawn
-             without replacement (default: the whole table).
+    Args:
+        X, y, X_test, y_test: as for `private_intervals`.
+        learners: method, loss and c of each.
+        epsilons: amounts, each for one whole training; a non-private learner appears once for each
+            n.
+        n_fits: draws of noise, and of rows where n is below the table's.
+        rng: of the rows and the noise.
+        n_records: sizes of training tables, drawn without replacement (default: the whole table).
+
     Raises:  ValueError naming the argument; DataRejectedError.
 
     >>> from dpci_core.losses import Logistic

@@ -32,10 +32,10 @@ from dpci_core.tuning.training import Training, constant_error
 class TuningProtocol:
     """How a curve is measured.
 
-    sizes: rows that train one candidate.  n_held_out: rows a choice is made with, and as many that
-    test it.
-    n_permutations: of the table, at least 2, between which the Monte Carlo error is seen.  n_runs:
-    in each of them.
+    sizes: rows that train one candidate.
+    n_held_out: rows a choice is made with, and as many that test it.
+    n_permutations: of the table, at least 2, between which the Monte Carlo error is seen.
+    n_runs: in each of them.
     """
 
     sizes: tuple[int, ...]
@@ -89,11 +89,13 @@ def divide(
 class TunedPoint:
     """Mean test error of what was chosen, over permutations and runs.
 
-    epsilon: of training and choice together; None without privacy.  n_train: rows behind one
-    candidate; without privacy all candidates have the rows of all.  error_se: from the spread of
-    the permutations' means.  error_sd: spread of single runs.  best_error: of the candidate that is
-    best on average, had one known it.  chosen: how often each candidate was.  constant_error: of
-    always naming the commoner class.
+    epsilon: of training and choice together; None without privacy.
+    n_train: rows behind one candidate; without privacy all candidates have the rows of all.
+    error_se: from the spread of the permutations' means.
+    error_sd: spread of single runs.
+    best_error: of the candidate that is best on average, had one known it.
+    chosen: how often each candidate was.
+    constant_error: of always naming the commoner class.
     """
 
     method: Method
@@ -123,10 +125,16 @@ def tuned_curve(
 ) -> list[TunedPoint]:
     """Return the points for each size: without privacy, then Algorithms 1 and 2 at each epsilon.
 
-    Args:    X, y: as for `private_intervals`.  regularizations: c of each candidate.  rng: equal
-             rows and equal unit noise behind all points of a permutation, so that differences are
-             surer than each by itself.
-             progress: called with (permutations done, permutations).
+    Args:
+        X, y: as for `private_intervals`.
+        loss: of all learners.
+        regularizations: c of each candidate.
+        epsilons: of training and choice together.
+        protocol: sizes, held-out rows and repetitions.
+        rng: equal rows and equal unit noise behind all points of a permutation, so that differences
+            are surer than each by itself.
+        progress: called with (permutations done, permutations).
+
     Raises:  ValueError naming the argument; DataRejectedError.
     Source:  CMS section 7.3.
     """
@@ -152,8 +160,9 @@ def tuned_curve(
 class _Permuted:
     """A permutation of the table, and the random numbers of its runs.
 
-    train: rows y x (size, p) of each candidate.  seeds: of each candidate's noise.  uniform:
-    (runs,), of the choices.
+    train: rows y x (size, p) of each candidate.
+    seeds: of each candidate's noise.
+    uniform: (runs,), of the choices.
     """
 
     train: list[Array]
