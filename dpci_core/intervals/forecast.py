@@ -32,13 +32,14 @@ from dpci_core.intervals.inflation import (
     error_variance,
     judge_usefulness,
 )
-from dpci_core.intervals.newton_step import correction
+from dpci_core.intervals.newton_step import correction, unpenalised_error
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
+from dpci_core.solvers.halfway import is_halfway
 from dpci_core.solvers.moments import Moments
 
 Grade = Literal["valid", "rough", "unusable"]
@@ -47,6 +48,12 @@ N_DRAWS = 64
 """Draws of the matrix noise behind a forecast, in antithetic pairs."""
 HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
+TOLERATED_BIAS = 0.25
+"""In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
+_MARKED_OFTEN = 0.05
+"""Share of releases that may mark a coefficient; beyond it, the coefficient is out of reach before
+any is drawn, as to look only at unmarked intervals would select them."""
+_TOLERATED_SHORTFALL = 0.03
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
 """A noise-aware factor is computed at one draw in so many and carried to the others
@@ -108,7 +115,12 @@ class Forecast:
         ci_length_sd: standard deviation of that length over the noise on the two matrices.
         vi_length: length of the variability interval, the spread of the private estimates.
         nonprivate_length: length of the intervals without any privacy noise.
+        bias: expected distance of the estimate from the target, with its sign; 0 for the penalised
+            target.
         coverage: chance that an interval holds its target, under the true law of the estimate.
+        is_out_of_reach: where a release of this design cannot speak about an unpenalised target:
+            the bias is more than a quarter of the half-width, or one release in twenty would mark
+            the coefficient, or coverage falls 3 points short. Public, decided before any draw.
         ci_length_mean: mean of `ci_length` over the coefficients, or contrasts.
         mean_length_sd: standard deviation of that mean over the noise on the two matrices.
         vi_length_mean: mean of `vi_length`.
@@ -131,7 +143,9 @@ class Forecast:
     ci_length_sd: Array
     vi_length: Array
     nonprivate_length: Array
+    bias: Array
     coverage: Array
+    is_out_of_reach: Flags
     ci_length_mean: float
     mean_length_sd: float
     vi_length_mean: float
@@ -205,6 +219,14 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
     goal, noise, n, p = drawn.goal, drawn.noise, drawn.n_records, len(moments.hessian)
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
+    bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
+    share = drawn.is_unidentified.mean(axis=0)
+    out_of_reach = (
+        (np.abs(bias) > TOLERATED_BIAS * q.mean(axis=0))
+        | (share > _MARKED_OFTEN)
+        | (coverage < level - _TOLERATED_SHORTFALL)
+        | moments.is_separable
+    )
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(
         truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level
@@ -215,7 +237,9 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         ci_length_sd=2.0 * q.std(axis=0),
         vi_length=vi,
         nonprivate_length=plain,
+        bias=bias,
         coverage=coverage,
+        is_out_of_reach=out_of_reach & (not goal.is_identity),
         ci_length_mean=float(2.0 * q.mean()),
         mean_length_sd=float(2.0 * q.mean(axis=1).std()),
         vi_length_mean=float(vi.mean()),
@@ -294,14 +318,14 @@ def drawn_intervals(
             same.
     """
     _check_match(moments, design)
-    if spectra is not None and spectra.hessian is not moments.hessian:
+    if spectra is not None and spectra.hessian is not released_hessian(moments, design):
         raise ValueError("Expected spectra of the Hessian of these moments, got those of another.")
     n = records_in_range(moments.n_records if n_records is None else n_records)
     check_count(n_draws=n_draws)
     if n_draws % 2:
         raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
     step(n_draws)
-    H, S = moments.hessian, moments.covariance
+    H, S = released_hessian(moments, design), moments.covariance
     p = len(H)
     L = None if contrasts is None else check_contrasts(contrasts, p=p)
     noise = model_noise(design, n)
@@ -319,16 +343,20 @@ def drawn_intervals(
         n_redraws=n_redraws,
         spectra=spectra,
     )
-    goal = _goal(moments, design, on_h.diagonal_sd(p), np.eye(p) if L is None else L)
-    law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
-    truth = law(contrasts=goal.contrasts)
+    rows = np.eye(p) if L is None else L
+    goal = _goal(moments, design, on_h.diagonal_sd(p), rows)
+    if goal.is_identity or moments.without_penalty is None:
+        law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
+    else:
+        law = partial(unpenalised_error, moments, H, rows, design=design, noise=noise, n_records=n)
+    truth = law(goal.contrasts)
     return DrawnIntervals(
         half_width=widths.half_width,
         is_unidentified=widths.is_unidentified,
         weight=widths.weight,
         goal=goal,
         truth=truth,
-        error=truth if goal.is_identity else law(contrasts=widths.contrasts),
+        error=truth if goal.is_identity else law(widths.contrasts),
         shift=0.0 if goal.is_identity else widths.estimate(moments.theta_hat) - goal.value,
         noise=noise,
         matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
@@ -348,13 +376,20 @@ class Goal:
     is_identity: bool
 
 
+def released_hessian(moments: Moments, design: Design) -> Array:
+    """Return the Hessian (p, p) that a release of this design has, but for its noise."""
+    if is_halfway(design) and moments.without_penalty is not None:
+        return moments.without_penalty.halfway
+    return moments.hessian
+
+
 def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal:
     """The goal of the design's target; unpenalised, it is the full Newton step, however flat a
     direction is.
     """
     if design.target == "penalised":
         return Goal(L, L @ moments.theta_hat, 0.0, True)
-    values, vectors = np.linalg.eigh(moments.hessian)
+    values, vectors = np.linalg.eigh(released_hessian(moments, design))
     theta, c = moments.theta_hat, design.regularization
     step = correction(
         values,
@@ -365,8 +400,11 @@ def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal
         hessian_sd=hessian_sd,
         contrasts=L,
     )
-    steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
-    full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
+    if moments.without_penalty is not None:
+        full = moments.without_penalty.meant
+    else:
+        steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
+        full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
     return Goal(step.contrasts, L @ full, step.extra, False)
 
 

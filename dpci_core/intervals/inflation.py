@@ -103,11 +103,11 @@ def judge_usefulness(
 def error_variance(
     H: Array,
     S: Array,
+    contrasts: Array | None = None,
     *,
     mechanism: MechanismName,
     noise: NoiseLaw,
     n_records: int,
-    contrasts: Array | None = None,
 ) -> ErrorVariance:
     """Return the law of (estimate - target), per coefficient or per linear combination of them.
 

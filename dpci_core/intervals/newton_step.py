@@ -1,8 +1,9 @@
 """From the penalised to the unpenalised coefficient, by one Newton step on released quantities
 (own).
 
-At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0, and its
-Hessian is K = H - 2cI. One Newton step from there is linear in theta_0:
+At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0. With
+K = H - 2cI its Hessian, released there or, better, half way (`solvers.halfway`), one Newton step is
+linear in theta_0:
 
     theta_0 + 2c K^-1 theta_0  =  T theta_0,    T = K^-1 H
 
@@ -14,16 +15,33 @@ Where a direction of K is flatter than `floor_of`, the step would multiply noise
 bias. There K is raised to that floor, and the step goes only part of the way. A long step ends
 short as well, because the curvature changes on the way. Coefficients that one of the two concerns
 are marked.
+
+The error in full, with K* and S* at the coefficient theta* without penalty, T3 = K* - K(theta_0)
+the change of the curvature along the step, and b the noise:
+
+    theta* - estimate = K*^-1 G / sqrt n + J H(theta_0)^-1 b / n + 2c K^-1 N K^-1 theta_0
+    J = T - K^-1 T3 (I + c K^-1) half way,    J = T - K^-1 T3 without
+
+as the estimate is a Newton step from theta_priv towards the minimiser of the same records without
+penalty or noise: their sampling error is that minimiser's, and b enters twice, by e and by where K
+is taken. A release cannot know T3, whose share shrinks with the step; half-widths leave it out, the
+forecast has it (`unpenalised_error`), with the bias that is left.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.design import Design
+from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
 from dpci_core.losses import Loss
+from dpci_core.privacy.laws import NoiseLaw
+from dpci_core.solvers.halfway import floor_of, is_halfway
+from dpci_core.solvers.moments import Moments
 
 _MARKED = 0.05
 """A coefficient is marked when more than this share of its squared length lies in unidentified
@@ -33,10 +51,6 @@ _TOLERATED = 0.25
 """A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed
 this share of its half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and
 unmarked intervals."""
-_SMALLEST_CURVATURE = 2.0
-"""K is raised to this many times the noise on it, and to 2c, where the step would double what it
-corrects.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +73,48 @@ class Correction:
         return self.in_unidentified | (self.remainder > _TOLERATED * half_width)
 
 
+def unpenalised_error(
+    moments: Moments,
+    hessian: Array,
+    contrasts: Array,
+    steps: Array,
+    *,
+    design: Design,
+    noise: NoiseLaw,
+    n_records: int,
+) -> ErrorVariance:
+    """Return the law of the error in full (module docstring), arrays (..., k).
+
+    Args:
+        moments: with `without_penalty`.
+        hessian: (p, p), what is released but for its noise.
+        contrasts: L (k, p).
+        steps: L T (..., k, p), T at the released Hessians or at the true one.
+        design: of the release.
+        noise: on the coefficients.
+        n_records: number of records.
+    """
+    truth = moments.without_penalty
+    assert truth is not None
+    p, c = len(hessian), design.regularization
+    K = np.linalg.inv(hessian - 2.0 * c * np.eye(p))
+    bent = K @ (truth.hessian - moments.hessian + 2.0 * c * np.eye(p))
+    if is_halfway(design):
+        bent = bent @ (np.eye(p) + c * K)
+    inverse = np.linalg.inv(moments.hessian)
+    law = partial(variance_of_rows, mechanism=design.mechanism, noise=noise, n_records=n_records)
+    moved = steps - contrasts @ bent
+    exact = contrasts @ np.linalg.inv(truth.hessian)
+    sampled = exact + (steps - contrasts @ (np.eye(p) + 2.0 * c * K)) @ inverse
+    privacy = law(moved @ inverse, moments.covariance, moved)
+    return privacy._replace(sampling=law(sampled, truth.covariance, steps).sampling)
+
+
 def no_correction(contrasts: Array, size: int) -> Correction:
     """Return the contrasts themselves, for a stack of this size."""
     stacked = np.broadcast_to(contrasts, (size, *contrasts.shape))
     nothing = np.zeros(stacked.shape[:2])
     return Correction(stacked, nothing, nothing.astype(np.bool_), nothing)
-
-
-def floor_of(regularization: float, hessian_sd: float, p: int) -> float:
-    """Return the smallest curvature of K along which the step is taken in full."""
-    return max(2.0 * regularization, _SMALLEST_CURVATURE * hessian_sd * float(np.sqrt(p / 2.0)))
 
 
 def correction(
@@ -95,7 +141,7 @@ def correction(
     Privacy: post-processing; released quantities and public constants are all it sees.
     """
     two_c, p = 2.0 * regularization, values.shape[-1]
-    floor = floor_of(regularization, hessian_sd, p)
+    floor = float(floor_of(regularization, hessian_sd, p))
     curvature = values - two_c
     steep = np.maximum(curvature, floor)
     turned = np.swapaxes(vectors, -1, -2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from dpci_core.privacy.budget import definition_named, to_float_down
 from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
+from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.objective import moments_at, rounding_of_sums
 
 
@@ -33,10 +34,11 @@ class PrivateMatrix:
 
 @dataclass(frozen=True, slots=True)
 class PrivateMoments:
-    """Released Hessian and gradient covariance at theta_priv."""
+    """Released gradient covariance, at theta_priv, and Hessian, at `hessian_at` (p,)."""
 
     hessian: PrivateMatrix
     covariance: PrivateMatrix
+    hessian_at: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +275,8 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
 def release_moments(
     A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource
 ) -> PrivateMoments:
-    """Release H and S at the already released theta_priv.
+    """Release S at the already released theta_priv, and H there or half way to the coefficient
+    without penalty (`halfway`).
 
     Args:
         A: rows y_i x_i, (n, p).
@@ -282,25 +285,37 @@ def release_moments(
         rng: as for `private_matrix`.
 
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of
-             theta_priv, on which the matrices and the sensitivity of S depend.
+             theta_priv, on which the sensitivity of S depends, and of S, on which the point of H
+             may depend.
     """
-    H, S = moments_at(A, theta_priv, loss=design.loss, regularization=design.regularization)
-    n = len(A)
-    radius = float(np.linalg.norm(theta_priv))
-    laws = [hessian_noise(design, n), covariance_noise(design, n, radius)]
-    if isinstance(rng, SystemSource):
-        rounding = rounding_allowance(design, theta_priv, n)
-        laws = [replace(law, sensitivity=law.sensitivity + rounding) for law in laws]
-    hessian, covariance = (
-        private_matrix(
-            matrix,
-            sensitivity=law.sensitivity,
-            amount=law.amount,
-            kind=law.kind,
-            floor=law.floor,
-            rng=rng,
-            symmetric=law.symmetric,
+    n, p = len(A), len(theta_priv)
+    loss, c = design.loss, design.regularization
+    on_h = hessian_noise(design, n)
+    on_s = covariance_noise(design, n, float(np.linalg.norm(theta_priv)))
+    H, S = moments_at(A, theta_priv, loss=loss, regularization=c)
+    if not is_halfway(design):
+        hessian = _released(H, on_h, theta_priv, design, n, rng)
+        return PrivateMoments(
+            hessian, _released(S, on_s, theta_priv, design, n, rng), np.array(theta_priv)
         )
-        for matrix, law in zip((H, S), laws, strict=True)
+    covariance = _released(S, on_s, theta_priv, design, n, rng)
+    at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=on_s.diagonal_sd(p))
+    H, _ = moments_at(A, at, loss=loss, regularization=c)
+    return PrivateMoments(_released(H, on_h, at, design, n, rng), covariance, at)
+
+
+def _released(
+    matrix: Array, law: MatrixNoise, at: Array, design: Design, n: int, rng: NoiseSource
+) -> PrivateMatrix:
+    """A matrix of theta `at` with its noise; that of a release allows for rounding."""
+    is_exact = isinstance(rng, SystemSource)
+    rounding = rounding_allowance(design, at, n) if is_exact else 0.0
+    return private_matrix(
+        matrix,
+        sensitivity=law.sensitivity + rounding,
+        amount=law.amount,
+        kind=law.kind,
+        floor=law.floor,
+        rng=rng,
+        symmetric=law.symmetric,
     )
-    return PrivateMoments(hessian, covariance)

@@ -123,7 +123,7 @@ def rank_mechanisms(
     rows: list[RankedDesign] = []
     for fit in given:
         block = []
-        spectra = SharedSpectra(fit.hessian)
+        spectra = SharedSpectra(fit.hessian)  # the rows are for the penalised target
         for calibration in calibrations:
             for definition, kind in DEFINITIONS.items():
                 total = kind.total_within(allowed, at)

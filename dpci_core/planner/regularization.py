@@ -233,7 +233,11 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
         if known:
             nearest = min(known, key=lambda found: abs(math.log(found.regularization / c)))
             start = moments_near(nearest, c).theta_hat
-        known.append(fit_moments(X, labels, loss=design.loss, regularization=c, start=start))
+        known.append(
+            fit_moments(
+                X, labels, loss=design.loss, regularization=c, start=start, target=design.target
+            )
+        )
         return known[-1]
 
     return fit

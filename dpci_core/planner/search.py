@@ -36,7 +36,12 @@ from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
-from dpci_core.intervals.forecast import Forecast, drawn_intervals, forecast_of
+from dpci_core.intervals.forecast import (
+    Forecast,
+    drawn_intervals,
+    forecast_of,
+    released_hessian,
+)
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.privacy.budget import PARTS, Parts
 from dpci_core.solvers.moments import Moments
@@ -136,7 +141,7 @@ class SplitSearch:
     ) -> None:
         self.is_quick = is_quick
         self.moments, self.design, self.n, self.held = moments, design, n, held
-        self.spectra = SharedSpectra(moments.hessian) if spectra is None else spectra
+        self.spectra = spectra or SharedSpectra(released_hessian(moments, design))
         self.is_large = len(moments.hessian) > _MANY
         self.few = _DRAWS[self.is_large]
         self.found: dict[Parts, Forecast] = {}

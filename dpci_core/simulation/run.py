@@ -39,8 +39,9 @@ from dpci_core.simulation.result import (
     summarise,
     versions,
 )
+from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.moments import unpenalised_minimiser
+from dpci_core.solvers.moments import meant_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
     TOLERANCE,
@@ -179,7 +180,7 @@ def run_experiment(
         )
     A = signed(features, labels)
     tables = _tables(A, tuple(designs))
-    goals = {loss: unpenalised_minimiser(A, loss=loss) for loss in unpenalised}
+    goals = {loss: meant_minimiser(A, loss=loss) for loss in unpenalised}
     jobs = tuple(
         _job(d, tables[d.loss, d.regularization], law, goals)
         for d, law in zip(designs, laws, strict=True)
@@ -364,15 +365,20 @@ def _intervals(
     p = theta.shape[1]
     laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]
+    sds = np.array([law.diagonal_sd(p) for law in laws])
+    H, S = moments[0], symmetrise(moments[1] + scales * draws.covariance[key])
+    if is_halfway(design):
+        at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds)
+        H, _ = replicate_moments(job.table, draws.counts[: len(theta)], at, n_records=n)
     widths = private_half_widths(
-        symmetrise(moments[0] + hessian_noise(design, n).scale * draws.hessian[key]),
-        symmetrise(moments[1] + scales * draws.covariance[key]),
+        symmetrise(H + hessian_noise(design, n).scale * draws.hessian[key]),
+        S,
         design=design,
         noise=job.noise,
         n_records=n,
         covariance_noise=laws[0],
         theta_priv=theta,
-        covariance_sd=np.array([law.diagonal_sd(p) for law in laws]),
+        covariance_sd=sds,
     )
     estimate, q = widths.estimate(theta), widths.half_width
     return estimate, np.abs(estimate - job.goal) <= q, 2.0 * q

@@ -13,7 +13,9 @@ from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.rows import WeightedRows, plain, signed, unit_rows
 from dpci_core.base.validation import check_records, check_vector
+from dpci_core.design import Estimand
 from dpci_core.losses import Loss, check_loss
+from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import moments_at
 
@@ -34,11 +36,32 @@ class HessianDrift:
 
 
 @dataclass(frozen=True, slots=True)
+class WithoutPenalty:
+    """The fit of the same records without a penalty; not private.
+
+    meant: what intervals are for, (p,): its coefficients, all rows counting in full.
+    theta: its coefficients (p,), rows with their weights; the same without weights.
+    hessian: its Hessian K* (p, p).
+    covariance: its gradient covariance S* (p, p).
+    halfway: the penalised Hessian H (p, p) half way to it, where a release has it
+    (`solvers.halfway`).
+    """
+
+    meant: Array
+    theta: Array
+    hessian: Array
+    covariance: Array
+    halfway: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Moments:
     """Non-private fit of one table: theta_hat (p,), Hessian and gradient covariance (p, p), and how
     they were made.
 
-    drift is None where no records were at hand, as for moments that are themselves a release.
+    drift and without_penalty are None where no records were at hand, as for moments that are
+    themselves a release; the second also where nobody asked for it, and where there is no minimiser
+    without a penalty because the classes can be separated (`is_separable`).
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -51,15 +74,18 @@ class Moments:
     loss: Loss
     regularization: float
     drift: HessianDrift | None = None
+    without_penalty: WithoutPenalty | None = None
+    is_separable: bool = False
 
 
 def fit_moments(
-    X: npt.ArrayLike,
+    X: npt.ArrayLike | WeightedRows,
     y: npt.ArrayLike,
     *,
     loss: Loss,
     regularization: float,
     start: npt.ArrayLike | None = None,
+    target: Estimand = "penalised",
 ) -> Moments:
     """Return the non-private fit and its moments, from which `forecast` answers every question
     about lengths.
@@ -70,6 +96,7 @@ def fit_moments(
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
         start: first guess, (p,); it decides how long the fit takes.
+        target: "unpenalised" adds what a forecast of that target needs, a second fit.
 
     Privacy: none. The result describes the table; use it for public, simulated or already released
              data.
@@ -88,6 +115,9 @@ def fit_moments(
         A, loss=loss, regularization=regularization, start=first, method="checked"
     ).theta
     H, S = moments_at(A, theta, loss=loss, regularization=regularization)
+    found = None
+    if target == "unpenalised":
+        found = _without_penalty(A, theta, S, loss, regularization)
     return Moments(
         theta_hat=theta,
         hessian=H,
@@ -96,7 +126,24 @@ def fit_moments(
         loss=loss,
         regularization=regularization,
         drift=_hessian_drift(A, theta, H, loss=loss),
+        without_penalty=found,
+        is_separable=target == "unpenalised" and found is None,
     )
+
+
+def _without_penalty(
+    A: Array | WeightedRows, theta: Array, S: Array, loss: Loss, c: float
+) -> WithoutPenalty | None:
+    """The fit without a penalty, from half a step twice on; None if there is none."""
+    at = halfway(theta, S, regularization=c, matrix_sd=0.0)
+    try:
+        truth = unpenalised_minimiser(A, loss=loss, start=2.0 * at - theta)
+        meant = meant_minimiser(A, loss=loss, start=truth)
+    except ConvergenceError:
+        return None
+    K, covariance = moments_at(A, truth, loss=loss, regularization=0.0)
+    H, _ = moments_at(A, at, loss=loss, regularization=c)
+    return WithoutPenalty(meant, truth, K, covariance, H)
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)
@@ -137,18 +184,30 @@ check allows.
 _FLAT_GRADIENT = 1e-6
 
 
-def unpenalised_minimiser(A: Array | WeightedRows, *, loss: Loss) -> Array:
+def unpenalised_minimiser(
+    A: Array | WeightedRows, *, loss: Loss, start: Array | None = None
+) -> Array:
     """Return the theta (p,) that minimises the risk without a penalty; not private.
 
     Args:
         A: rows y_i x_i, (n, p).
         loss: f.
+        start: first guess, (p,).
 
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """
-    fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, method="newton")
+    fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, start=start, method="newton")
     if 2.0 * _TINY_PENALTY * float(np.linalg.norm(fit.theta)) > _FLAT_GRADIENT:
         raise ConvergenceError(
             "The unpenalised objective has no minimiser here: the classes can be separated."
         )
     return fit.theta
+
+
+def meant_minimiser(A: Array | WeightedRows, *, loss: Loss, start: Array | None = None) -> Array:
+    """Return what intervals without a penalty are for, (p,): the same with every row in full.
+
+    Weights make room for unusual rows; nobody asks for the coefficients of a table in which they
+    count less.
+    """
+    return unpenalised_minimiser(plain(A), loss=loss, start=start)

@@ -1,0 +1,60 @@
+"""Where the Hessian is released when intervals are for the coefficient without penalty (own).
+
+From the penalised minimiser theta_c the coefficient without penalty is theta* = theta_c - s, and
+
+    grad F(theta_c) - grad F(theta*) = K(m) s + O(|s|^3),    m = (theta_c + theta*) / 2
+
+so a Newton step with the Hessian K at m leaves an error of third order in its length, with that at
+theta_c one of second order. m needs no look at the records: where the loss is the negative log
+likelihood of the model, the covariance of the gradients estimates K, so it is released first, at
+the private coefficients, and its step, half of it, says where the Hessian is released. Both
+releases and their sensitivities are those of `matrices`, the second at another public point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.design import Design
+
+_SMALLEST_CURVATURE = 2.0
+"""K is raised to this many times the noise on it, and to 2c, where the step would double what it
+corrects.
+"""
+
+
+def is_halfway(design: Design) -> bool:
+    """Whether the Hessian is released half way to the coefficient without penalty."""
+    return design.target == "unpenalised" and design.loss.is_log_odds
+
+
+def floor_of(regularization: float, matrix_sd: float | Array, p: int) -> Array:
+    """Return the flattest curvature along which a step is taken in full.
+
+    Args:
+        regularization: c.
+        matrix_sd: standard deviation of a diagonal entry of the noise on the matrix.
+        p: number of coefficients.
+    """
+    noise = _SMALLEST_CURVATURE * np.asarray(matrix_sd) * np.sqrt(p / 2.0)
+    return np.asarray(np.maximum(2.0 * regularization, noise))
+
+
+def halfway(
+    theta: Array, S_noisy: Array, *, regularization: float, matrix_sd: float | Array
+) -> Array:
+    """Return theta (..., p) moved by half a Newton step of the gradient covariance (..., p, p).
+
+    Args:
+        theta: private coefficients, or their mean in a forecast.
+        S_noisy: released at theta, before any floor.
+        regularization: c.
+        matrix_sd: standard deviation (...,) of a diagonal entry of the noise on S.
+
+    Privacy: post-processing of what was released.
+    """
+    values, vectors = np.linalg.eigh(S_noisy)
+    steep = np.maximum(values, floor_of(regularization, matrix_sd, theta.shape[-1])[..., None])
+    along = np.einsum("...ji,...j->...i", vectors, theta) / steep
+    return np.asarray(theta + regularization * np.einsum("...ij,...j->...i", vectors, along))
