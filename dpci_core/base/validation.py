@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST
 
@@ -19,24 +20,17 @@ def check_records(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
     """
     features, labels = _numbers(X, name="X"), _numbers(y, name="y")
     if features.ndim != 2:
-        raise DataRejectedError(f"Expected X to have 2 dimensions (n, p), got {features.ndim}.")
+        raise DataRejectedError("X_has_not_2_dimensions", found=features.ndim)
     if labels.shape != features.shape[:1]:
         raise DataRejectedError(
-            f"Expected y of shape {features.shape[:1]} like X, got {labels.shape}."
+            "y_has_another_shape", wanted=features.shape[:1], found=labels.shape
         )
     if features.shape[0] == 0 or features.shape[1] == 0:
-        raise DataRejectedError(
-            f"Expected at least one record and one column, got X of shape {features.shape}."
-        )
-    _reject_first(
-        np.asarray(~np.isfinite(features).all(axis=1)),
-        "Expected X to be finite (no NaN, no infinity)",
-    )
-    _reject_first(np.asarray(np.abs(labels) != 1.0), "Expected every label in y to be -1 or +1")
+        raise DataRejectedError("no_record_or_no_column", found=features.shape)
+    _reject_first(np.asarray(~np.isfinite(features).all(axis=1)), "row_not_finite")
+    _reject_first(np.asarray(np.abs(labels) != 1.0), "label_not_a_sign")
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
-    _reject_first(
-        np.asarray(norms > 1.0), "Expected every row of X to have Euclidean norm at most 1"
-    )
+    _reject_first(np.asarray(norms > 1.0), "row_norm_above_1")
     return features, labels
 
 
@@ -85,21 +79,17 @@ def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
     for labels.
     """
     if np.ma.isMaskedArray(values):
-        raise DataRejectedError(
-            f"Expected {name} to be a plain array: masked entries would count as records."
-        )
+        raise DataRejectedError("masked_array", name=name)
     try:
         given = np.asarray(values)
         if given.dtype.kind in ("iuf" if name == "y" else "iufb"):
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataRejectedError(f"Expected {name} to hold real numbers only.") from None
+    raise DataRejectedError("not_real_numbers", name=name) from None
 
 
-def _reject_first(is_bad: Flags, rule: str) -> None:
+def _reject_first(is_bad: Flags, code: DataCode) -> None:
     if is_bad.any():
         row = int(is_bad.argmax())
-        raise DataRejectedError(
-            f"{rule}; row {row} is the first of {int(is_bad.sum())} that break it.", row=row
-        )
+        raise DataRejectedError(code, row=row, count=int(is_bad.sum()))

@@ -137,7 +137,5 @@ def unpenalised_minimiser(A: Array, *, loss: Loss) -> Array:
     """
     fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, method="newton")
     if 2.0 * _TINY_PENALTY * float(np.linalg.norm(fit.theta)) > _FLAT_GRADIENT:
-        raise ConvergenceError(
-            "The unpenalised objective has no minimiser here: the classes can be separated."
-        )
+        raise ConvergenceError("classes_separable")
     return fit.theta

@@ -36,7 +36,7 @@ def solve(
 
     Args:    A: rows y_i x_i, (n, p).  tilt: the noise vector b of objective perturbation, (p,).
              start: first guess, (p,); the answer does not depend on it beyond the tolerance.
-    Raises:  ConvergenceError with a remedy if the tolerance is out of reach; never a looser answer.
+    Raises:  ConvergenceError if the tolerance is out of reach; never a looser answer.
     """
     check_positive(regularization=regularization, tolerance=tolerance)
     theta = np.zeros(A.shape[1]) if start is None else np.array(start, dtype=np.float64)
@@ -52,23 +52,14 @@ def solve(
         if norm <= tolerance:
             return Fit(theta, norm, float(np.sqrt(max(0.0, -float(gradient @ step)))), iteration)
         theta = theta + _step_length(A, theta, step, gradient, loss, regularization, tilt) * step
-    raise ConvergenceError(
-        f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton "
-        f"steps. {_REMEDY}"
-    )
-
-
-_REMEDY = (
-    "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the budget of "
-    "the coefficients if their noise tilts the objective."
-)
+    raise ConvergenceError("too_many_steps", norm=norm, tolerance=tolerance, steps=max_iterations)
 
 
 def _solved(hessian: Array, gradient: Array) -> Array:
     try:
         solution: Array = cho_solve(cho_factor(hessian), gradient)
     except LinAlgError:
-        raise ConvergenceError(f"The Hessian is singular up to rounding. {_REMEDY}") from None
+        raise ConvergenceError("hessian_singular") from None
     return solution
 
 
