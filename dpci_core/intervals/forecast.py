@@ -86,11 +86,6 @@ class Validity:
             words.exceeded(name, getattr(self, name), limit) for name, limit in self.exceeded
         )
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether the grade is "valid"."""
-        return self.grade == "valid"
-
 
 class Shortfall(NamedTuple):
     """What keeps sharp intervals longer than they usually are.
