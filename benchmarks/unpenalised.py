@@ -80,7 +80,7 @@ def main() -> None:
                 for target in ("penalised", "unpenalised")
             ]
             print(f"{n:6d} {epsilon:>5} {c:8.2g}  {parts[0]:>43}  {parts[1]:>43}", flush=True)
-    census(runs, head)
+    census(runs)
 
 
 def smallest_c(n: int, epsilon: str) -> float:
@@ -90,7 +90,7 @@ def smallest_c(n: int, epsilon: str) -> float:
     return max(1e-4, 10.0 * 0.25 / (2.0 * n * np.expm1(float(epsilon) / 2)))
 
 
-def census(runs: int, head: str) -> None:
+def census(runs: int) -> None:
     """The same on bootstrap samples of the simulated census, two features."""
     records = datasets.load("census", encoding="schema", features=2, n_rows=30_000)
     truth = unpenalised_minimiser(signed(records.X, records.y), loss=Logistic())

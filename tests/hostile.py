@@ -353,13 +353,14 @@ def ending(data: bytes, name: str, *, is_fitted: bool = False) -> dict[str, obje
     from dpci_core.base.errors import DataRejectedError
     from dpci_core.datasets import read_upload
     from dpci_core.datasets.upload_rules import check_records
+    from dpci_core.report.refusals import said
     from dpci_core.schema import as_text, encode, propose_schema
 
     try:
         frame = read_upload(data, name)
     except DataRejectedError as error:
         hidden = error.__suppress_context__ or error.__context__ is None
-        return {"kind": "sentence" if hidden else "failure", "text": str(error), "row": error.row}
+        return {"kind": "sentence" if hidden else "failure", "text": said(error), "row": error.row}
     peaks = {"reading": peak_gigabytes()}
     try:
         target = frame.columns[-1]
@@ -375,7 +376,7 @@ def ending(data: bytes, name: str, *, is_fitted: bool = False) -> dict[str, obje
         else:
             assert np.linalg.norm(records.X, axis=1).max(initial=0.0) <= 1.0
     except ValueError as error:  # DataRejectedError is one; the page shows both as sentences
-        later = str(error)
+        later = said(error)
         for column in frame.columns:  # these may be named
             later = later.replace(repr(column), "NAME")
     else:

@@ -24,7 +24,7 @@ from dpci_core.ledger import (
     Cap,
     Cost,
     Ledger,
-    LedgerError,
+    LedgerRuleError,
     RecordedHead,
     key,
     ledger,
@@ -82,8 +82,8 @@ def race(folder: Path, rounds: int) -> dict[str, Any]:
             os.read(start, 1)  # returns for all at the same moment, when the parent closes its end
             try:
                 create(book, "1")
-            except LedgerError as error:
-                if "exists already" not in str(error):
+            except LedgerRuleError as error:
+                if error.code != "dataset_exists":
                     raise
             try:
                 charge(book, f"request {place}", Cost(definition="zcdp", amount="0.3"))

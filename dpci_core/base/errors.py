@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Literal, TypeGuard, TypeVar
 
 import numpy as np
+
+from dpci_core.base.codes import Code, ConvergenceCode, DataCode, LedgerCode
+from dpci_core.base.text import TextProblem
 
 ChangeName = Literal[
     "regularization", "n_records", "model", "total", "length", "excludes_zero_at", "delta"
@@ -41,9 +46,39 @@ class TypedError(ValueError):
         return _restored, (type(self), self.args, vars(self))
 
 
+class CodedError(Exception):
+    """A refusal as data: the rule that was broken, and what a sentence about it names.
+
+    code: of the rule; `report.refusals` has its sentence.
+    facts: rows, columns, limits, names; never a value of a private cell.
+    """
+
+    def __init__(self, code: Code, **facts: object) -> None:
+        super().__init__(described(code, facts))
+        self.code = code
+        self.facts = facts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, vars(self))
+
+
+def described(code: str, facts: Mapping[str, object]) -> str:
+    """A code and its facts for programmers.
+
+    >>> described("name_too_long", {"position": 3, "limit": 500})
+    'name too long (position=3, limit=500)'
+    """
+    listed = ", ".join(
+        f"{name}={value if isinstance(value, Path | Decimal) else repr(value)}"
+        for name, value in facts.items()
+        if value is not None
+    )
+    return code.replace("_", " ") + (f" ({listed})" if listed else "")
+
+
 def _restored(
-    kind: type[TypedError], args: tuple[object, ...], fields: dict[str, object]
-) -> TypedError:
+    kind: type[Exception], args: tuple[object, ...], fields: dict[str, object]
+) -> Exception:
     error = kind.__new__(kind, *args)
     vars(error).update(fields)
     return error
@@ -119,14 +154,12 @@ class ChoiceError(ArgumentError):
 
 
 class TextError(ArgumentError):
-    """A text that breaks a rule.
+    """A text that breaks a rule; `problem` says which."""
 
-    rule: what it has to be or do, as in "be one line of readable characters".
-    """
-
-    def __init__(self, name: str, rule: str) -> None:
-        super().__init__(name, None, f"Expected {name} to {rule}.")
-        self.rule = rule
+    def __init__(self, name: str, problem: TextProblem) -> None:
+        said = described(problem.code, {"found": problem.found, "limit": problem.limit})
+        super().__init__(name, None, f"Expected {name} not to be {said}.")
+        self.problem = problem
 
 
 class InfeasibleDesignError(TypedError):
@@ -178,21 +211,33 @@ class PenaltyTooSmallError(InfeasibleDesignError):
         )
 
 
-class DataRejectedError(ValueError):
+class DataRejectedError(CodedError, ValueError):
     """Records that break a rule; `row` and `column` say where, never what stands there."""
 
-    def __init__(self, message: str, row: int | None = None, column: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, code: DataCode, *, row: int | None = None, column: str | None = None, **facts: object
+    ) -> None:
+        super().__init__(code, row=row, column=column, **facts)
         self.row = row
         self.column = column
 
 
-class ConvergenceError(RuntimeError):
-    """The solver could not reach its fixed tolerance; the message says what helps."""
+class ConvergenceError(CodedError, RuntimeError):
+    """The solver could not reach its fixed tolerance."""
+
+    def __init__(self, code: ConvergenceCode, **facts: object) -> None:
+        super().__init__(code, **facts)
 
 
 class LedgerError(TypedError):
-    """The ledger cannot do what was asked; the message says what to do. Nothing was booked."""
+    """The ledger cannot do what was asked. Nothing was booked."""
+
+
+class LedgerRuleError(CodedError, LedgerError):
+    """A rule of the ledger, or of the place where it is kept, stands in the way."""
+
+    def __init__(self, code: LedgerCode, **facts: object) -> None:
+        super().__init__(code, **facts)
 
 
 class LedgerRangeError(LedgerError, RangeError):

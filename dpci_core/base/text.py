@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from typing import Literal, NamedTuple
 
 _REFUSED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories of what is no character of a line."""
@@ -37,31 +38,43 @@ _VIRAMA = 9
 """Combining class of the sign that joins letters of Indian scripts."""
 
 
-def line_problem(text: object, *, most: float = math.inf) -> str:
-    """What keeps a value from being one line that says something, to stand after "to"; or nothing.
+TextCode = Literal["another_type", "too_long", "broken", "unreadable", "empty", "without_letters"]
 
-    >>> line_problem("Wages", most=200), line_problem("co\\u00adop", most=200)
-    ('', 'be one line of readable characters, got U+00AD (soft hyphen)')
+
+class TextProblem(NamedTuple):
+    """What is wrong with a text: found, a type, a length or a character; limit, of the length."""
+
+    code: TextCode
+    found: object = None
+    limit: float | None = None
+
+
+def line_problem(text: object, *, most: float = math.inf) -> TextProblem | None:
+    """What keeps a value from being one line that says something, None if nothing does.
+
+    >>> line_problem("Wages", most=200)
+    >>> line_problem("co\\u00adop", most=200)
+    TextProblem(code='unreadable', found='U+00AD (soft hyphen)', limit=None)
     """
     problem = text_problem(text, most=most)
     if problem or not isinstance(text, str):
         return problem
     bad = next((c for at, c in enumerate(text) if not _may_stand(text, at)), None)
     if bad is None:
-        return "" if any(map(_is_seen, text)) else "say something"
+        return None if any(map(_is_seen, text)) else TextProblem("empty")
     name = unicodedata.name(bad, "a control character").lower()
-    return f"be one line of readable characters, got U+{ord(bad):04X} ({name})"
+    return TextProblem("unreadable", f"U+{ord(bad):04X} ({name})")
 
 
-def text_problem(text: object, *, most: float = math.inf) -> str:
+def text_problem(text: object, *, most: float = math.inf) -> TextProblem | None:
     """The same for text of any number of lines: what keeps a file from holding it."""
     if not isinstance(text, str):
-        return f"be a text, got {type(text).__name__}"
+        return TextProblem("another_type", type(text).__name__)
     if len(text) > most:
-        return f"have at most {most} characters, got {len(text)}"
+        return TextProblem("too_long", len(text), most)
     if any(unicodedata.category(c) == "Cs" for c in text):
-        return "be readable text: half a character is in it"
-    return ""
+        return TextProblem("broken")
+    return None
 
 
 def visible(text: str) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST, NORM_MARGIN
 from dpci_core.base.rows import WeightedRows
@@ -28,34 +29,26 @@ def check_records(
     features = _numbers(X.rows if isinstance(X, WeightedRows) else X, name="X")
     labels = _numbers(y, name="y")
     if features.ndim != 2:
-        raise DataRejectedError(f"Expected X to have 2 dimensions (n, p), got {features.ndim}.")
+        raise DataRejectedError("X_has_not_2_dimensions", found=features.ndim)
     if labels.shape != features.shape[:1]:
         raise DataRejectedError(
-            f"Expected y of shape {features.shape[:1]} like X, got {labels.shape}."
+            "y_has_another_shape", wanted=features.shape[:1], found=labels.shape
         )
     if features.shape[0] == 0 or features.shape[1] == 0:
-        raise DataRejectedError(
-            f"Expected at least one record and one column, got X of shape {features.shape}."
-        )
-    _reject_first(
-        np.asarray(~np.isfinite(features).all(axis=1)),
-        "Expected X to be finite (no NaN, no infinity)",
-    )
-    _reject_first(np.asarray(np.abs(labels) != 1.0), "Expected every label in y to be -1 or +1")
+        raise DataRejectedError("no_record_or_no_column", found=features.shape)
+    _reject_first(np.asarray(~np.isfinite(features).all(axis=1)), "row_not_finite")
+    _reject_first(np.asarray(np.abs(labels) != 1.0), "label_not_a_sign")
     squares = np.einsum("ij,ij->i", features, features)
     if isinstance(X, WeightedRows):
         weights = _numbers(X.weights, name="the weights of X")
         if weights.shape != labels.shape:
             raise DataRejectedError(
-                f"Expected the weights of X of shape {labels.shape} like y, got {weights.shape}."
+                "weights_have_another_shape", wanted=labels.shape, found=weights.shape
             )
         is_bad = ~((weights > 0.0) & (weights <= 1.0) & (weights * squares <= 1.0))
-        _reject_first(np.asarray(is_bad), "Expected weights 0 < w <= 1 of X with w |x|^2 at most 1")
+        _reject_first(np.asarray(is_bad), "row_outweighs_1")
         return WeightedRows(features, weights), labels
-    _reject_first(
-        np.asarray(squares > (1.0 + _ROUNDING) ** 2),
-        "Expected every row of X to have Euclidean norm at most 1",
-    )
+    _reject_first(np.asarray(squares > (1.0 + _ROUNDING) ** 2), "row_norm_above_1")
     is_long = squares > 1.0
     if is_long.any():
         features = features.copy()
@@ -66,7 +59,7 @@ def check_records(
 def check_unit_records(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike) -> tuple[Array, Array]:
     """Return the same for callers whose rows cannot have weights."""
     if isinstance(X, WeightedRows):
-        raise DataRejectedError("Expected X without weights: this has no use for them.")
+        raise DataRejectedError("X_has_weights")
     features, labels = check_records(X, y)
     assert not isinstance(features, WeightedRows)
     return features, labels
@@ -117,21 +110,17 @@ def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
     for labels.
     """
     if np.ma.isMaskedArray(values):
-        raise DataRejectedError(
-            f"Expected {name} to be a plain array: masked entries would count as records."
-        )
+        raise DataRejectedError("masked_array", name=name)
     try:
         given = np.asarray(values)
         if given.dtype.kind in ("iuf" if name == "y" else "iufb"):
             return given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DataRejectedError(f"Expected {name} to hold real numbers only.") from None
+    raise DataRejectedError("not_real_numbers", name=name) from None
 
 
-def _reject_first(is_bad: Flags, rule: str) -> None:
+def _reject_first(is_bad: Flags, code: DataCode) -> None:
     if is_bad.any():
         row = int(is_bad.argmax())
-        raise DataRejectedError(
-            f"{rule}; row {row} is the first of {int(is_bad.sum())} that break it.", row=row
-        )
+        raise DataRejectedError(code, row=row, count=int(is_bad.sum()))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpci_core.cli.refuse import refuse
 from dpci_core.datasets import list_datasets, load
 from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.schema import Records
@@ -119,8 +120,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         rows: TidyRows = options.answer(options, np.random.default_rng(options.seed))
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     print(json.dumps(rows, indent=1) if options.json else _table(rows))
     return 0
 

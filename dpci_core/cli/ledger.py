@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import (
     KEY_VARIABLE,
     PATH_VARIABLE,
@@ -101,10 +101,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         return int(options.action(options, Ledger(options.ledger, key_path=options.key)))
     except SamePeopleQuestionError as error:
-        print(f"{error}\nUse --same-people-as DATASET or --other-people.", file=sys.stderr)
+        return refuse(error, "\nUse --same-people-as DATASET or --other-people.")
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-    return 1
+        return refuse(error)
 
 
 def _declared(options: argparse.Namespace) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from dpci_core.cli.accuracy import add_accuracy
 from dpci_core.cli.app import add_app
 from dpci_core.cli.ledger import add_ledger
 from dpci_core.cli.plan import add_plan
+from dpci_core.cli.refuse import refuse
 from dpci_core.cli.release import add_release
 from dpci_core.datasets import list_datasets
 from dpci_core.datasets.download import DownloadError, download
@@ -141,8 +142,7 @@ def _reproduce(options: argparse.Namespace) -> int:
                 reproduce.append_run([found], options.out)
             print(_cell_line(cell.key, cell.coverage, found), flush=True)
     except (ValueError, AttributeError, FileNotFoundError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     except KeyboardInterrupt:
         print("Stopped; the same command goes on from here.", file=sys.stderr)
         return 1
@@ -209,8 +209,7 @@ def _compare(options: argparse.Namespace) -> int:
             compare.append_comparisons([found], path)
             done[found.cell] = found
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     except KeyboardInterrupt:
         print("Stopped; the same command goes on from here.", file=sys.stderr)
         return 1
@@ -313,8 +312,7 @@ def _get(options: argparse.Namespace) -> int:
     try:
         download(options.key, say=lambda line: print(line, flush=True))
     except DownloadError as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     return 0
 
 

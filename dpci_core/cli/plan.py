@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.cli.plan_export import add_show_and_export
+from dpci_core.cli.refuse import refuse
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import MECHANISMS, Design, guarantee_at
 from dpci_core.intervals.forecast import HEADLINE_DELTA
@@ -176,8 +176,7 @@ def run(options: argparse.Namespace) -> int:
         if options.action != "rank" and options.write is not None:
             write_plan(better, options.write)
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
     return 0
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from dpci_core.cli.refuse import refuse
 from dpci_core.plan import (
     Plan,
     PlanNumbers,
@@ -55,8 +55,7 @@ def _show(options: argparse.Namespace) -> int:
         plan = read_plan(options.file)
         found = plan.numbers()
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     record = {"title": plan.title, "digest": plan.digest, **found.to_record()}
     print(json.dumps(record, indent=1) if options.json else _in_words(plan, found))
     return 0
@@ -69,8 +68,7 @@ def _export(options: argparse.Namespace) -> int:
             options.output.write_text(text, encoding="utf-8", newline="\n")
             return 0
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     print(text, end="")
     return 0
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
@@ -109,8 +110,7 @@ def run_release(options: argparse.Namespace) -> int:
             encoding=options.encoding,
         )
     except (ValueError, OSError, RuntimeError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     _print_result(made, options)
     return 0
 
@@ -233,8 +233,7 @@ def run_predict(options: argparse.Namespace) -> int:
         print(f"{options.output} exists already. Name a new file.", file=sys.stderr)
         return 1
     except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+        return refuse(error)
     return 0
 
 

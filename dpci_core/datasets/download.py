@@ -24,6 +24,7 @@ from dpci_core.datasets.public import (
     check_table,
     compact_kdd99,
 )
+from dpci_core.report.refusals import said
 
 SOURCES = {"adult": "OpenML", "bank": "OpenML", "kdd99": "scikit-learn's file server"}
 """Where each set comes from, for the progress line."""
@@ -56,7 +57,7 @@ def download(key: str, *, say: Callable[[str], None]) -> Path:
         check_table(chosen, frame)
     except (DataRejectedError, KeyError, ValueError, TypeError) as error:
         reason = (
-            str(error)
+            said(error)
             if isinstance(error, DataRejectedError)
             else "Its columns are not the expected ones."
         )
@@ -148,17 +149,14 @@ def normalise_adult(chosen: PublicSet, raw: pd.DataFrame) -> pd.DataFrame:
             is None
         ):
             return candidate
-    raise DataRejectedError(
-        f"Neither the first nor the last {n_rows:,} of its {len(frame):,} rows are the training "
-        "part."
-    )
+    raise DataRejectedError("no_training_part", n_rows=n_rows, found=len(frame))
 
 
 def normalise_bank(chosen: PublicSet, raw: pd.DataFrame) -> pd.DataFrame:
     """Columns and classes by their original names."""
     if len(raw.columns) != len(BANK_COLUMNS):
         raise DataRejectedError(
-            f"It has {len(raw.columns)} columns instead of {len(BANK_COLUMNS)}."
+            "another_number_of_columns", found=len(raw.columns), wanted=len(BANK_COLUMNS)
         )
     frame = raw.set_axis(list(BANK_COLUMNS), axis=1)
     numbers = tuple(name for name, _ in chosen.fingerprint.sums)

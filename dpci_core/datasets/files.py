@@ -102,13 +102,11 @@ def read_original(key: str, path: Path) -> io.BytesIO:
         content = lzma.decompress(packed) if path.suffix == ".xz" else gzip.decompress(packed)
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise DataRejectedError(
-            f"The file {path.name} cannot be unpacked ({type(error).__name__})."
+            "cannot_be_unpacked", file=path.name, problem=type(error).__name__
         ) from None
     checked = content if path.suffix == ".xz" else packed
     if hashlib.sha256(checked).hexdigest() != ORIGINALS[key].sha256:
-        raise DataRejectedError(
-            f"The file {path.name} is not the original: its SHA-256 checksum differs."
-        )
+        raise DataRejectedError("not_the_original", file=path.name)
     return io.BytesIO(content)
 
 

@@ -34,11 +34,11 @@ def load_ipums(
     """
     frame = read_upload(path.read_bytes(), path.name)
     if target not in frame.columns:
-        raise DataRejectedError(f"Expected a column {target!r} in {path.name}.", column=target)
+        raise DataRejectedError("column_not_in_file", column=target, file=path.name)
     frame = frame.dropna().reset_index(drop=True)
     income = pd.to_numeric(frame[target], errors="coerce")
     if income.isna().any():
-        raise DataRejectedError(f"Expected numbers in the column {target!r}.", column=target)
+        raise DataRejectedError("column_not_numbers", column=target)
     cut = float(income.median()) if above is None else above
     frame[target] = (income > cut).map({True: "yes", False: "no"})
     chosen = (

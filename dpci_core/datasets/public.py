@@ -109,9 +109,7 @@ def check_table(chosen: PublicSet, frame: pd.DataFrame) -> None:
         frame, chosen.schema.target, chosen.schema.positive
     )
     if difference is not None:
-        raise DataRejectedError(
-            f"This is not the {chosen.title} table that is expected here: it has {difference}."
-        )
+        raise DataRejectedError("another_table", title=chosen.title, difference=difference)
 
 
 def _keep(key: str, frame: pd.DataFrame) -> None:

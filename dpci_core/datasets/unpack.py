@@ -22,6 +22,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.compute
 
+from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets.unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
@@ -35,26 +36,19 @@ MOST_SECONDS = 120.0
 seconds.
 """
 _CHILD = Path(__file__).with_name("unpack_child.py")
-_DAMAGED = "The file starts like Parquet but cannot be read as Parquet."
-_TOO_MUCH = (
-    "The file needs more memory to unpack than a table of the allowed size; it may be damaged."
-)
-_TOO_SLOW = f"The file took more than {MOST_SECONDS:.0f} seconds to unpack; it may be damaged."
 
 
 def read_parquet(data: bytes) -> pd.DataFrame:
-    """Return the table in a Parquet file; raises DataRejectedError with a sentence without cell
-    values.
-    """
+    """Return the table in a Parquet file, or raise DataRejectedError without cell values."""
     with _unpacking(data) as child:
         try:
             frame = _received(child.stdout)
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
             if isinstance(error, DataRejectedError):
                 raise
-            raise DataRejectedError(_reason(child)) from None
+            raise DataRejectedError(_reason(child), seconds=MOST_SECONDS) from None
         if child.wait() != 0:
-            raise DataRejectedError(_reason(child))
+            raise DataRejectedError(_reason(child), seconds=MOST_SECONDS)
     return frame
 
 
@@ -102,10 +96,7 @@ def _received(pipe: Any) -> pd.DataFrame:
     check_names([tidy_name(name) for name in schema.names])
     for position, kind in enumerate(schema.types, start=1):
         if not _is_plain(kind):
-            raise DataRejectedError(
-                f"Column {position} holds values that are not plain; only numbers, texts, dates "
-                "and yes/no can be used."
-            )
+            raise DataRejectedError("type_not_plain", position=position)
     width, stated = len(schema.names), schema.metadata
     check_size(int(stated[ROWS]), width, int(stated[UNPACKED]))
     batches, n_bytes, n_rows = [], 0, 0
@@ -139,9 +130,7 @@ def _check_texts(table: Any) -> None:
                 continue
             longest = pyarrow.compute.max(pyarrow.compute.utf8_length(texts)).as_py()
             if longest is not None and longest > MAX_TEXT_LENGTH:
-                raise DataRejectedError(
-                    f"Column {position} holds a text longer than {MAX_TEXT_LENGTH:,} characters."
-                )
+                raise DataRejectedError("text_too_long", position=position, limit=MAX_TEXT_LENGTH)
 
 
 def _without_clock_times(table: Any) -> Any:
@@ -155,15 +144,15 @@ def _without_clock_times(table: Any) -> Any:
     return table
 
 
-def _reason(child: subprocess.Popen[bytes]) -> str:
+def _reason(child: subprocess.Popen[bytes]) -> DataCode:
     """Why the child stopped before the end, as far as its exit code tells."""
     try:
         code = child.wait(timeout=2)
     except subprocess.TimeoutExpired:
-        return _DAMAGED  # what it sent could not be read
+        return "parquet_damaged"  # what it sent could not be read
     if code == -9:
-        return _TOO_SLOW
-    return _TOO_MUCH if code == OUT_OF_MEMORY else _DAMAGED
+        return "unpacking_too_slow"
+    return "unpacking_too_large" if code == OUT_OF_MEMORY else "parquet_damaged"
 
 
 def _is_text(kind: Any) -> bool:

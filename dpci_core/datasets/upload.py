@@ -57,18 +57,16 @@ def read_upload(data: bytes, filename: str) -> pd.DataFrame:
              cell's value.
     """
     if len(data) == 0:
-        raise DataRejectedError("The file is empty.")
+        raise DataRejectedError("file_empty")
     most = rules.MAX_UPLOAD_BYTES
     if len(data) > most:
-        raise DataRejectedError(
-            f"The file has {len(data) / 1024**2:.0f} MB, more than {most // 1024**2}."
-        )
+        raise DataRejectedError("file_too_large", found=len(data) / 1024**2, limit=most // 1024**2)
     is_parquet = data[:4] == _PARQUET_MAGIC
     if filename.lower().endswith((".parquet", ".pq")) and not is_parquet:
-        raise DataRejectedError("The file is named Parquet but does not start like a Parquet file.")
+        raise DataRejectedError("not_parquet")
     frame = read_parquet(data) if is_parquet else _read_csv(data)
     if len(frame) == 0:
-        raise DataRejectedError("The table has column names but no rows.")
+        raise DataRejectedError("no_rows")
     return frame
 
 
@@ -92,11 +90,7 @@ def _read_csv(data: bytes) -> pd.DataFrame:
         ValueError,
         OverflowError,
     ):  # what the scan lets pass: a quotation mark left open
-        raise DataRejectedError(
-            "The file cannot be read as CSV: its quotation marks do not match up after line "
-            f"{last}.",
-            row=last,
-        ) from None
+        raise DataRejectedError("quotation_marks_open", row=last) from None
     return frame if delimiter == "," else frame.apply(_with_points)
 
 
@@ -117,31 +111,23 @@ def _encoding(data: bytes) -> str:
     refused.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataRejectedError("The file is UTF-16 text; save it as CSV in UTF-8.")
+        raise DataRejectedError("text_is_utf_16")
     start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     for mark, kind in FORMATS.items():
         if start.startswith(mark.lower()):
-            raise DataRejectedError(f"The file is {kind}; save the table as CSV or Parquet.")
+            raise DataRejectedError("another_format", kind=kind)
     if found := _CONTROL.search(data):
         line = _line_of(data, found.start())
-        raise DataRejectedError(
-            f"Line {line} holds a control character: the file is neither text nor Parquet. Save it "
-            "as CSV or Parquet.",
-            row=line,
-        )
+        raise DataRejectedError("control_character", row=line)
     wrong = _first_not_utf8(data)
     if wrong is None:
         return "utf-8-sig"
     if _NOT_ASCII.search(data, 0, wrong):  # what came before was UTF-8 beyond doubt
         line = _line_of(data, wrong)
-        raise DataRejectedError(
-            f"Line {line} is not UTF-8, as the text before it is; save it as UTF-8.", row=line
-        )
+        raise DataRejectedError("no_longer_utf_8", row=line)
     if found := _NOT_WINDOWS.search(data):
         line = _line_of(data, found.start())
-        raise DataRejectedError(
-            f"Line {line} is neither UTF-8 nor Windows-1252 text; save it as UTF-8.", row=line
-        )
+        raise DataRejectedError("unknown_encoding", row=line)
     return "cp1252"
 
 
@@ -190,11 +176,7 @@ class _Records:
             self.line += 1
             self._length += len(line)
             if self._length > MAX_LINE_LENGTH:
-                raise DataRejectedError(
-                    f"The record that reaches line {self.line} is longer than {MAX_LINE_LENGTH:,} "
-                    "characters.",
-                    row=self.line,
-                )
+                raise DataRejectedError("record_too_long", row=self.line, limit=MAX_LINE_LENGTH)
             yield line
 
 
@@ -208,9 +190,7 @@ def _first_row(records: Any) -> list[str]:
     try:
         return next((row for row in records if row), [])
     except csv.Error:
-        raise DataRejectedError(
-            "The first line of the file cannot be read as column names."
-        ) from None
+        raise DataRejectedError("first_line_unreadable") from None
 
 
 def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
@@ -226,16 +206,12 @@ def _scan(data: bytes, encoding: str, delimiter: str) -> tuple[list[str], int]:
         for row in rows:
             if len(row) != width and row:
                 raise DataRejectedError(
-                    f"Line {records.line} has {len(row)} fields where the first line names {width} "
-                    "columns.",
-                    row=records.line,
+                    "another_number_of_fields", row=records.line, found=len(row), wanted=width
                 )
             n_rows += 1
             rules.check_size(n_rows, width)
     except csv.Error:
         raise DataRejectedError(
-            f"Line {records.line} cannot be read as CSV: a field is longer than "
-            f"{rules.MAX_TEXT_LENGTH:,} characters, or the quotation marks do not match up.",
-            row=records.line,
+            "line_unreadable", row=records.line, limit=rules.MAX_TEXT_LENGTH
         ) from None
     return names, records.start

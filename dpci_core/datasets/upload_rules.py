@@ -46,30 +46,22 @@ def check_names(names: list[str]) -> None:
     enough, each once.
     """
     if not names:
-        raise DataRejectedError("The file has no line with column names.")
+        raise DataRejectedError("no_column_names")
     if len(names) > MAX_UPLOAD_COLUMNS:
-        raise DataRejectedError(
-            f"The table has {len(names):,} columns, more than {MAX_UPLOAD_COLUMNS:,}."
-        )
+        raise DataRejectedError("too_many_columns", found=len(names), limit=MAX_UPLOAD_COLUMNS)
     if "" in names:
-        raise DataRejectedError(f"Column {names.index('') + 1} has no name.")
+        raise DataRejectedError("column_without_name", position=names.index("") + 1)
     if all(_is_number(name) for name in names):
-        raise DataRejectedError("The first line holds numbers only; it must hold the column names.")
+        raise DataRejectedError("names_are_numbers")
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if len(name) > MAX_NAME_LENGTH:
-            raise DataRejectedError(
-                f"The name of column {position} is longer than {MAX_NAME_LENGTH} characters."
-            )
+            raise DataRejectedError("name_too_long", position=position, limit=MAX_NAME_LENGTH)
         if line_problem(name, most=MAX_NAME_LENGTH):
-            raise DataRejectedError(
-                f"The name of column {position} holds an invisible control character."
-            )
+            raise DataRejectedError("name_unreadable", position=position)
         looks = unicodedata.normalize("NFC", name)
         if looks in first:
-            raise DataRejectedError(
-                f"Columns {first[looks]} and {position} have the same name; each name once."
-            )
+            raise DataRejectedError("name_repeated", first=first[looks], position=position)
         first[looks] = position
 
 
@@ -78,13 +70,11 @@ def check_size(n_rows: int, n_columns: int, n_bytes: int = 0) -> None:
     bytes.
     """
     if n_rows > MAX_UPLOAD_ROWS:
-        raise DataRejectedError(f"The table has more than {MAX_UPLOAD_ROWS:,} rows.")
+        raise DataRejectedError("too_many_rows", limit=MAX_UPLOAD_ROWS)
     if n_rows * n_columns > MAX_UPLOAD_CELLS:
-        raise DataRejectedError(f"The table has more than {MAX_UPLOAD_CELLS:,} cells.")
+        raise DataRejectedError("too_many_cells", limit=MAX_UPLOAD_CELLS)
     if n_bytes > MAX_UNPACKED_BYTES:
-        raise DataRejectedError(
-            f"The file unpacks to more than {MAX_UNPACKED_BYTES // 1024**2:,} MB."
-        )
+        raise DataRejectedError("unpacked_too_large", limit=MAX_UNPACKED_BYTES // 1024**2)
 
 
 def most_features(n_rows: int) -> int:
@@ -103,10 +93,7 @@ def check_records(n_rows: int, n_features: int) -> None:
     """
     most = most_features(n_rows)
     if n_features > most:
-        raise DataRejectedError(
-            f"Expected at most {most:,} features with {n_rows:,} rows, got {n_features:,}. Choose "
-            "fewer features, or a file with fewer rows."
-        )
+        raise DataRejectedError("too_many_features", limit=most, n_rows=n_rows, found=n_features)
 
 
 def _is_number(text: str) -> bool:

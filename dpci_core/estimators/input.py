@@ -142,9 +142,7 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     codes = _codes(labels, classes)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
-        raise DataRejectedError(
-            f"Expected every label in y to be one of the declared classes; row {row} is not.", row
-        )
+        raise DataRejectedError("label_not_declared", row=row)
     return classes, codes
 
 

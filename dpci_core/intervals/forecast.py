@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -96,10 +96,20 @@ class Validity:
             words.exceeded(name, getattr(self, name), limit) for name, limit in self.exceeded
         )
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether the grade is "valid"."""
-        return self.grade == "valid"
+
+class Shortfall(NamedTuple):
+    """What keeps sharp intervals longer than they usually are.
+
+    ratio: their length against the variability interval.
+    usual: what they reach where the matrices are released well.
+    is_hessian: whether the noise on the Hessian is why, else that on the gradient covariance.
+    noise: that noise against the smallest eigenvalue, or against the variance it is on.
+    """
+
+    ratio: float
+    usual: float
+    is_hessian: bool
+    noise: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,25 +169,13 @@ class Forecast:
     design: Design
 
     @property
-    def shortfall(self) -> str:
-        """Where sharp intervals stay longer than they usually do: why, in a sentence; empty
-        elsewhere.
-        """
-        ratio = self.ci_length_mean / self.vi_length_mean
-        expected = _EXPECTED[len(self.ci_length) > 21]
-        if not self.design.switches.noise_aware or ratio < expected + 0.005:
-            return ""
-        part, noise = max(
-            ("Hessian", self.validity.r1),
-            ("gradient covariance", self.validity.r2),
-            key=lambda x: x[1],
-        )
-        of_what = "its smallest eigenvalue" if part == "Hessian" else "the variance it estimates"
-        return (
-            f"{ratio:.2f} times the variability interval, where sharp intervals usually reach "
-            f"{expected:g}: the noise on the {part} is {noise:.2g} times {of_what}. More budget "
-            "for it, more records or a larger c help."
-        )
+    def shortfall(self) -> Shortfall | None:
+        """Why sharp intervals stay longer than they usually do, None where they do not."""
+        ratio, v = self.ci_length_mean / self.vi_length_mean, self.validity
+        usual = _EXPECTED[len(self.ci_length) > 21]
+        if not self.design.switches.noise_aware or ratio < usual + 0.005:
+            return None
+        return Shortfall(ratio, usual, is_hessian=v.r1 >= v.r2, noise=max(v.r1, v.r2))
 
 
 _EXPECTED = {False: 1.05, True: 1.12}

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import reduce
 
 from dpci_core.base.decimals import STRICT
-from dpci_core.base.errors import LedgerError, LedgerRangeError
+from dpci_core.base.errors import LedgerRangeError, LedgerRuleError
 from dpci_core.base.text import line_problem
 from dpci_core.design import Definition
 from dpci_core.privacy.budget import (
@@ -39,9 +39,7 @@ def exact_amount(value: Amount, *, name: str) -> Decimal:
     if not SMALLEST <= amount <= LARGEST:
         raise LedgerRangeError(name, amount, SMALLEST, LARGEST, shown=f"{value}")
     if len(amount.as_tuple().digits) > MOST_DIGITS:
-        raise LedgerError(
-            f"Expected {name} to have at most {MOST_DIGITS} digits, so that sums of it stay exact."
-        )
+        raise LedgerRuleError("too_many_digits", name=name, limit=MOST_DIGITS)
     return Decimal(as_text(amount))
 
 
@@ -89,9 +87,7 @@ class Cap:
         if (self.epsilon is None) != (self.delta is None) or (
             self.epsilon is not None and not kind.has_delta
         ):
-            raise LedgerError(
-                "Expected epsilon and delta together with a rho, or neither: use Cap.approx."
-            )
+            raise LedgerRuleError("half_a_declared_cap")
 
     @classmethod
     def pure(cls, epsilon: Amount) -> Cap:
@@ -158,16 +154,12 @@ class Cost:
         kept = tuple((name, exact_amount(part, name=f"line {name!r}")) for name, part in lines)
         names = [name for name, _ in kept]
         if any(line_problem(name) or name.strip() != name for name in names):
-            raise LedgerError(
-                "Expected the name of each line to be printable text without blanks around it."
-            )
+            raise LedgerRuleError("line_name_unreadable")
         if len(set(names)) < len(names):
-            raise LedgerError(f"Expected the names of the lines to differ, got {', '.join(names)}.")
+            raise LedgerRuleError("line_names_repeat", names=", ".join(names))
         if kept and exact_sum(part for _, part in kept) != exact:
             total = as_text(exact_sum(part for _, part in kept))
-            raise LedgerError(
-                f"Expected the lines of a cost to add up to exactly {exact:f}, got {total}."
-            )
+            raise LedgerRuleError("lines_do_not_add_up", amount=exact, found=total)
         object.__setattr__(self, "definition", definition)
         object.__setattr__(self, "amount", exact)
         object.__setattr__(self, "lines", kept)
@@ -190,8 +182,5 @@ def price(cap: Cap, cost: Cost) -> Decimal:
     """
     taken = DEFINITIONS[cap.definition].price_of(DEFINITIONS[cost.definition], cost.amount)
     if taken is None:
-        raise LedgerError(
-            f"The cap of this data set is a pure epsilon of {cap.amount:f}, and a release under "
-            "zCDP has no pure epsilon, so nothing was booked. Choose a pure budget in the plan."
-        )
+        raise LedgerRuleError("no_pure_price", amount=cap.amount)
     return Decimal(as_text(taken))

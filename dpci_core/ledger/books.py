@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
-from dpci_core.base.errors import LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact_sum, price
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key
@@ -109,7 +108,7 @@ class Books:
             raise
         except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
             raise LedgerDamagedError(
-                f"Entry {entry.sequence} cannot be right ({type(error).__name__})."
+                "entry_impossible", entry=entry.sequence, problem=type(error).__name__
             ) from None
 
     @property
@@ -132,10 +131,7 @@ class Books:
             known = ", ".join(
                 dict.fromkeys(repr(account.dataset) for account in self._accounts.values())
             )
-            raise UnknownDatasetError(
-                f"The ledger has no data set {dataset!r}; it has {known or 'none yet'}. Create it "
-                "first."
-            )
+            raise UnknownDatasetError("unknown_dataset", dataset=dataset, known=known or "none yet")
         return found[0]
 
     def account(self, dataset: str, schema_hash: str) -> Account:
@@ -169,7 +165,7 @@ class Books:
             delta=None if entry.cap_delta is None else Decimal(entry.cap_delta),
         )
         if other is not None and cap != other.cap:
-            raise LedgerDamagedError(f"Entry {entry.sequence} gives the same people another cap.")
+            raise LedgerDamagedError("entry_with_another_cap", entry=entry.sequence)
         self._spent.setdefault(pool_id, Decimal(0))
         self._n_charges.setdefault(pool_id, 0)
         self._accounts[entry.sequence] = Account(
@@ -191,13 +187,11 @@ class Books:
         cost = cost_of(entry)
         spent = price(account.cap, cost)
         if as_text(spent) != entry.spent:
-            raise LedgerDamagedError(
-                f"Entry {entry.sequence} takes another amount out of the cap than its cost."
-            )
+            raise LedgerDamagedError("entry_with_another_amount", entry=entry.sequence)
         if spent > self._with_totals(account).remaining:
-            raise LedgerDamagedError(f"Entry {entry.sequence} spends more than was left.")
+            raise LedgerDamagedError("entry_above_the_cap", entry=entry.sequence)
         if entry.request_id in self.by_request:
-            raise LedgerDamagedError(f"Entry {entry.sequence} books a request for the second time.")
+            raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
         self.by_request[_text(entry.request_id)] = entry.sequence
         self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
         self._n_charges[account.pool_id] += 1
@@ -220,7 +214,7 @@ class Books:
     def _end(self, entry: Entry) -> None:
         charge = self.charges[_number(entry.charge)]
         if charge.state != "booked":
-            raise LedgerDamagedError(f"Entry {entry.sequence} ends a charge that had ended.")
+            raise LedgerDamagedError("entry_ends_again", entry=entry.sequence)
         self.charges[charge.charge_id] = replace(
             charge,
             state=entry.kind,  # type: ignore[arg-type]
@@ -239,7 +233,7 @@ def lines_text(cost: Cost) -> str:
 def cost_of(entry: Entry) -> Cost:
     """The cost that a booking states."""
     if entry.cost_definition is None or entry.cost_amount is None or entry.cost_lines is None:
-        raise LedgerError(f"Entry {entry.sequence} has no cost.")
+        raise LedgerDamagedError("entry_without_cost", entry=entry.sequence)
     lines = [(str(name), str(amount)) for name, amount in json.loads(entry.cost_lines)]
     return Cost(definition=entry.cost_definition, amount=entry.cost_amount, lines=lines)
 

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.base.errors import LedgerError
+from dpci_core.base.errors import LedgerError, LedgerRuleError
 from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
 from dpci_core.ledger.key import sync_folder
 from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
@@ -28,11 +28,6 @@ _SMALLEST_DATABASE = 512
 """Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over
 it.
 """
-_DAMAGED = (
-    "{path} is damaged or not a ledger ({what}), and nothing was booked. Put the newest backup "
-    "back, and compare it with your records: `python -m dpci_core ledger verify --against "
-    "release.json ...`."
-)
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries"
 _BEFORE_NONCES = 3
 """A ledger of an earlier version than this has no such column until the next write."""
@@ -54,7 +49,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """A read-only view of one moment, None where there is no ledger yet."""
-        with _in_words(self.path):
+        with _translated(self.path):
             if not self._exists():
                 yield None
                 return
@@ -66,7 +61,7 @@ class Database:
         """A connection that alone may write; it commits at the end, or leaves no trace after any
         exception.
         """
-        with _in_words(self.path):
+        with _translated(self.path):
             self._make_file()
             with closing(self._connect("rw")) as connection:
                 connection.execute("BEGIN")
@@ -88,18 +83,13 @@ class Database:
 
     def _exists(self) -> bool:
         if self.path.is_dir():
-            raise LedgerError(
-                f"{self.path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER."
-            )
+            raise LedgerRuleError("ledger_is_folder", path=self.path)
         if not self.path.exists():
             return False
         if not self.path.is_file():
-            raise LedgerError(
-                f"{self.path} is not a file. Name a file for the ledger, for example in "
-                "DPCI_LEDGER."
-            )
+            raise LedgerRuleError("ledger_not_a_file", path=self.path)
         if 0 < (size := self.path.stat().st_size) < _SMALLEST_DATABASE:
-            raise LedgerDamagedError(_DAMAGED.format(path=self.path, what=f"it has {size} bytes"))
+            raise LedgerDamagedError("too_short", path=self.path, size=size)
         return True
 
     def _make_file(self) -> None:
@@ -190,10 +180,7 @@ def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     names, places = ", ".join(values), ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO entries ({names}) VALUES ({places})", list(values.values()))
     if _read(connection, "WHERE sequence = ?", entry.sequence) != (entry,):
-        raise LedgerDamagedError(
-            "The database did not keep what was written, and nothing was booked. Run "
-            "`python -m dpci_core ledger verify` to see what was changed in it."
-        )
+        raise LedgerDamagedError("writing_not_kept")
 
 
 def changed_guards(connection: sqlite3.Connection) -> list[str]:
@@ -227,15 +214,9 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     if (number, version, n_tables) == (0, 0, 0):
         return 0
     if number != APPLICATION_ID or not n_tables or version < 1:
-        raise LedgerDamagedError(
-            f"{path} is a database, but not a ledger; it was left as it is. Name the ledger's own "
-            "file."
-        )
+        raise LedgerDamagedError("not_a_ledger", path=path)
     if version > len(MIGRATIONS):
-        raise LedgerError(
-            f"{path} was written by a newer version of this program (ledger version {version}, "
-            f"known here: {len(MIGRATIONS)}). Update the program; the ledger was left as it is."
-        )
+        raise LedgerRuleError("newer_version", path=path, found=version, known=len(MIGRATIONS))
     return int(version)
 
 
@@ -256,45 +237,27 @@ def _name(error: sqlite3.Error) -> str:
 
 
 @contextmanager
-def _in_words(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system raise into one sentence that says what to do."""
+def _translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system raise into an error of the ledger."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _sentence(_name(error), path) from None
+        raise _translation(_name(error), path) from None
     except UnicodeError:  # damaged bytes that SQLite quotes in its message
-        raise LedgerDamagedError(_DAMAGED.format(path=path, what="unreadable text")) from None
+        raise LedgerDamagedError("damaged", path=path, problem="unreadable text") from None
     except OSError as error:
-        raise LedgerError(
-            f"The ledger {path} cannot be opened ({error.strerror}), and nothing was booked. "
-            "Choose a file in a folder you may write to, for example with DPCI_LEDGER."
-        ) from None
+        raise LedgerRuleError("cannot_be_opened", path=path, problem=error.strerror) from None
 
 
-def _sentence(name: str, path: Path) -> LedgerError:
+def _translation(name: str, path: Path) -> LedgerError:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return LedgerBusyError(
-            f"Another process is writing to the ledger {path}, and nothing was booked. Close other "
-            "programs that have it open, then try again."
-        )
+        return LedgerBusyError("busy", path=path)
     if name.startswith("SQLITE_FULL"):
-        return LedgerError(
-            f"The disk of the ledger {path} is full, and nothing was booked. Free space and try "
-            "again."
-        )
+        return LedgerRuleError("disk_full", path=path)
     if name.startswith(("SQLITE_READONLY", "SQLITE_PERM", "SQLITE_AUTH")):
-        return LedgerError(
-            f"The ledger {path} can only be read, and nothing was booked. Ask its owner for the "
-            "right to write."
-        )
+        return LedgerRuleError("not_writable", path=path)
     if name.startswith("SQLITE_CANTOPEN"):
-        return LedgerError(
-            f"The ledger {path} cannot be opened, and nothing was booked. Choose a file in a "
-            "folder you may write to, for example with DPCI_LEDGER."
-        )
+        return LedgerRuleError("not_openable", path=path)
     if name.startswith("SQLITE_IOERR"):
-        return LedgerError(
-            f"The disk failed while the ledger {path} was used, and nothing more was done. Check "
-            "the disk, then run `python -m dpci_core ledger verify`."
-        )
-    return LedgerDamagedError(_DAMAGED.format(path=path, what=name or "unreadable text"))
+        return LedgerRuleError("disk_failed", path=path)
+    return LedgerDamagedError("damaged", path=path, problem=name or "unreadable text")

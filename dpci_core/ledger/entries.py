@@ -110,9 +110,7 @@ def _from_row(row: Sequence[object]) -> Entry:
     for name, value in zip(COLUMNS, row, strict=True):
         right = int if name in _WHOLE else str
         if not (isinstance(value, right) or (value is None and name not in _ALWAYS)):
-            raise LedgerDamagedError(
-                f"Entry {row[0]} was changed: its {name} is not what this program writes."
-            )
+            raise LedgerDamagedError("entry_changed", entry=row[0], name=name)
     return Entry(**dict(zip(COLUMNS, row, strict=True)))  # type: ignore[arg-type]
 
 

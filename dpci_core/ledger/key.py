@@ -10,7 +10,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.base.errors import LedgerError
+from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.problems import LedgerDamagedError
 
 KEY_BYTES = 32
@@ -39,30 +39,18 @@ def read_key(path: Path) -> Key:
     """Return the key, or raise LedgerDamagedError saying why this file cannot be used."""
     try:
         if path.exists() and not path.is_file():
-            raise LedgerDamagedError(
-                f"The ledger's key {path} is not a file. Put the right file back."
-            )
+            raise LedgerDamagedError("key_not_a_file", path=path)
         with path.open("rb") as file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
     except FileNotFoundError:
-        raise LedgerDamagedError(
-            f"The ledger's key {path} is missing. Put it back from your backup, or name its place "
-            "in DPCI_LEDGER_KEY; without it entries can be neither checked nor added."
-        ) from None
+        raise LedgerDamagedError("key_missing", path=path) from None
     except OSError as error:
-        raise LedgerDamagedError(
-            f"The ledger's key {path} cannot be read ({error.strerror})."
-        ) from None
+        raise LedgerDamagedError("key_unreadable", path=path, problem=error.strerror) from None
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise LedgerDamagedError(
-            f"The ledger's key {path} is open to other users, who could forge entries. If none of "
-            f"them has used it, close it with: chmod 600 '{path}'"
-        )
+        raise LedgerDamagedError("key_open_to_others", path=path)
     found = _LAYOUT.fullmatch(content)
     if found is None:
-        raise LedgerDamagedError(
-            f"{path} is not a key of a ledger. Put the right file back from your backup."
-        )
+        raise LedgerDamagedError("not_a_key", path=path)
     return Key(bytes.fromhex(found[1].decode()))
 
 
@@ -88,10 +76,7 @@ def make_key(path: Path) -> Key:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise LedgerError(
-            f"The ledger's key {path} cannot be written ({error.strerror}). Choose a folder you "
-            "may write to."
-        ) from None
+        raise LedgerRuleError("key_not_writable", path=path, problem=error.strerror) from None
     sync_folder(path.parent)
     return key
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-from dpci_core.base.errors import BudgetExceededError, LedgerError
+from dpci_core.base.errors import BudgetExceededError, LedgerRuleError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
@@ -34,6 +34,7 @@ from dpci_core.ledger.verify import (
     missing_head,
     unknown_result,
 )
+from dpci_core.report.refusals import said
 
 PATH_VARIABLE = "DPCI_LEDGER"
 """Environment variable: the file of the ledger; default in the user's data folder."""
@@ -80,9 +81,7 @@ class Ledger:
         beside = self.path.with_name(self.path.name + ".key")
         self.key_path = _place(key_path, KEY_VARIABLE) or beside
         if self.key_path == self.path:
-            raise LedgerError(
-                f"The ledger and its key cannot be the same file {self.path}. Name another one."
-            )
+            raise LedgerRuleError("ledger_is_its_key", path=self.path)
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
@@ -117,10 +116,7 @@ class Ledger:
             if other is not None:
                 cap = shared_cap(other, cap, unit)
             if cap is None:
-                raise LedgerError(
-                    f"The data set {name!r} needs a cap: the most that may ever be spent on its "
-                    "people."
-                )
+                raise LedgerRuleError("no_cap", dataset=name)
             people: People = "same" if other else "other" if page.books.accounts else "first"
             page.write(
                 "account",
@@ -176,10 +172,7 @@ class Ledger:
                     charge.plan_hash,
                 )
                 if now != (*then, charge.person):
-                    raise LedgerError(
-                        f"The request {request_id!r} was booked before with another content, as "
-                        f"entry {known}; nothing was booked. Make a new request for a new release."
-                    )
+                    raise LedgerRuleError("another_content", request=request_id, entry=known)
                 return charge
             account = page.books.account(dataset, schema_hash)
             spent = price(account.cap, cost)
@@ -272,7 +265,7 @@ class Ledger:
                     problems += changed_guards(connection)
                     entries = read_entries(connection)
         except LedgerDamagedError as error:
-            problems.append(str(error))
+            problems.append(said(error))
         lost = [missing_head(entries, record) for record in against]
         problems += filter(None, lost)
         strange = [
@@ -287,7 +280,7 @@ class Ledger:
                 problems += [first] if first else []
                 Books.of(entries)
             except LedgerDamagedError as error:
-                problems.append(str(error))
+                problems.append(said(error))
         cautions = (f"{record.source}: {record.caution}" for record in against if record.caution)
         return Verification(
             problems=tuple(problems),
@@ -312,27 +305,20 @@ class Ledger:
         with self._writing() as page:
             charge = page.books.charges.get(charge_id)
             if charge is None:
-                raise LedgerError(
-                    f"The ledger has no charge {charge_id!r}. Use the charge_id that booking "
-                    "returned."
-                )
+                raise LedgerRuleError("unknown_charge", charge=charge_id)
             if charge.state == kind and all(
                 getattr(charge, name) == value for name, value in what.items()
             ):
                 return charge
             if charge.state != "booked":
-                raise LedgerError(
-                    f"The charge {charge_id} has ended as {charge.state}, which cannot be changed."
-                )
+                raise LedgerRuleError("charge_has_ended", charge=charge_id, state=charge.state)
             page.write(kind, at=charge.booked_at, charge=charge_id, **what)
             return page.books.charges[charge_id]
 
     @contextmanager
     def _writing(self) -> Iterator[_Page]:
         if self.read_only:
-            raise LedgerError(
-                f"The ledger {self.path} was opened for reading only, so nothing was booked."
-            )
+            raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
             entries = read_entries(connection)
             key = read_key(self.key_path) if entries else make_key(self.key_path)
@@ -380,10 +366,7 @@ def _place(given: Path | None, variable: str) -> Path | None:
     if text is None:
         return None
     if not text.strip() or "\0" in text:
-        raise LedgerError(
-            f"The path of the ledger is empty. Set {variable} to a file, or unset it for the "
-            "default."
-        )
+        raise LedgerRuleError("empty_path", variable=variable)
     return Path(os.path.abspath(os.path.expanduser(text)))
 
 
@@ -395,5 +378,5 @@ def new_nonce() -> str | None:
 def _utc_hour(time: datetime) -> str:
     """The hour: bookings one after the other would tell how long the release between them took."""
     if time.tzinfo is None:
-        raise LedgerError("The clock of the ledger must know its time zone.")
+        raise LedgerRuleError("no_time_zone")
     return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0).isoformat()

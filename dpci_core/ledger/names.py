@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from dpci_core.base.errors import LedgerTextError
-from dpci_core.base.text import line_problem, visible
+from dpci_core.base.text import TextProblem, line_problem, visible
 
 MOST_CHARACTERS = 500
 
@@ -14,9 +14,9 @@ def one_line(value: object, *, name: str) -> str:
     """Return one line of text without blanks around it, or raise LedgerError naming the field."""
     text = value.strip() if isinstance(value, str) else value
     problem = line_problem(text, most=MOST_CHARACTERS)
-    if problem or not isinstance(text, str):
+    if problem:
         raise LedgerTextError(name, problem)
-    return text
+    return str(text)
 
 
 def dataset_name(value: object) -> str:
@@ -25,7 +25,7 @@ def dataset_name(value: object) -> str:
         unicodedata.normalize("NFC", one_line(value, name="the name of the data set")).split()
     )
     if not name_key(text):
-        raise LedgerTextError("the name of the data set", f"have a letter or a digit, got {text!r}")
+        raise LedgerTextError("the name of the data set", TextProblem("without_letters", text))
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpci_core.base.errors import LedgerError
+from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.amounts import Cap
 from dpci_core.ledger.books import Account, Books
 from dpci_core.ledger.problems import SamePeopleQuestionError
@@ -15,7 +15,7 @@ def check_declared(cap: Cap) -> None:
         and cap.delta is not None
         and cap != Cap.approx(cap.epsilon, cap.delta)
     ):
-        raise LedgerError(f"Expected the cap {cap.sentence} to be what Cap.approx makes of it.")
+        raise LedgerRuleError("cap_not_converted", cap=cap)
 
 
 def shared_account(
@@ -26,14 +26,9 @@ def shared_account(
     """
     namesakes = books.named(name)
     if any(account.schema_hash == schema_hash for account in namesakes):
-        raise LedgerError(
-            f"The data set {namesakes[0].dataset!r} exists already with this schema. Use it as it "
-            "is; names that differ only in case, blanks or punctuation are one name."
-        )
+        raise LedgerRuleError("dataset_exists", dataset=namesakes[0].dataset)
     if same_people_as is not None and other_people:
-        raise LedgerError(
-            "Say either that the people are the same or that they are others, not both."
-        )
+        raise LedgerRuleError("same_people_and_others")
     if same_people_as is None and not other_people:
         if books.accounts:
             known = dict.fromkeys(account.dataset for account in namesakes or books.accounts)
@@ -41,16 +36,12 @@ def shared_account(
         return None
     if same_people_as is None:
         if namesakes:
-            raise LedgerError(
-                f"The name {namesakes[0].dataset!r} belongs to other people already. Choose "
-                "another name for these."
-            )
+            raise LedgerRuleError("name_taken", dataset=namesakes[0].dataset)
         return None
     other = books.pool(same_people_as)
     if namesakes and namesakes[0].pool_id != other.pool_id:
-        raise LedgerError(
-            f"The name {namesakes[0].dataset!r} belongs to other people than {other.dataset!r}. "
-            "Choose another name."
+        raise LedgerRuleError(
+            "name_of_other_people", dataset=namesakes[0].dataset, other=other.dataset
         )
     return other
 
@@ -58,12 +49,7 @@ def shared_account(
 def shared_cap(other: Account, cap: Cap | None, unit: str) -> Cap:
     """The cap of the same people; another one, or another unit, is refused."""
     if cap is not None and cap != other.cap:
-        raise LedgerError(
-            f"The people of {other.dataset!r} have the cap {other.cap.sentence}, which is never "
-            "changed. Leave the cap out to share it."
-        )
+        raise LedgerRuleError("another_cap", dataset=other.dataset, cap=other.cap)
     if unit != other.unit:
-        raise LedgerError(
-            f"The same people share one unit. Expected unit={unit!r} to be {other.unit!r}."
-        )
+        raise LedgerRuleError("unit_differs", unit=unit, wanted=other.unit)
     return other.cap

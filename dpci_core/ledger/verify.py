@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.base.errors import LedgerError
+from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.books import Books
 from dpci_core.ledger.entries import NO_HEAD, Entry, is_sealed
 from dpci_core.ledger.key import Key
@@ -94,10 +94,7 @@ class RecordedHead:
 
     def __post_init__(self) -> None:
         if self.head != NO_HEAD and not (isinstance(self.head, str) and _HEAD.fullmatch(self.head)):
-            raise LedgerError(
-                f"{self.source} has no head of a ledger. Name a release.json that this program "
-                "wrote."
-            )
+            raise LedgerRuleError("no_head", source=self.source)
 
     @property
     def sequence(self) -> int:
@@ -111,9 +108,7 @@ class RecordedHead:
             with path.open("rb") as file:
                 content = file.read(_MOST_BYTES)
         except OSError as error:
-            raise LedgerError(
-                f"{path} cannot be read ({error.strerror}). Name an existing release.json."
-            ) from None
+            raise LedgerRuleError("record_unreadable", path=path, problem=error.strerror) from None
         return cls.from_content(content, source=str(path))
 
     @classmethod
@@ -160,11 +155,7 @@ def check_entries(entries: Sequence[Entry], key: Key) -> Books:
     """Return the books of entries that are all in order, or raise LedgerDamagedError."""
     problem = broken_seal(entries, key)
     if problem is not None:
-        raise LedgerDamagedError(
-            f"{problem} The ledger cannot be trusted, and nothing is booked on it. Put the newest "
-            "backup back, and compare it with your records: `python -m dpci_core ledger verify "
-            "--against release.json ...`."
-        )
+        raise LedgerDamagedError("not_trusted", problem=problem)
     return Books.of(entries)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dpci_core.base.errors import TextError, check_count
-from dpci_core.base.text import line_problem, text_problem
+from dpci_core.base.text import TextProblem, line_problem, text_problem
 from dpci_core.datasets import list_datasets, load, schema_of
 from dpci_core.schema import Guesses, Records, Schema, simulate_twin
 
@@ -100,7 +100,7 @@ def check_line(**texts: object) -> None:
     _check(line_problem, texts)
 
 
-def _check(problem_of: Callable[..., str], texts: dict[str, object]) -> None:
+def _check(problem_of: Callable[..., TextProblem | None], texts: dict[str, object]) -> None:
     for name, text in texts.items():
         problem = problem_of(text, most=MOST_TEXT[name])
         if problem:

@@ -50,7 +50,7 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         split=_split(plan.design),
         released=_released(plan),
         status=plan.design.status,
-        chart=_chart(plan, numbers),
+        chart=_chart(numbers),
         lengths=_lengths(plan, numbers),
         assumptions=list(_assumptions(plan, numbers)),
         warnings=list(_warnings(plan, numbers)),
@@ -103,7 +103,7 @@ def _released(plan: Plan) -> str:
     )
 
 
-def _chart(plan: Plan, numbers: PlanNumbers) -> str:
+def _chart(numbers: PlanNumbers) -> str:
     scaled = numbers.scaled
     rows = []
     for j, name in enumerate(numbers.names[:MOST_ROWS]):

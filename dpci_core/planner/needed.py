@@ -29,7 +29,7 @@ from dpci_core.planner.targets import (
     smallest_told_from_zero,
 )
 from dpci_core.privacy.budget import Amount
-from dpci_core.report import words
+from dpci_core.report import answers, words
 from dpci_core.solvers.moments import Moments
 
 NEIGHBOURS = (0.8, 1.25)
@@ -83,10 +83,7 @@ class NeededRecords:
     @property
     def reason(self) -> str:
         """The answer in a sentence."""
-        return (
-            f"{self.n_records:,} records are needed so that {self.target.sentence}. "
-            f"{_in_words(self)}"
-        )
+        return _in_words(self, f"{self.n_records:,} records are")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,24 +119,16 @@ class NeededBudget:
         epsilon, delta = self.epsilon_delta
         means = f" (epsilon = {epsilon:.3g} at delta = {delta:g})" if delta else ""
         name = self.design.budget.symbol
-        return (
-            f"A total {name} of {self.total}{means} is needed so that {self.target.sentence}. "
-            f"{_in_words(self)}"
-        )
+        return _in_words(self, f"A total {name} of {self.total}{means} is")
 
 
-def _in_words(answer: NeededRecords | NeededBudget) -> str:
-    def chance(probability: float) -> str:
-        return f" and the chance {probability:.2g}" if answer.target.is_power else ""
-
-    parts = [
-        f"{item.length:.3g}{chance(item.probability)} at {item.factor:g} times as much"
-        if math.isfinite(item.length)
-        else f"out of reach at {item.factor:g} times as much, where the design cannot run"
-        for item in answer.around
-    ]
-    return (
-        f"There the length is {answer.length:.3g}{chance(answer.probability)}; {', '.join(parts)}."
+def _in_words(answer: NeededRecords | NeededBudget, amount: str) -> str:
+    return answers.needed(
+        amount,
+        answer.target.sentence,
+        length=answer.length,
+        probability=answer.probability if answer.target.is_power else None,
+        around=[(a.factor, a.length, a.probability) for a in answer.around],
     )
 
 

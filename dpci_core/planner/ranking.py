@@ -31,6 +31,7 @@ from dpci_core.privacy.budget import (
     to_decimal,
     to_float_down,
 )
+from dpci_core.report import answers
 from dpci_core.solvers.moments import Moments
 
 _START = Decimal("0.1")
@@ -69,14 +70,8 @@ class RankedDesign:
         """What it gives, or why it cannot run, in a sentence."""
         if self.design is None or self.forecast is None:
             return str(self.refusal)
-        model, hessian, covariance = (
-            f"{100 * share:.3g} %" for share in shares_of(self.design.budget)
-        )
-        return (
-            f"{self.length:.3g} on average, as long as without privacy from "
-            f"{self.as_if_records:,} of the {self.forecast.n_records:,} records, with {model} for "
-            f"the coefficients, {hessian} for the Hessian, {covariance} for the covariance."
-        )
+        n, shares = self.forecast.n_records, shares_of(self.design.budget)
+        return answers.ranked(self.length, self.as_if_records, n, shares)
 
     @property
     def length(self) -> float:

@@ -17,7 +17,7 @@ from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.remedies import moments_near
 from dpci_core.planner.split import quick_split
-from dpci_core.report.words import number
+from dpci_core.report import answers
 from dpci_core.solvers.moments import Moments, fit_moments
 
 MomentsSource = Callable[[float], Moments]
@@ -72,19 +72,9 @@ class RegularizationChoice:
     flat: tuple[float, float]
 
     @property
-    def sentence(self) -> str:
-        """What it gives."""
-        low, high = self.flat
-        around = (
-            ""
-            if low == high
-            else f"; between c = {low:g} and {high:g} lengths are within {_FLAT:.0%} of that"
-        )
-        return (
-            f"c = {self.regularization:g}: {number(self.forecast.ci_length_mean)} long on average, "
-            f"and the target lies {number(self.mean_shift, 2)} half-widths from the coefficients "
-            f"without penalty{around}."
-        )
+    def facts(self) -> answers.Choice:
+        """What a sentence says of it."""
+        return self.regularization, self.forecast.ci_length_mean, self.mean_shift, self.flat
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,24 +103,14 @@ class RegularizationAnswer:
     @property
     def reason(self) -> str:
         """Both answers in words."""
-        if self.faithful is None:
-            other = f"No c that was tried keeps the target within {self.share:g} half-widths."
-        elif self.faithful.regularization == self.shortest.regularization:
-            other = f"That is also the shortest with the target within {self.share:g} half-widths."
-        else:
-            other = f"With the target within {self.share:g} half-widths, {self.faithful.sentence}"
-        end = (
-            " By length alone there is no best c: this is the largest that was tried."
-            if self.is_at_end
-            else ""
+        return answers.best_regularization(
+            self.shortest.facts,
+            None if self.faithful is None else self.faithful.facts,
+            None if self.unpenalised is None else self.unpenalised.facts,
+            share=self.share,
+            within=_FLAT,
+            is_at_end=self.is_at_end,
         )
-        way_out = ""
-        if self.unpenalised is not None:
-            way_out = (
-                ' For the coefficients without penalty (target="unpenalised"), '
-                f"{self.unpenalised.sentence}"
-            )
-        return f"Shortest, {self.shortest.sentence}{end} {other}{way_out}"
 
 
 @dataclass(frozen=True, slots=True)

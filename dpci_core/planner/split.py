@@ -17,6 +17,7 @@ from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
 from dpci_core.planner.search import SplitSearch
 from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal
+from dpci_core.report import answers
 from dpci_core.solvers.moments import Moments
 
 Shares = tuple[float, float, float]
@@ -55,13 +56,7 @@ class SplitAnswer:
     @property
     def reason(self) -> str:
         """Why, in a sentence."""
-        model, hessian, covariance = (f"{100 * share:.3g} %" for share in self.shares)
-        low, high = self.flat["model"]
-        return (
-            f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
-            f"gradient covariance shorten the mean interval by {self.gain:.1%}. Between {low:.0%} "
-            f"and {high:.0%} for the coefficients the length changes by about 1 % or less."
-        )
+        return answers.best_split(self.shares, self.gain, self.flat["model"])
 
 
 def shares_of(budget: Budget) -> Shares:

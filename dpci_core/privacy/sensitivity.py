@@ -170,19 +170,15 @@ def output_sensitivity(
     return (1.0 / (n_records * regularization) + solver_error) * (1.0 + 2.0**-51)
 
 
-def output_noise_rate(
-    *, epsilon: float, n_records: int, regularization: float, solver_error: float = 0.0
-) -> float:
+def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) -> float:
     """Return the rate n c epsilon of the spherical Laplace noise for output perturbation.
 
     Args:
         epsilon: of the coefficients alone (> 0).
         n_records: number of records, public (>= 1).
         regularization: c > 0, in c |theta|^2 of the mean objective.
-        solver_error: how far apart the errors of two solutions can be, tau/c in a release.
 
-    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c),
-             plus `solver_error`.
+    Privacy: epsilon-DP, replace-one neighbours; the L2 sensitivity of the minimiser is 1/(n c).
     Source:  WKL Algorithm 4, line 3; CMS Corollary 8.
 
     >>> round(output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01), 12)
@@ -191,28 +187,7 @@ def output_noise_rate(
     check_positive(epsilon=epsilon, regularization=regularization)
     check_count(n_records=n_records)
     nc = n_records * regularization
-    return laplace_rate(sensitivity=1.0 + nc * solver_error, epsilon=epsilon, divided_by=nc)
-
-
-def output_noise_sd(
-    *, rho: float, n_records: int, regularization: float, solver_error: float = 0.0
-) -> float:
-    """Return the standard deviation 1/(n c sqrt(2 rho)) of the Gaussian noise for output
-    perturbation.
-
-    Args:
-        rho: of the coefficients alone (> 0).
-        n_records: number of records, public (>= 1).
-        regularization: c > 0, in c |theta|^2 of the mean objective.
-        solver_error: as for `output_noise_rate`.
-
-    Privacy: rho-zCDP, replace-one neighbours.
-    Source:  WKL Algorithm 4, line 6; BS16 Prop. 1.6.
-    """
-    check_positive(rho=rho, regularization=regularization)
-    check_count(n_records=n_records)
-    nc = n_records * regularization
-    return gaussian_sd(sensitivity=1.0 + nc * solver_error, rho=rho, divided_by=nc)
+    return laplace_rate(sensitivity=1.0, epsilon=epsilon, divided_by=nc)
 
 
 def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> float:

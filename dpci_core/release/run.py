@@ -12,7 +12,8 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from dpci_core.base.errors import DataRejectedError, InfeasibleDesignError
+from dpci_core.base.codes import ReleaseCode
+from dpci_core.base.errors import CodedError, DataRejectedError, InfeasibleDesignError
 from dpci_core.intervals.draw import Drawn, check_feasible, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
 from dpci_core.mechanisms.shares import Shares, share_out
@@ -29,11 +30,15 @@ from dpci_core.release.table import (
     read_header,
     read_records,
 )
+from dpci_core.report.refusals import said
 from dpci_core.schema import CategoricalColumn, MappingNote, RecordMapper, Schema
 
 
-class ReleaseRefusedError(ValueError):
-    """Something is wrong with the wish; nothing was booked, and the message says what to change."""
+class ReleaseRefusedError(CodedError, ValueError):
+    """Something is wrong with what was asked for; nothing was booked."""
+
+    def __init__(self, code: ReleaseCode, **facts: object) -> None:
+        super().__init__(code, **facts)
 
 
 class ReleaseFailedError(RuntimeError):
@@ -60,10 +65,7 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
     Raises:  ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
     """
     if plan.design.status and not allow_unreviewed:
-        raise ReleaseRefusedError(
-            f"This plan uses Gaussian objective perturbation. {plan.design.status} It is off by "
-            "default in a release: allow it by name, or turn the switch gaussian_objective off."
-        )
+        raise ReleaseRefusedError("not_reviewed", status=plan.design.status)
     check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
     _check_reachable(plan.schema)
     return Price(
@@ -90,10 +92,7 @@ def _check_reachable(schema: Schema) -> None:
         *levels,
     ):
         if text != text.strip():
-            raise ReleaseRefusedError(
-                f"The schema has {text!r} with blanks around it, which no cell can match. Declare "
-                "it without them."
-            )
+            raise ReleaseRefusedError("blanks_around", text=text)
 
 
 def _cost(shares: Shares) -> Cost:
@@ -168,11 +167,7 @@ def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
     """
     unit = ledger.account(dataset).unit
     if unit != plan.unit.strip():
-        raise ReleaseRefusedError(
-            f"In the plan a row is {plan.unit!r}, and in the ledger {dataset!r} has its budget for "
-            f"{unit!r}. Nothing was booked. If they mean the same, write the ledger's words into "
-            "the plan; if not, choose another budget."
-        )
+        raise ReleaseRefusedError("another_unit", plan=plan.unit, dataset=dataset, ledger=unit)
 
 
 def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
@@ -188,13 +183,11 @@ def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "
     if (
         isinstance(path, Path) and path.exists() and not path.is_file()
     ):  # a pipe gives its bytes once
-        raise ReleaseRefusedError(
-            "The private table has to be a file: it is read twice, first its header alone."
-        )
+        raise ReleaseRefusedError("not_a_file")
     header = read_header(file, encoding=encoding)
     header.check_has(RecordMapper(plan.schema, plan.features).needed)
     if header.n_records == 0:
-        raise DataRejectedError("The table has column names but no rows. Nothing was booked.")
+        raise DataRejectedError("nothing_to_release")
     if header.n_records is not None:
         check_feasible(plan.design, n_records=header.n_records, dim=len(plan.names))
     return header
@@ -203,13 +196,12 @@ def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "
 def _check_place(place: Path) -> None:
     """What would keep the result from being written has to show before anything is spent on it."""
     if not place.parent.is_dir():
-        raise ReleaseRefusedError(f"The folder {place.parent} does not exist.")
+        raise ReleaseRefusedError("folder_missing", folder=place.parent)
     try:
         try_place(place)
     except OSError as error:
         raise ReleaseRefusedError(
-            f"The result could not be written to {place} ({error.strerror}). Nothing was booked. "
-            "Name another folder."
+            "folder_not_writable", folder=place, problem=error.strerror
         ) from None
 
 
@@ -255,7 +247,7 @@ def _carry_out(
         )
         return replace(made, note=note)
     except (TableError, InfeasibleDesignError) as error:
-        return str(error)  # of the file as a whole, or of n and other public numbers
+        return said(error)  # of the file as a whole, or of n and other public numbers
     except OSError:
         return "The file could not be read, or the result could not be written."
     except MemoryError:
@@ -292,7 +284,7 @@ def _finish(ledger: Ledger, charge: Charge, place: Path) -> None:
     try:
         ledger.finish(charge.charge_id, result_hash=_result_hash(place))
     except LedgerError as error:
-        problem = str(error)
+        problem = said(error)
     else:
         return
     raise ReleaseUnfinishedError(
@@ -309,20 +301,14 @@ def _recorded(place: Path, plan: Plan, ledger: Ledger, request_id: str) -> Relea
     try:
         made = load_release(place)
     except (OSError, ValueError):
-        raise ReleaseRefusedError(
-            f"There is a {place} already, and no release in it. Name a new folder."
-        ) from None
+        raise ReleaseRefusedError("no_release", folder=place) from None
     charge = ledger.find(request_id)
     if made.request_id != request_id or made.plan_hash != plan.digest:
-        raise ReleaseRefusedError(f"The folder {place} holds another release. Name a new folder.")
+        raise ReleaseRefusedError("another_release", folder=place)
     if charge is None or charge.charge_id != made.charge_id or charge.plan_hash != made.plan_hash:
-        raise ReleaseRefusedError(
-            f"The folder {place} holds a release that this ledger does not know."
-        )
+        raise ReleaseRefusedError("release_unknown", folder=place)
     if charge.state == "booked":
         _finish(ledger, charge, place)
     elif charge.state == "failed" or charge.result_hash != _result_hash(place):
-        raise ReleaseRefusedError(
-            f"The release in {place} is not the one that the ledger has for this request."
-        )
+        raise ReleaseRefusedError("release_replaced", folder=place)
     return made

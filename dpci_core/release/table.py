@@ -47,11 +47,8 @@ _START, _WITHIN, _QUOTED, _MARK = range(4)
 """Before a cell, in one without quotation marks, in one with them, right after a mark within it."""
 
 
-_CHANGED = "The file has changed since its header was read."
-
-
 class TableError(DataRejectedError):
-    """A file that holds no table any more; the message is about the file as a whole."""
+    """A file that holds no table any more; it is about the file as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +94,11 @@ class Header:
         for name in needed:
             found = self.columns.count(name)
             if found != 1:
-                times = "no column" if found == 0 else f"{found} columns"
                 raise DataRejectedError(
-                    f"The header has {times} {name!r}; the schema declares one.", column=name
+                    "column_repeated" if found else "column_not_in_header", column=name, found=found
                 )
             if name in self.unusable:
-                raise DataRejectedError(
-                    f"Column {name!r} holds values that are not plain.", column=name
-                )
+                raise DataRejectedError("column_not_plain", column=name)
 
 
 def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
@@ -113,7 +107,7 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
     Of a CSV file, bytes are read one by one up to the end of the first line. Of a Parquet file, the
     piece at its end that holds the names is read, and nothing but names, types and the number of
     rows is kept.
-    Raises:  DataRejectedError in a sentence about the file or its header.
+    Raises:  DataRejectedError about the file or its header.
     """
     source = Path(file) if isinstance(file, str) else file
     if encoding not in ("utf-8", "latin-1"):
@@ -128,9 +122,7 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
             if first == _PARQUET_MAGIC:
                 return _parquet_header(source)
             if first:
-                raise DataRejectedError(
-                    "The file is named Parquet but does not start like a Parquet file."
-                )
+                raise DataRejectedError("not_parquet")
             line = _first_line(raw)
             if line.endswith(b"\r") and _size(source) == len(line) + 1 and raw.read(1) == b"\n":
                 # the file ends here: this byte belongs to the line end, or is all the rows there
@@ -138,9 +130,7 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
                 line += b"\n"
         return _csv_header(source, line, encoding)
     except (OSError, pyarrow.ArrowException):
-        raise DataRejectedError(
-            "The file cannot be opened, or its header cannot be read."
-        ) from None
+        raise DataRejectedError("header_unreadable") from None
 
 
 def _opened(file: TableFile, *, buffering: int = -1) -> IO[bytes]:
@@ -213,30 +203,26 @@ def _first_line(raw: IO[bytes]) -> bytes:
             )  # two marks within marks stand for one
         elif not is_quoted:
             may_open = byte in _MARKS or bytes(line) == codecs.BOM_UTF8
-    raise DataRejectedError("The file has no line of column names followed by rows.")
+    raise DataRejectedError("no_rows_below_names")
 
 
 def _csv_header(file: TableFile, line: bytes, encoding: TextEncoding) -> Header:
     text = line.removeprefix(codecs.BOM_UTF8)
     if b"\0" in text:
-        raise DataRejectedError("The file is no CSV file in UTF-8 or Latin-1.")
+        raise DataRejectedError("not_csv")
     try:
         written = text.decode(encoding)
     except UnicodeDecodeError:
-        raise DataRejectedError(
-            "The header is not UTF-8; name the encoding if it is latin-1."
-        ) from None
+        raise DataRejectedError("header_not_utf_8") from None
     rows = {mark: _fields(written, mark) for mark in DELIMITERS}
     delimiter = max(DELIMITERS, key=lambda mark: len(rows[mark]))
     names = tuple(name.strip() for name in rows[delimiter])
     if not any(names):
-        raise DataRejectedError(
-            "The first line holds no column names, or its quotation marks do not match."
-        )
+        raise DataRejectedError("header_without_names")
     if any(
         delimiter in name and ("\n" in name or "\r" in name) for name in names
     ):  # most likely cells of a row
-        raise DataRejectedError("A quotation mark in the header is not closed on its line.")
+        raise DataRejectedError("header_quotation_mark_open")
     return Header(
         file=file,
         kind="csv",
@@ -273,7 +259,7 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
     """
     parts = [mapper.records_of(cells) for cells in _blocks(header, mapper.needed, mapper.numbers)]
     if not parts:
-        raise TableError("The table has column names but no rows.")
+        raise TableError("no_rows")
     X = np.concatenate([x for x, _ in parts])
     y = np.concatenate([signs for _, signs in parts])
     return X, y, mapper.note
@@ -322,7 +308,7 @@ def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, l
     places = [header.columns.index(name) for name in needed]
     with _opened(header.file) as raw:
         if raw.read(len(header.first_line)) != header.first_line:
-            raise TableError(_CHANGED)
+            raise TableError("file_changed")
         text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
         rows = _rows(_records(text, header.delimiter), header.delimiter)
         while block := list(islice(rows, BLOCK_ROWS)):
@@ -416,7 +402,7 @@ def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[st
     file = pyarrow.parquet.ParquetFile(_for_arrow(header.file))
     names = file.schema_arrow.names
     if tuple(str(name).strip() for name in names) != header.columns:
-        raise TableError(_CHANGED)
+        raise TableError("file_changed")
     originals = [names[header.columns.index(name)] for name in needed]
     texts = [name for name in originals if _is_text(file.schema_arrow.field(name).type)]
     file = pyarrow.parquet.ParquetFile(_for_arrow(header.file), read_dictionary=texts)

@@ -171,7 +171,7 @@ def design_matrix(
     standard encoding, whose units are spreads from the expected value.
     """
     if len(frame) == 0:
-        raise DataRejectedError("Expected at least one row of data.")
+        raise DataRejectedError("no_row_of_data")
     X = np.zeros((len(frame), len(names) + 1))
     position = {name: j for j, name in enumerate(names)}
     mapped: Counter[tuple[str, str]] = Counter()
@@ -223,21 +223,14 @@ def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
         missing = part.isna().to_numpy()
         if missing.any():
             row = rows.start + int(missing.argmax())
-            raise DataRejectedError(
-                f"Expected a value of the target {schema.target!r} in every row; row {row} "
-                "(counting from 0) has none.",
-                row=row,
-                column=schema.target,
-            )
+            raise DataRejectedError("target_missing", row=row, column=schema.target)
         y[rows] = np.where(_codes(part, (schema.positive,)) == 0, 1.0, -1.0)
     return y
 
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     if name not in frame.columns:
-        raise DataRejectedError(
-            f"Expected the table to have a column {name!r}, as the schema declares.", column=name
-        )
+        raise DataRejectedError("column_missing", column=name)
     return frame[name]
 
 
@@ -258,12 +251,7 @@ def _numbers(
     is_text = missing & ~series.isna().to_numpy()
     if is_text.any():
         row = start + int(is_text.argmax())
-        raise DataRejectedError(
-            f"Expected numbers in column {column.name!r}; row {row} (counting from 0) holds "
-            "something else.",
-            row=row,
-            column=column.name,
-        )
+        raise DataRejectedError("cell_not_a_number", row=row, column=column.name)
     if n_missing := int(missing.sum()):
         values = np.where(missing, column.stand_in, values)
         mapped[column.name, _MISSING] += n_missing

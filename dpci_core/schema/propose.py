@@ -47,9 +47,7 @@ def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
         else:
             columns.append(proposal)
     if not columns:
-        raise DataRejectedError(
-            "Expected at least one column besides the target that varies and can be encoded."
-        )
+        raise DataRejectedError("no_feature_to_encode")
     return Schema(features=tuple(columns), target=target, positive=positive, notes=tuple(notes))
 
 

@@ -131,4 +131,4 @@ def _descend(
         if norm <= tolerance:
             return Fit(theta, norm, norm / math.sqrt(2.0 * regularization), k)
         theta = theta - gradient / steepest
-    raise ConvergenceError("Rounding keeps the solver from its tolerance.")
+    raise ConvergenceError("rounding")

@@ -198,9 +198,7 @@ def unpenalised_minimiser(
     """
     fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, start=start, method="newton")
     if 2.0 * _TINY_PENALTY * float(np.linalg.norm(fit.theta)) > _FLAT_GRADIENT:
-        raise ConvergenceError(
-            "The unpenalised objective has no minimiser here: the classes can be separated."
-        )
+        raise ConvergenceError("classes_separable")
     return fit.theta
 
 

@@ -43,7 +43,7 @@ def solve(
         tolerance: bound on the gradient norm of the mean objective, > 0.
         max_iterations: Newton steps before it gives up.
 
-    Raises:  ConvergenceError with a remedy if the tolerance is out of reach; never a looser answer.
+    Raises:  ConvergenceError if the tolerance is out of reach; never a looser answer.
     """
     check_positive(regularization=regularization, tolerance=tolerance)
     theta = np.zeros(A.shape[1]) if start is None else np.array(start, dtype=np.float64)
@@ -62,23 +62,14 @@ def solve(
             theta
             + _step_length(A, theta, step, gradient, loss, regularization, noise_vector) * step
         )
-    raise ConvergenceError(
-        f"The gradient norm is still {norm:.1e} > {tolerance:.0e} after {max_iterations} Newton "
-        f"steps. {_REMEDY}"
-    )
-
-
-_REMEDY = (
-    "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the budget of "
-    "the coefficients if their noise perturbs the objective."
-)
+    raise ConvergenceError("too_many_steps", norm=norm, tolerance=tolerance, steps=max_iterations)
 
 
 def _solved(hessian: Array, gradient: Array) -> Array:
     try:
         solution: Array = cho_solve(cho_factor(hessian), gradient)
     except LinAlgError:
-        raise ConvergenceError(f"The Hessian is singular up to rounding. {_REMEDY}") from None
+        raise ConvergenceError("hessian_singular") from None
     return solution
 
 

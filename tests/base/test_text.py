@@ -7,8 +7,10 @@ import unicodedata
 
 import pytest
 
-from dpci_core.base.text import line_problem, text_problem, visible
+from dpci_core.base.errors import TextError
+from dpci_core.base.text import TextProblem, line_problem, text_problem, visible
 from dpci_core.ledger.names import name_key
+from dpci_core.report.refusals import text_rule
 
 FAMILY = "\U0001f469\u200d\U0001f467"
 LINES = {
@@ -39,7 +41,7 @@ NO_LINES = {
 
 @pytest.mark.parametrize("text", LINES.values(), ids=LINES)
 def test_what_is_written_somewhere_is_a_line(text: str) -> None:
-    assert line_problem(text) == ""
+    assert line_problem(text) is None
 
 
 @pytest.mark.parametrize("text", NO_LINES.values(), ids=NO_LINES)
@@ -48,16 +50,20 @@ def test_what_hides_a_difference_is_none(text: str) -> None:
 
 
 def test_the_sentence_names_the_character() -> None:
-    assert line_problem("co\u00adop").endswith("got U+00AD (soft hyphen)")
-    assert line_problem("a\nb").endswith("got U+000A (a control character)")
-    assert line_problem("abc", most=2) == "have at most 2 characters, got 3"
-    assert line_problem(3) == text_problem(3) == "be a text, got int"
-    assert text_problem("a\nb\u00ad") == ""
+    def rule(problem: TextProblem | None) -> str:
+        assert problem is not None
+        return text_rule(TextError("title", problem))
+
+    assert rule(line_problem("co\u00adop")).endswith("got U+00AD (soft hyphen)")
+    assert rule(line_problem("a\nb")).endswith("got U+000A (a control character)")
+    assert rule(line_problem("abc", most=2)) == "have at most 2 characters, got 3"
+    assert rule(line_problem(3)) == rule(text_problem(3)) == "be a text, got int"
+    assert text_problem("a\nb\u00ad") is None
 
 
 @pytest.mark.parametrize("text", ["", " ", "\u00a0", "\u3164", "\ufe0f", "\u115f\u1160"])
 def test_what_nobody_sees_says_nothing(text: str) -> None:
-    assert line_problem(text) == "say something"
+    assert line_problem(text) == TextProblem("empty")
 
 
 def test_no_unseen_character_tells_two_names_apart() -> None:
@@ -67,7 +73,7 @@ def test_no_unseen_character_tells_two_names_apart() -> None:
         if not visible(character):
             assert name_key(f"a{character}b") == name_key("ab"), hex(code)
         elif unicodedata.category(character)[0] != "Z":
-            assert line_problem(character) == "", hex(code)
+            assert line_problem(character) is None, hex(code)
     for text in (FAMILY, LINES["Persian"]):
         assert name_key(f"census {text}") == name_key(
             f"census {text}".replace("\u200d", "").replace("\u200c", "")

@@ -32,6 +32,7 @@ from dpci_core import (
 )
 from dpci_core.base.limits import BUDGET_PART, CONFIDENCE_LEVEL, HUBER_WIDTH, REGULARIZATION
 from dpci_core.base.validation import check_records
+from tests.refusals import refuses
 
 BUDGET = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 N = 60
@@ -120,7 +121,7 @@ def test_bad_records_are_refused_before_work_and_without_a_value(
     name: str, entry: Callable[[object, object], object]
 ) -> None:
     (X, y), rule = BAD_TABLES[name]
-    with pytest.raises(DataRejectedError, match=rule) as caught:
+    with refuses(DataRejectedError, match=rule) as caught:
         entry(X, y)
     shown = "".join(traceback.format_exception(caught.value))
     for private in (NAME, "Lovelace", "735194", "0.36"):
@@ -131,7 +132,7 @@ def test_bad_records_are_refused_before_work_and_without_a_value(
 def test_a_rejection_counts_rows_and_names_the_first() -> None:
     X, y = table()
     X[[4, 9, 11]] = 5.0
-    with pytest.raises(DataRejectedError, match="row 4 is the first of 3") as caught:
+    with refuses(DataRejectedError, match="row 4 is the first of 3") as caught:
         moments_of(X, y)
     assert caught.value.row == 4
 
@@ -455,7 +456,7 @@ MORE_BAD_TABLES = {
 @pytest.mark.parametrize("name", MORE_BAD_TABLES)
 def test_what_is_no_number_is_refused(name: str) -> None:
     X, y, rule = MORE_BAD_TABLES[name]
-    with pytest.raises(DataRejectedError, match=rule):
+    with refuses(DataRejectedError, match=rule):
         fit_moments(X, y, loss=Logistic(), regularization=0.1)
 
 

@@ -22,6 +22,7 @@ from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload, unpack
 from dpci_core.schema import CategoricalColumn, Schema, propose_schema
 from tests.hostile import SECRET, Reader, corpus, ending, parquet, with_lie
+from tests.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_GIGABYTES = 2.0
@@ -187,18 +188,18 @@ def page_bomb() -> bytes:
 def test_a_page_that_explodes_is_stopped_by_the_limit_of_its_process(
     page_bomb: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(DataRejectedError, match="holds a text longer"):
+    with refuses(DataRejectedError, match="holds a text longer"):
         read_upload(
             page_bomb, "t.parquet"
         )  # fits below the limit, so it is read, and then refused for its cells
     monkeypatch.setattr(unpack, "MOST_MEMORY", 100 * 2**20)
-    with pytest.raises(DataRejectedError, match="needs more memory to unpack"):
+    with refuses(DataRejectedError, match="needs more memory to unpack"):
         read_upload(page_bomb, "t.parquet")
 
 
 def test_a_file_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpack, "MOST_SECONDS", 0.0)
-    with pytest.raises(DataRejectedError, match="took more than"):
+    with refuses(DataRejectedError, match="took more than"):
         read_upload(CASES["parquet"].data, "t.parquet")
 
 

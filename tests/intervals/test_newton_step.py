@@ -29,6 +29,7 @@ from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import MatrixNoise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.moments import unpenalised_minimiser
+from tests.refusals import refuses
 
 C = 0.004
 
@@ -469,7 +470,7 @@ def test_an_experiment_needs_matrices_for_every_unpenalised_estimate() -> None:
 def test_separable_classes_have_no_unpenalised_minimiser() -> None:
     X, y = draw(400, np.random.default_rng(4))
     separated = np.where(X @ TRUTH > 0.0, 1.0, -1.0)
-    with pytest.raises(ConvergenceError, match="can be separated"):
+    with refuses(ConvergenceError, match="can be separated"):
         unpenalised_minimiser(separated[:, None] * X, loss=Logistic())
     theta = unpenalised_minimiser(y[:, None] * X, loss=Logistic())
     gradient = -(X * (y / (1.0 + np.exp(y * (X @ theta))))[:, None]).mean(axis=0)

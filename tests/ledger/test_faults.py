@@ -31,6 +31,7 @@ from dpci_core.ledger import (
     database,
     tables,
 )
+from tests.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs fork and file modes")
@@ -141,7 +142,7 @@ def test_a_full_disk_books_nothing_and_says_so(
     head = ledger.head()
     monkeypatch.setattr(database, "SETTINGS", (*database.SETTINGS, "PRAGMA max_page_count = 1"))
     full = r"disk of the ledger .* is full, and nothing was booked\. Free space"
-    with pytest.raises(LedgerError, match=full):  # noqa: PT012 - which of the nine no longer fits is SQLite's affair
+    with refuses(LedgerError, match=full):
         for k in range(9):
             book(ledger, f"{k}", purpose="x" * 490)
             head = ledger.head()
@@ -156,7 +157,7 @@ def test_a_disk_full_at_the_first_write_leaves_an_empty_ledger(
 ) -> None:
     monkeypatch.setattr(database, "SETTINGS", (*database.SETTINGS, "PRAGMA max_page_count = 3"))
     ledger = Ledger(tmp_path / "ledger.sqlite")
-    with pytest.raises(LedgerError, match="full"):
+    with refuses(LedgerError, match="full"):
         create(ledger)
     assert ledger.verify().n_entries == 0
     monkeypatch.undo()
@@ -173,7 +174,7 @@ def test_a_ledger_opened_for_reading_reads_and_never_writes(tmp_path: Path) -> N
         lambda: create(reader, "y"),
         lambda: reader.finish(2, result_hash="r"),
     ):
-        with pytest.raises(LedgerError, match="reading only"):
+        with refuses(LedgerError, match="reading only"):
             write()
     absent = Ledger(tmp_path / "absent.sqlite", read_only=True)
     assert absent.accounts() == ()
@@ -188,9 +189,7 @@ def test_a_file_that_can_only_be_read_is_a_sentence(
     monkeypatch.setattr(
         database.Database, "_connect", lambda self, mode: real(self, "ro")
     )  # tests may run as root
-    with pytest.raises(
-        LedgerError, match=r"can only be read, and nothing was booked\. Ask its owner"
-    ):
+    with refuses(LedgerError, match=r"can only be read, and nothing was booked\. Ask its owner"):
         book(ledger, "x")
     assert len(ledger.history()) == 1
 
@@ -217,7 +216,7 @@ def test_where_nothing_can_be_written_the_ledger_is_still_read(nobody: Path) -> 
     ledger = Ledger(nobody / "ledger.sqlite")
     assert len(ledger.history()) == 1
     for other in ("other.sqlite", "deeper/other.sqlite"):
-        with pytest.raises(LedgerError, match="folder you may write to"):
+        with refuses(LedgerError, match="folder you may write to"):
             create(Ledger(nobody / other))
 
 
@@ -250,7 +249,7 @@ def test_a_ledger_locked_for_too_long_is_a_sentence(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite", busy_seconds=0.05)
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(LedgerBusyError, match=r"Another process .* try again"):
+    with refuses(LedgerBusyError, match=r"Another process .* try again"):
         book(ledger, "x")
     assert len(ledger.history()) == 1  # readers never wait
     other.execute("ROLLBACK")
@@ -275,9 +274,9 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(
     path = tmp_path / "ledger.sqlite"
     path.write_bytes(content)
     ledger = Ledger(path)
-    with pytest.raises(LedgerDamagedError, match="damaged or not a ledger"):
+    with refuses(LedgerDamagedError, match="damaged or not a ledger"):
         create(ledger)
-    with pytest.raises(LedgerDamagedError, match="damaged or not a ledger"):
+    with refuses(LedgerDamagedError, match="damaged or not a ledger"):
         ledger.accounts()
     assert not ledger.verify().is_good
     assert path.read_bytes() == content
@@ -291,7 +290,7 @@ def test_somebody_else_s_database_is_refused_and_left_alone(tmp_path: Path) -> N
     other.close()
     content = path.read_bytes()
     for do in (Ledger(path).accounts, lambda: create(Ledger(path))):
-        with pytest.raises(LedgerDamagedError, match="not a ledger; it was left as it is"):
+        with refuses(LedgerDamagedError, match="not a ledger; it was left as it is"):
             do()
     assert path.read_bytes() == content
 
@@ -300,7 +299,7 @@ def test_a_newer_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     change(ledger, f"PRAGMA user_version = {len(tables.MIGRATIONS) + 1}")
     for do in (ledger.accounts, lambda: book(ledger, "x")):
-        with pytest.raises(LedgerError, match=r"newer version .*Update the program"):
+        with refuses(LedgerError, match=r"newer version .*Update the program"):
             do()
     change(ledger, f"PRAGMA user_version = {len(tables.MIGRATIONS)}")
     assert ledger.verify().n_entries == 2
@@ -364,7 +363,7 @@ def test_a_migration_that_breaks_off_changes_nothing(
             "MIGRATIONS",
             (*tables.MIGRATIONS, ("CREATE TABLE new (a)", "CREATE TABLE new (a)")),
         )
-        with pytest.raises(LedgerError, match="nothing was booked"):
+        with refuses(LedgerError, match="nothing was booked"):
             book(ledger, "second")
     assert (version(ledger), has_views(ledger), len(ledger.history())) == (1, False, 1)
     assert book(ledger, "second").is_new
@@ -373,7 +372,7 @@ def test_a_migration_that_breaks_off_changes_nothing(
 def test_a_missing_key_is_named_and_nothing_is_booked(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     ledger.key_path.rename(tmp_path / "elsewhere")
-    with pytest.raises(LedgerDamagedError, match=r"key .* is missing\. Put it back"):
+    with refuses(LedgerDamagedError, match=r"key .* is missing\. Put it back"):
         book(ledger, "x")
     assert not ledger.key_path.exists()
     assert len(ledger.history()) == 1
@@ -385,7 +384,7 @@ def test_a_missing_key_is_named_and_nothing_is_booked(tmp_path: Path) -> None:
 def test_another_ledger_s_key_is_recognised(tmp_path: Path) -> None:
     ledger, other = opened(tmp_path / "ledger.sqlite"), opened(tmp_path / "other.sqlite")
     shutil.copy(other.key_path, ledger.key_path)
-    with pytest.raises(LedgerDamagedError, match="another key"):
+    with refuses(LedgerDamagedError, match="another key"):
         book(ledger, "x")
     assert "another key" in ledger.verify().problems[0]
     assert len(ledger.history()) == 1
@@ -397,7 +396,7 @@ def test_a_key_that_others_can_read_is_refused_until_it_is_closed(tmp_path: Path
     for path in (ledger.path, ledger.key_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     ledger.key_path.chmod(0o640)
-    with pytest.raises(LedgerDamagedError, match=r"open to other users.*chmod 600"):
+    with refuses(LedgerDamagedError, match=r"open to other users.*chmod 600"):
         book(ledger, "x")
     assert not ledger.verify().is_good
     ledger.key_path.chmod(0o600)
@@ -412,7 +411,7 @@ def test_a_file_that_is_no_key_is_never_replaced_while_entries_exist(
 ) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     ledger.key_path.write_bytes(content)
-    with pytest.raises(LedgerDamagedError, match="not a key"):
+    with refuses(LedgerDamagedError, match="not a key"):
         book(ledger, "x")
     assert ledger.key_path.read_bytes() == content
 
@@ -421,11 +420,11 @@ def test_a_foreign_file_in_the_key_s_place_is_never_overwritten(tmp_path: Path) 
     ledger = Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "thesis.txt")
     ledger.key_path.write_text("years of work")
     ledger.key_path.chmod(0o600)
-    with pytest.raises(LedgerDamagedError, match="not a key"):
+    with refuses(LedgerDamagedError, match="not a key"):
         create(ledger)
     assert ledger.key_path.read_text() == "years of work"
     (tmp_path / "folder").mkdir()
-    with pytest.raises(LedgerError, match="is not a file"):
+    with refuses(LedgerError, match="is not a file"):
         create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "folder"))
 
 
@@ -459,32 +458,32 @@ def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_paths_that_cannot_be_a_ledger_are_sentences(tmp_path: Path) -> None:
-    with pytest.raises(LedgerError, match="is a folder"):
+    with refuses(LedgerError, match="is a folder"):
         Ledger(tmp_path).accounts()
-    with pytest.raises(LedgerError, match="is a folder"):
+    with refuses(LedgerError, match="is a folder"):
         create(Ledger(tmp_path))
     (tmp_path / "file").write_text("")
-    with pytest.raises(LedgerError, match="cannot be opened"):
+    with refuses(LedgerError, match="cannot be opened"):
         create(Ledger(tmp_path / "file" / "ledger.sqlite"))
-    with pytest.raises(LedgerError, match="cannot be the same file"):
+    with refuses(LedgerError, match="cannot be the same file"):
         Ledger(tmp_path / "a", key_path=tmp_path / "a")
-    with pytest.raises(LedgerError, match="empty"):
+    with refuses(LedgerError, match="empty"):
         Ledger("")  # type: ignore[arg-type]
 
 
 @posix
 def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(LedgerError, match="not a file"):
+    with refuses(LedgerError, match="not a file"):
         Ledger(tmp_path / "pipe").accounts()
-    with pytest.raises(LedgerError, match="not a file"):
+    with refuses(LedgerError, match="not a file"):
         create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "pipe"))
 
 
 def test_a_booking_that_a_foreign_trigger_swallows_is_no_charge(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     change(ledger, "CREATE TRIGGER mine BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END")
-    with pytest.raises(LedgerDamagedError, match="did not keep what was written"):
+    with refuses(LedgerDamagedError, match="did not keep what was written"):
         book(ledger, "second")
     change(ledger, "DROP TRIGGER mine")
     assert book(ledger, "second").is_new

@@ -25,6 +25,7 @@ from dpci_core.ledger import (
     price,
 )
 from dpci_core.privacy.budget import zcdp_to_epsilon
+from tests.refusals import refuses
 
 UNIT = "one row is one person"
 
@@ -61,7 +62,7 @@ def test_a_ledger_that_does_not_exist_is_empty_and_stays_away(ledger: Ledger) ->
         None,
     )
     assert ledger.verify([RecordedHead(NO_HEAD)]).is_good
-    with pytest.raises(UnknownDatasetError, match="none yet"):
+    with refuses(UnknownDatasetError, match="none yet"):
         ledger.remaining("Census")
     assert not ledger.path.exists()
     assert not ledger.key_path.exists()
@@ -93,18 +94,18 @@ def test_totals_are_exact(ledger: Ledger) -> None:
 
 def test_an_exhausted_budget_says_what_to_do(ledger: Ledger) -> None:
     create(ledger, cap=Cap.pure("1"))
-    with pytest.raises(
+    with refuses(
         BudgetExceededError, match=r"cost epsilon 1\.1, but epsilon 1 .* at most epsilon 1\.$"
     ):
         book(ledger, "1.1", "a", "pure")
     book(ledger, "1", "b", "pure")
-    with pytest.raises(BudgetExceededError, match="Nothing further"):
+    with refuses(BudgetExceededError, match="Nothing further"):
         book(ledger, "0.001", "c", "pure")
 
 
 def test_a_pure_cap_takes_pure_charges_only(ledger: Ledger) -> None:
     create(ledger, cap=Cap.pure("1"))
-    with pytest.raises(LedgerError, match="no pure epsilon"):
+    with refuses(LedgerError, match="no pure epsilon"):
         book(ledger, "0.001", "a", "zcdp")
     assert book(ledger, "0.25", "a", "pure").spent == Decimal("0.25")
     assert ledger.head().startswith("2:")
@@ -136,7 +137,7 @@ def test_an_epsilon_delta_cap_becomes_rho_once_and_keeps_what_was_declared(ledge
     assert 1 - 1e-6 < zcdp_to_epsilon(float(account.cap.amount), 1e-6) <= 1
     assert account.cap.sentence == f"rho {account.cap.amount} (from epsilon 1 at delta 0.000001)"
     forged = Cap(definition="zcdp", amount=Decimal(1), epsilon=Decimal(1), delta=Decimal("1e-6"))
-    with pytest.raises(LedgerError, match=r"Cap\.approx"):
+    with refuses(LedgerError, match=r"Cap\.approx"):
         create(ledger, "Other", cap=forged, other_people=True)
 
 
@@ -162,7 +163,7 @@ def test_an_epsilon_delta_cap_becomes_rho_once_and_keeps_what_was_declared(ledge
     ],
 )
 def test_a_cost_is_positive_and_the_sum_of_its_lines(amount: Any, lines: Any, what: str) -> None:
-    with pytest.raises(ValueError, match=what):
+    with refuses(ValueError, match=what):
         Cost(definition="zcdp", amount=amount, lines=lines)
 
 
@@ -208,7 +209,7 @@ def test_the_same_request_is_booked_once(ledger: Ledger) -> None:
 def test_a_request_with_another_content_is_refused(ledger: Ledger, other: dict[str, str]) -> None:
     create(ledger, cap=Cap.zcdp("1"))
     book(ledger, "0.01", "click")
-    with pytest.raises(LedgerError, match="another content, as entry 2"):
+    with refuses(LedgerError, match="another content, as entry 2"):
         book(ledger, **{"amount": "0.01", "request": "click", **other})
     assert len(ledger.history()) == 1
 
@@ -222,10 +223,10 @@ def test_a_charge_ends_once(ledger: Ledger) -> None:
         lambda: ledger.finish(2, result_hash="other"),
         lambda: ledger.fail(2, reason="late"),
     ):
-        with pytest.raises(LedgerError, match="has ended as done"):
+        with refuses(LedgerError, match="has ended as done"):
             end()
     for unknown in (1, 3, 99, "2"):
-        with pytest.raises(LedgerError, match="no charge"):
+        with refuses(LedgerError, match="no charge"):
             ledger.finish(unknown, result_hash="result")  # type: ignore[arg-type]
     assert ledger.head() == done.head
 
@@ -237,19 +238,19 @@ def test_a_long_reason_is_cut_to_one_line(ledger: Ledger) -> None:
         ledger.fail(charge.charge_id, reason="it broke\n at\tonce" + "!" * 999).reason
         == "it broke at once" + "!" * 484
     )
-    with pytest.raises(LedgerError, match="reason"):
+    with refuses(LedgerError, match="reason"):
         ledger.fail(charge.charge_id, reason=" ")
 
 
 def test_another_schema_asks_whether_the_people_are_the_same(ledger: Ledger) -> None:
     create(ledger, cap=Cap.zcdp("1"))
-    with pytest.raises(SchemaChangedError, match="same people") as error:
+    with refuses(SchemaChangedError, match="same people") as error:
         book(ledger, "0.1", "a", schema_hash="schema-2")
     assert (error.value.dataset, error.value.schema_hash) == ("Census", "schema-2")
     with pytest.raises(SamePeopleQuestionError) as question:
         create(ledger, schema_hash="schema-2", cap=Cap.zcdp("1"))
     assert question.value.candidates == ("Census",)
-    with pytest.raises(LedgerError, match="belongs to other people already"):
+    with refuses(LedgerError, match="belongs to other people already"):
         create(ledger, schema_hash="schema-2", cap=Cap.zcdp("1"), other_people=True)
     second = create(ledger, schema_hash="schema-2", same_people_as="census")
     book(ledger, "0.6", "a", schema_hash="schema-2")
@@ -282,17 +283,17 @@ def test_the_same_people_under_another_name_share_the_cap(ledger: Ledger) -> Non
     ]
     assert [account.n_charges for account in ledger.accounts()] == [1, 1, 1, 1]
     assert [charge.dataset for charge in ledger.history("Census")] == ["Third"]
-    with pytest.raises(LedgerError, match="never changed"):
+    with refuses(LedgerError, match="never changed"):
         create(ledger, "Fifth", same_people_as="Census", cap=Cap.zcdp("2"))
-    with pytest.raises(LedgerError, match="one unit"):
+    with refuses(LedgerError, match="one unit"):
         create(ledger, "Fifth", same_people_as="Census", unit="one row is one visit")
-    with pytest.raises(LedgerError, match="not both"):
+    with refuses(LedgerError, match="not both"):
         create(ledger, "Fifth", same_people_as="Census", other_people=True)
-    with pytest.raises(LedgerError, match="belongs to other people than"):
+    with refuses(LedgerError, match="belongs to other people than"):
         create(ledger, "Census", schema_hash="schema-2", same_people_as="Hospital")
-    with pytest.raises(UnknownDatasetError, match="'Hospital'"):
+    with refuses(UnknownDatasetError, match="'Hospital'"):
         create(ledger, "Fifth", same_people_as="Nobody")
-    with pytest.raises(LedgerError, match="needs a cap"):
+    with refuses(LedgerError, match="needs a cap"):
         create(ledger, "Fifth", other_people=True)
 
 
@@ -311,7 +312,7 @@ def test_the_same_people_under_another_name_share_the_cap(ledger: Ledger) -> Non
 def test_a_name_in_another_spelling_is_no_second_pot(ledger: Ledger, name: str) -> None:
     create(ledger, "Census 2020", cap=Cap.zcdp("1"))
     for answer in ({}, {"other_people": True}, {"same_people_as": name}):
-        with pytest.raises(LedgerError, match="exists already"):
+        with refuses(LedgerError, match="exists already"):
             create(ledger, name, cap=Cap.zcdp("1"), **answer)
     book(ledger, "0.25", "a", dataset=name)
     assert ledger.remaining(name) == Decimal("0.75")
@@ -319,7 +320,7 @@ def test_a_name_in_another_spelling_is_no_second_pot(ledger: Ledger, name: str) 
 
 def test_a_name_in_another_unicode_form_is_no_second_pot(ledger: Ledger) -> None:
     create(ledger, "Zürich", cap=Cap.zcdp("1"))
-    with pytest.raises(LedgerError, match="exists already"):
+    with refuses(LedgerError, match="exists already"):
         create(ledger, "Zu\u0308rich", cap=Cap.zcdp("1"), other_people=True)
     assert (
         create(ledger, "Zurich", cap=Cap.zcdp("1"), other_people=True).people == "other"
@@ -330,7 +331,7 @@ def test_a_name_in_another_unicode_form_is_no_second_pot(ledger: Ledger) -> None
     "name", ["", "  ", "--", "a\u200bb", "a\u202eb", "a\nb", "a\0b", "\ud800", "x" * 501, 3, None]
 )
 def test_a_name_nobody_can_read_is_refused(ledger: Ledger, name: Any) -> None:
-    with pytest.raises(LedgerError, match="name"):
+    with refuses(LedgerError, match="name"):
         create(ledger, name, cap=Cap.zcdp("1"))
     assert not ledger.path.exists()
 
@@ -342,7 +343,7 @@ def test_every_text_of_a_charge_is_one_visible_line(ledger: Ledger, field: str) 
         what: dict[str, Any] = {"request": "click", field: bad}
         if field == "request_id":
             what = {"request": bad}
-        with pytest.raises(LedgerError, match=field):
+        with refuses(LedgerError, match=field):
             book(ledger, "0.1", **what)
     assert ledger.history() == ()
 
@@ -391,7 +392,7 @@ def test_no_time_in_the_ledger_tells_how_long_a_release_took(tmp_path: Path) -> 
 
 def test_a_clock_without_a_time_zone_is_refused(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite", clock=lambda: datetime(2026, 3, 2))
-    with pytest.raises(LedgerError, match="time zone"):
+    with refuses(LedgerError, match="time zone"):
         create(ledger, cap=Cap.zcdp("1"))
     assert ledger.verify().n_entries == 0
 
@@ -409,5 +410,5 @@ def test_the_default_place_is_the_environment_s_or_the_user_s(
     assert Ledger().key_path == tmp_path / "keys" / "k"
     for empty in ("", " "):
         monkeypatch.setenv("DPCI_LEDGER", empty)
-        with pytest.raises(LedgerError, match="Set DPCI_LEDGER"):
+        with refuses(LedgerError, match="Set DPCI_LEDGER"):
             Ledger()

@@ -39,6 +39,7 @@ from dpci_core.ledger.books import Books
 from dpci_core.ledger.entries import COLUMNS, sealed_bytes
 from dpci_core.ledger.key import read_key
 from dpci_core.ledger.verify import broken_seal
+from tests.refusals import refuses
 
 FAST = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = OFF")
 """Nothing here is about power cuts."""
@@ -372,7 +373,7 @@ def test_entries_that_do_not_add_up_are_refused_whatever_their_seal(original: Le
         (replace(entries[3], dataset="Z", cap_amount="9"), "another cap"),
         (replace(entries[-1], account=2), "cannot be right"),
     ):
-        with pytest.raises(LedgerDamagedError, match=what):
+        with refuses(LedgerDamagedError, match=what):
             Books.of([*entries, replace(last, sequence=8)])
 
 
@@ -403,9 +404,9 @@ def test_entries_of_nonsense_are_read_or_refused_in_words(original: Ledger, valu
 def test_a_record_without_a_head_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "release.json"
     path.write_text(content)
-    with pytest.raises(LedgerError, match=r"release\.json has no head"):
+    with refuses(LedgerError, match=r"release\.json has no head"):
         RecordedHead.from_record(path)
-    with pytest.raises(LedgerError, match="cannot be read"):
+    with refuses(LedgerError, match="cannot be read"):
         RecordedHead.from_record(tmp_path / "absent.json")
 
 

@@ -493,7 +493,7 @@ def test_the_documented_file_is_a_plan() -> None:
     assert isinstance(plan.source, DeclaredTable)
     assert plan.source.guesses.effects == {"age": 0.03, "smokes=current": 0.9}
     assert plan.goal == Target(0.4, coefficient=0, probability=0.9)
-    assert plan.numbers().validity.is_valid
+    assert plan.numbers().validity.grade == "valid"
     assert read_plan(as_yaml(plan)) == plan
 
 

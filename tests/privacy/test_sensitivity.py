@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dpci_core import ZCDP, Design
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.sensitivity import (
     covariance_sensitivity,
     gaussian_sd,
@@ -20,7 +22,6 @@ from dpci_core.privacy.sensitivity import (
     laplace_rate,
     objective_noise_rate,
     output_noise_rate,
-    output_noise_sd,
     smallest_regularization,
 )
 from dpci_core.solvers.newton import solve
@@ -88,6 +89,17 @@ def test_objective_rate_constants() -> None:
         epsilon=1.0, n_records=1000, regularization=0.001, loss=HuberSVM(h=0.5)
     )
     assert rate == pytest.approx((1 - math.log(1.5)) / 2, rel=CLOSE)
+
+
+def output_noise_sd(*, rho: float, n_records: int, regularization: float) -> float:
+    """Of the Gaussian noise that the mechanism puts on a minimiser."""
+    design = Design(
+        loss=Logistic(),
+        mechanism="output",
+        budget=ZCDP(model=rho, hessian=1, covariance=1),
+        regularization=regularization,
+    )
+    return model_noise(design, n_records).sd
 
 
 def test_output_constants() -> None:
@@ -225,7 +237,6 @@ def test_bad_arguments_are_named(name: str, bad: float) -> None:
         objective_noise_rate: ("epsilon", "n_records", "regularization"),
         smallest_regularization: ("epsilon", "n_records"),
         output_noise_rate: ("epsilon", "n_records", "regularization"),
-        output_noise_sd: ("rho", "n_records", "regularization"),
         hessian_sensitivity: ("n_records",),
         covariance_sensitivity: ("n_records",),
         gaussian_sd: ("sensitivity", "rho"),

@@ -44,6 +44,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.report import guarantee_sentence, risk_sentence
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
+from tests.refusals import refuses
 from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 
 FILES = {"release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml"}
@@ -250,7 +251,7 @@ def test_no_row_is_read_before_the_charge_is_on_disk(
             )  # whatever was read before would still be in memory
 
     monkeypatch.setattr(run, "_reached", check)
-    with pytest.raises(ReleaseFailedError, match="no rows"):
+    with refuses(ReleaseFailedError, match="no rows"):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
 
@@ -259,12 +260,12 @@ def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk)
     """A Parquet file states it beside its names; a CSV file that ends with its header has none."""
     frame, file = pd.read_csv(desk.file), desk.folder / "t.parquet"
     frame.iloc[:0].to_parquet(file)
-    with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+    with refuses(DataRejectedError, match=r"no rows\. Nothing was booked"):
         desk.release(file=file)
     empty = desk.folder / "empty.csv"
     for end in (b"\n", b"\r", b"\r\n"):
         empty.write_bytes(b"age,city,sick,name" + end)
-        with pytest.raises(DataRejectedError, match=r"no rows\. Nothing was booked"):
+        with refuses(DataRejectedError, match=r"no rows\. Nothing was booked"):
             desk.release(file=empty)
     frame.iloc[:1].to_parquet(file)
     gaussian = make_plan(
@@ -311,7 +312,7 @@ def test_the_same_request_again_gives_the_recorded_release(
     assert again.to_dict() == first.to_dict()
     assert again.note is None
     assert len(desk.ledger.history()) == 1
-    with pytest.raises(ReleaseLostError, match="never drawn again"):
+    with refuses(ReleaseLostError, match="never drawn again"):
         desk.release("r1", to="elsewhere")
 
 
@@ -347,21 +348,21 @@ def test_a_process_that_died_before_the_ledger_knew_is_completed(
 
 def test_a_folder_is_only_taken_for_what_it_is(desk: Desk) -> None:
     desk.release()
-    with pytest.raises(ReleaseRefusedError, match="holds another release"):
+    with refuses(ReleaseRefusedError, match="holds another release"):
         desk.release("r2")
-    with pytest.raises(ReleaseRefusedError, match="holds another release"):
+    with refuses(ReleaseRefusedError, match="holds another release"):
         desk.release("r1", plan=make_plan(title="Another"))
     (desk.folder / "empty").mkdir()
-    with pytest.raises(ReleaseRefusedError, match="no release in it"):
+    with refuses(ReleaseRefusedError, match="no release in it"):
         desk.release("r2", to="empty")
-    with pytest.raises(ReleaseRefusedError, match="does not exist"):
+    with refuses(ReleaseRefusedError, match="does not exist"):
         desk.release("r2", to="no/such")
     other = Ledger(desk.folder / "other.sqlite")
-    with pytest.raises(ReleaseRefusedError, match="does not know"):
+    with refuses(ReleaseRefusedError, match="does not know"):
         desk.release("r1", ledger=other)
     record = desk.folder / "out" / "release.json"
     record.write_text(record.read_text().replace('"person": "Ada"', '"person": "Eve"'))
-    with pytest.raises(ReleaseRefusedError, match="not the one that the ledger has"):
+    with refuses(ReleaseRefusedError, match="not the one that the ledger has"):
         desk.release("r1")
     assert len(desk.ledger.history()) == 1
 
@@ -410,7 +411,7 @@ def test_a_ledger_that_cannot_note_the_result_says_what_to_do(
         raise LedgerError("The disk is full. Free some space.")
 
     monkeypatch.setattr(Ledger, "finish", full)
-    with pytest.raises(ReleaseUnfinishedError, match="same request again"):
+    with refuses(ReleaseUnfinishedError, match="same request again"):
         desk.release()
     monkeypatch.undo()
     monkeypatch.setattr(run, "draw_release", None)
@@ -421,9 +422,7 @@ def test_a_ledger_that_cannot_note_the_result_says_what_to_do(
 def test_too_few_records_fail_in_public_numbers_and_stay_spent(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path, plan=make_plan(mechanism="objective"))
     write_table(desk.file, 3)
-    with pytest.raises(
-        ReleaseFailedError, match=r"n_records=3.*smallest c that works.*stays spent"
-    ):
+    with refuses(ReleaseFailedError, match=r"n_records=3.*smallest c that works.*stays spent"):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
 
@@ -448,7 +447,7 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
         ),
     ]
     for kind, sentence, change in refused:
-        with pytest.raises(kind, match=sentence):
+        with refuses(kind, match=sentence):
             desk.release(**change)
     assert desk.ledger.history() == ()
     desk.release("r1", to="one")
@@ -461,12 +460,12 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
 def test_what_could_not_be_written_costs_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ReleaseRefusedError, match="too long"):
+    with refuses(ReleaseRefusedError, match="too long"):
         desk.release(to="x" * 245)
     (desk.folder / "link").symlink_to(desk.folder / "nowhere")
-    with pytest.raises(ReleaseRefusedError, match="no release in it"):
+    with refuses(ReleaseRefusedError, match="no release in it"):
         desk.release(to="link")
-    with pytest.raises(ReleaseRefusedError, match="does not exist"):
+    with refuses(ReleaseRefusedError, match="does not exist"):
         desk.release(to="nowhere/out")
 
     def full(descriptor: int) -> None:
@@ -474,7 +473,7 @@ def test_what_could_not_be_written_costs_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(ReleaseRefusedError, match="No space left"):
+        with refuses(ReleaseRefusedError, match="No space left"):
             desk.release()
     assert desk.ledger.history() == ()
     assert not list(desk.folder.glob(".*"))
@@ -483,7 +482,7 @@ def test_what_could_not_be_written_costs_nothing(
 def test_a_pipe_is_refused_before_it_costs_anything(desk: Desk) -> None:
     pipe = desk.folder / "pipe.csv"
     os.mkfifo(pipe)
-    with pytest.raises(ReleaseRefusedError, match="has to be a file"):
+    with refuses(ReleaseRefusedError, match="has to be a file"):
         desk.release(file=str(pipe))
     assert desk.ledger.history() == ()
 
@@ -491,9 +490,7 @@ def test_a_pipe_is_refused_before_it_costs_anything(desk: Desk) -> None:
 def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
     """Otherwise the report would promise patients what the steward allowed for visits."""
     visits = replace(desk.plan, source=replace(desk.plan.source, unit="one row is one visit"))
-    with pytest.raises(
-        ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"
-    ):
+    with refuses(ReleaseRefusedError, match=r"'one row is one visit'.*'one row is one person'"):
         desk.release(plan=visits)
     assert desk.ledger.history() == ()
 
@@ -508,7 +505,7 @@ def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
     ],
 )
 def test_a_text_that_no_cell_can_match_is_refused(schema: Schema) -> None:
-    with pytest.raises(ReleaseRefusedError, match="blanks around it"):
+    with refuses(ReleaseRefusedError, match="blanks around it"):
         price_of(make_plan(schema=schema))
 
 
@@ -629,7 +626,7 @@ def test_predictions_are_those_of_the_released_coefficients(desk: Desk) -> None:
         made.predict(frame.assign(age=frame["age"].map(str))).tolist()
         == made.predict(frame).tolist()
     )
-    with pytest.raises(ValueError, match="one column 'city'"):
+    with refuses(ValueError, match="one column 'city'"):
         made.predict(frame[["age"]])
 
 
@@ -645,7 +642,7 @@ def test_a_machine_has_no_probabilities(tmp_path: Path) -> None:
     from dataclasses import replace
 
     made = Desk.at(tmp_path, plan=replace(plan, design=design)).release()
-    with pytest.raises(ValueError, match="no probabilities"):
+    with refuses(ValueError, match="no probabilities"):
         made.predict_proba(pd.DataFrame({"age": [1], "city": ["a"]}))
     assert "Huber SVM with h = 1" in (tmp_path / "out" / "report.html").read_text()
 
@@ -699,7 +696,7 @@ def test_a_missing_field_is_named(record: dict, name: str, tmp_path: Path) -> No
     (tmp_path / "release.json").write_text(
         json.dumps({k: v for k, v in record.items() if k != name})
     )
-    with pytest.raises(RecordError, match=f"^{name}: "):
+    with refuses(RecordError, match=f"^{name}: "):
         load_release(tmp_path)
 
 

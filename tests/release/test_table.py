@@ -26,6 +26,7 @@ from dpci_core.release import table as tables
 from dpci_core.release.table import read_cells, read_header, read_records
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema, encode
 from dpci_core.schema.mapping import level_of, number_of
+from tests.refusals import refuses
 
 SCHEMA = Schema(
     features=(
@@ -351,14 +352,14 @@ def test_the_operating_system_confirms_it(tmp_path: Path) -> None:
 def test_headers_that_are_refused(tmp_path: Path, content: bytes, name: str, sentence: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(DataRejectedError, match=sentence):
+    with refuses(DataRejectedError, match=sentence):
         read_header(path)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataRejectedError, match="cannot be opened"):
+    with refuses(DataRejectedError, match="cannot be opened"):
         read_header(tmp_path / "none.csv")
-    with pytest.raises(ValueError, match="latin-1"):
+    with refuses(ValueError, match="latin-1"):
         read_header(tmp_path / "none.csv", encoding="utf-7")
 
 
@@ -366,9 +367,9 @@ def test_columns_that_the_schema_declares(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(b"age,city,age,grade,y\n1,2\n")
     header = read_header(path)
-    with pytest.raises(DataRejectedError, match="2 columns 'age'"):
+    with refuses(DataRejectedError, match="2 columns 'age'"):
         header.check_has(RecordMapper(SCHEMA).needed)
-    with pytest.raises(DataRejectedError, match="no column 'income'"):
+    with refuses(DataRejectedError, match="no column 'income'"):
         header.check_has(("income",))
     header.check_has(RecordMapper(SCHEMA, ("grade=2",)).needed)
 
@@ -401,14 +402,14 @@ def test_parquet_cells_are_plain_or_refused_by_their_type(tmp_path: Path) -> Non
     np.testing.assert_allclose(X[:, 4] / s, [0, 1, 0])
     assert y.tolist() == [1, -1, -1]
     assert note.n_records == 3
-    with pytest.raises(DataRejectedError, match="'when' holds values that are not plain"):
+    with refuses(DataRejectedError, match="'when' holds values that are not plain"):
         read_header(path).check_has(("when",))
 
 
 def test_a_table_without_rows(tmp_path: Path) -> None:
-    with pytest.raises(DataRejectedError, match="no rows"):
+    with refuses(DataRejectedError, match="no rows"):
         mapped(HEADER, tmp_path)
-    with pytest.raises(DataRejectedError, match="no rows"):
+    with refuses(DataRejectedError, match="no rows"):
         mapped(HEADER + b"\n\n", tmp_path)
 
 

@@ -16,7 +16,7 @@ from dpci_core.__main__ import main
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.solvers.newton import solve
 from dpci_core.studies.accuracy import curve, protocol, published
-from dpci_core.studies.accuracy.curve import accuracy_curve, train_and_test
+from dpci_core.studies.accuracy.curve import accuracy_curve
 from dpci_core.studies.accuracy.study import accuracy_experiment
 from dpci_core.tuning import METHODS, Candidate, Learner, train
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training, divide_rows
@@ -121,13 +121,12 @@ def test_designs_train_as_a_release_does() -> None:
     for mechanism, budget in budgets.items():
         design = Design(loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01)
         training = Training.of_design(design, n_records=1_000)
-        found = train_and_test(
-            A, X_TEST, Y_TEST, training=training, n_fits=200, seed=5, n_records=1_000
-        )
+        split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
+        (found,) = accuracy_curve(split, [Point(training, 1_000)], n_fits=200, rng=rng)
         rng = np.random.default_rng(6)
         single = [error_of(train_private(A, design=design, rng=rng).theta_priv) for _ in range(150)]
-        se = math.hypot(np.std(found.error) / math.sqrt(200), np.std(single) / math.sqrt(150))
-        assert abs(found.error.mean() - np.mean(single)) <= 4 * se
+        se = math.hypot(found.error_se, np.std(single) / math.sqrt(150))
+        assert abs(found.error - np.mean(single)) <= 4 * se
 
 
 def test_mistakes_by_hand() -> None:

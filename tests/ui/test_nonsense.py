@@ -10,29 +10,45 @@ import ast
 import functools
 import pickle
 import re
+import typing
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from string import Formatter
 
+import numpy as np
 import pytest
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, Target
 from dpci_core.base.errors import (
     ArgumentError,
     BudgetExceededError,
+    CodedError,
+    ConvergenceError,
+    DataRejectedError,
     InfeasibleDesignError,
+    LedgerRuleError,
     check_choice,
     without_frames,
 )
 from dpci_core.base.limits import records_in_range
+from dpci_core.base.validation import check_records
+from dpci_core.datasets.upload import read_upload
 from dpci_core.intervals.draw import check_feasible
-from dpci_core.ledger import Cap
+from dpci_core.ledger import Cap, Cost, Ledger
+from dpci_core.ledger.amounts import price
 from dpci_core.ledger.names import dataset_name, one_line
+from dpci_core.ledger.problems import SamePeopleQuestionError
 from dpci_core.plan import read_plan
 from dpci_core.plan.source import check_line
 from dpci_core.planner import best_split, needed_budget, needed_records, rank_mechanisms
 from dpci_core.privacy.budget import ZCDP, ApproxDP, pair_budget
 from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
+from dpci_core.release import ReleaseRefusedError
+from dpci_core.release.table import TableError, read_header
+from dpci_core.report.refusals import SENTENCES
+from dpci_core.solvers.moments import fit_moments
+from dpci_core.solvers.newton import solve
 from tests.planner.test_changes import FITS
 from tests.ui.plan.test_page import SMALL, case_of
 from tests.ui.test_pages import start
@@ -220,6 +236,123 @@ def test_designs_keep_their_names_and_numbers(ask, words, nonsense):
     said = in_words(refused(ask))
     for part in words.split("…"):
         assert part in said
+
+
+def _codes() -> dict[type, set[str]]:
+    """Every code that the core raises an error of, by the class it is raised of."""
+    found: dict[type, set[str]] = {}
+    for kind in (DataRejectedError, ConvergenceError, LedgerRuleError, ReleaseRefusedError):
+        code = typing.get_type_hints(kind.__init__)["code"]
+        found[kind] = set(typing.get_args(code))
+    return found
+
+
+def raised_facts() -> list[tuple[str, str, set[str]]]:
+    """Place, code and the names of the facts of every error with a code that the core makes."""
+    coded = {kind.__name__ for kind in kinds(CodedError)} | {"CodedError"}
+    found = []
+    for path in sorted((ROOT / "dpci_core").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            made = isinstance(node.func, ast.Name) and node.func.id in coded
+            asked = ast.unparse(node.func) == "super().__init__" and path.stem == "problems"
+            if made or asked:
+                codes = [
+                    part.value
+                    for part in ast.walk(node.args[0])
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                ]
+                names = {str(keyword.arg) for keyword in node.keywords}
+                found += [(f"{path.name}:{node.lineno}", code, names) for code in codes]
+    return found
+
+
+def test_every_code_has_a_sentence_and_every_sentence_a_code():
+    codes = set[str]().union(*_codes().values())
+    assert sum(map(len, _codes().values())) == len(codes)
+    assert codes == set(SENTENCES)
+    named = {code for _, code, _ in raised_facts()}
+    assert named <= codes
+    passed_on = {"row_not_finite", "label_not_a_sign", "row_norm_above_1", "row_outweighs_1"}
+    unpacking = {"parquet_damaged", "unpacking_too_large", "unpacking_too_slow"}
+    assert codes - named == passed_on | unpacking
+
+
+def test_every_sentence_is_made_of_the_facts_that_are_given():
+    for place, code, facts in raised_facts():
+        wanted = {
+            name.partition(".")[0] for _, name, _, _ in Formatter().parse(SENTENCES[code]) if name
+        }
+        assert wanted <= facts, place
+
+
+CODED = [
+    (lambda: read_upload(b"", "t.csv"), "The file is empty."),
+    (
+        lambda: read_upload(b"a,b\n1,2\nSECRET,2,3\n", "t.csv"),
+        "Line 3 has 3 fields where the first line names 2 columns.",
+    ),
+    (
+        lambda: check_records([[0.1], [7.5]], [1, -1]),
+        "Expected every row of X to have Euclidean norm at most 1; row 1 is the first of 1 that",
+    ),
+    (
+        lambda: check_records([[0.1]], [3]),
+        "Expected every label in y to be -1 or +1; row 0 is the first of 1 that break it.",
+    ),
+    (
+        lambda: read_header("nowhere.csv"),
+        "The file cannot be opened, or its header cannot be read.",
+    ),
+    (
+        lambda: _raise(TableError("file_changed")),
+        "The file has changed since its header was read.",
+    ),
+    (
+        lambda: fit_moments([[0.5], [-0.5]], [1, -1], loss=Logistic(), regularization=0.0),
+        "The penalty c is 0.0, but has to be above 0.",
+    ),
+    (
+        lambda: Cost(definition="pure", amount="0.3", lines=[("a", "0.1")]),
+        "Expected the lines of a cost to add up to exactly 0.3, got 0.1.",
+    ),
+    (
+        lambda: price(Cap.pure("1.5"), Cost(definition="zcdp", amount="0.1")),
+        "The cap of this data set is a pure epsilon of 1.5, and a release under zCDP has no pure",
+    ),
+    (
+        lambda: Ledger(ROOT / "none" / "ledger.sqlite").account("Census"),
+        "The ledger has no data set 'Census'; it has none yet. Create it first.",
+    ),
+    (
+        lambda: _raise(SamePeopleQuestionError("A", ("B", "C"))),
+        "Are the people in 'A' the same as in 'B' or 'C', all or some of them?",
+    ),
+    (
+        lambda: _raise(ReleaseRefusedError("another_release", folder=Path("out"))),
+        "The folder out holds another release. Name a new folder.",
+    ),
+    (
+        lambda: solve(
+            np.array([[0.5]]),
+            loss=Logistic(),
+            regularization=0.1,
+            max_iterations=1,
+            tolerance=1e-15,
+        ),
+        "The gradient norm is still ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("ask", "words"), CODED, ids=[words for _, words in CODED])
+def test_errors_with_a_code_keep_their_places_and_limits(ask, words, nonsense):
+    with pytest.raises((ValueError, RuntimeError)) as caught:
+        ask()
+    assert in_words(caught.value).startswith(words)
+    again = pickle.loads(pickle.dumps(without_frames(caught.value)))
+    assert in_words(again) == in_words(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
         chosen,
         list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
         lambda v: state.update(d=min(int(v), len(names)), names=()),
-        note=hints.words(text.d_sentence(settings, chosen + 1)),
+        note=hints.words(text.d_sentence(chosen + 1)),
         help="The first d of the table's feature list, as the paper takes them, unless you choose "
         "by name.",
     )

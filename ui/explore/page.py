@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpci_core import remedies
 from dpci_core.mechanisms.objective import NOT_REVIEWED
+from dpci_core.report.answers import shortfall
 from ui.controls import hints
 from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.explore import pins, wasted
@@ -132,7 +133,7 @@ def _headline(view: compute.View) -> None:
                 f"{text.budget_words(made.design, float(view.settings.delta))}"
             )
             if made.shortfall:
-                st.caption(f"Longer than sharp intervals usually are: {made.shortfall}")
+                st.caption(f"Longer than sharp intervals usually are: {shortfall(*made.shortfall)}")
 
 
 def _charts(view: compute.View, max_features: int) -> None:

@@ -44,7 +44,7 @@ def page() -> None:
             st.info(ledger_text.EMPTY)
         else:
             _budgets(accounts)
-            _history(accounts, charges)
+            _history(charges)
         _verification(ledger)
         _downloads(ledger, accounts, charges)
         st.caption(ledger_text.BACKUP)
@@ -85,7 +85,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
     )
 
 
-def _history(accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:
+def _history(charges: tuple[Charge, ...]) -> None:
     st.header("History")
     if not charges:
         st.markdown("Nothing was spent yet.")

@@ -8,7 +8,6 @@ from typing import Any, cast
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.base.errors import LedgerError
 from dpci_core.ledger import Account, Cap, Ledger
 from dpci_core.release import Price
 from ui.controls.currency import CURRENCIES
@@ -157,7 +156,7 @@ def _make(plan: Plan, priced: Price) -> None:
     ledger = Ledger()
     try:
         if people is None and ledger.accounts():
-            raise LedgerError("Say whether these people are in another data set of the ledger too.")
+            raise ValueError("Say whether these people are in another data set of the ledger too.")
         shared = people if people not in (None, OTHERS) else None
         account = ledger.create_dataset(
             typed["budget_name"],
@@ -178,7 +177,7 @@ def _meant_cap() -> Cap:
     """The cap as typed; one beyond every budget of the pages only where that was confirmed."""
     cap = _cap()
     if _is_beyond(cap) and not st.session_state.get(_meant(cap)):
-        raise LedgerError(
+        raise ValueError(
             f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose "
             "less, or tick that you mean it."
         )

@@ -123,7 +123,7 @@ def n_sentence(settings: Settings, n_table: int, *, with_help: bool = True) -> s
     return each
 
 
-def d_sentence(settings: Settings, p: int) -> str:
+def d_sentence(p: int) -> str:
     """Number of features."""
     entries = p * p
     return (

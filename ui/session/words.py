@@ -22,6 +22,7 @@ from dpci_core.plan import PlanFieldError
 from dpci_core.planner.ranking import NothingPromisedError
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import NothingToPairError
+from dpci_core.report.refusals import said, text_rule
 from dpci_core.report.words import number
 
 _NAMES = {
@@ -60,7 +61,7 @@ def in_words(problem: BaseException) -> str:
     >>> in_words(RangeError("regularization", -1.5, 0.0))
     'The penalty c is -1.5, but has to be above 0.'
     """
-    return str(problem)
+    return said(problem)
 
 
 def _name(problem: ArgumentError) -> str:
@@ -106,7 +107,7 @@ def _(problem: ChoiceError) -> str:
 
 @in_words.register
 def _(problem: TextError) -> str:
-    return f"{_name(problem)} has to {problem.rule}."
+    return f"{_name(problem)} has to {text_rule(problem)}."
 
 
 @in_words.register

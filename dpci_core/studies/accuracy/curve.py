@@ -96,24 +96,6 @@ class Errors:
     n_failed: int
 
 
-def train_and_test(
-    A: Array,
-    X_test: Array,
-    y_test: Array,
-    *,
-    training: Training,
-    n_fits: int,
-    seed: int,
-    n_records: int,
-) -> Errors:
-    """Train so many models on rows of A = y X and test each; one fit is enough where nothing is
-    random.
-    """
-    errors = _measure(HeldOut(A, X_test, y_test), Point(training, n_records), n_fits, seed, None)
-    assert errors is not None
-    return errors
-
-
 def _measure(
     split: HeldOut, point: Point, n_fits: int, seed: int, should_stop: Callable[[], bool] | None
 ) -> Errors | None:

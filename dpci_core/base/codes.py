@@ -1,0 +1,51 @@
+"""What records, the solvers, the ledger and a release are refused for, one word each.
+
+`report.refusals` has the sentences, `tests/ui/test_nonsense.py` sees that no code is without one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+# fmt: off
+DataCode = Literal[
+    "X_has_not_2_dimensions", "y_has_another_shape", "no_record_or_no_column", "masked_array",
+    "not_real_numbers", "row_not_finite", "label_not_a_sign", "row_norm_above_1",
+    "row_outweighs_1", "weights_have_another_shape", "X_has_weights",
+    "label_not_declared", "no_training_part", "another_number_of_columns", "cannot_be_unpacked",
+    "not_the_original", "column_not_in_file", "column_not_numbers", "another_table",
+    "parquet_damaged", "unpacking_too_large", "unpacking_too_slow", "type_not_plain",
+    "text_too_long", "file_empty", "file_too_large", "not_parquet", "no_rows", "nothing_to_release",
+    "quotation_marks_open", "text_is_utf_16", "another_format", "control_character",
+    "no_longer_utf_8", "unknown_encoding", "record_too_long", "first_line_unreadable",
+    "another_number_of_fields", "line_unreadable", "no_column_names", "too_many_columns",
+    "column_without_name", "names_are_numbers", "name_too_long", "name_unreadable", "name_repeated",
+    "too_many_rows", "too_many_cells", "unpacked_too_large", "too_many_features", "column_repeated",
+    "column_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
+    "not_csv", "header_not_utf_8", "header_without_names", "header_quotation_mark_open",
+    "file_changed", "no_row_of_data", "target_missing", "column_missing", "cell_not_a_number",
+    "no_feature_to_encode",
+]
+ConvergenceCode = Literal[
+    "rounding", "classes_separable", "too_many_steps", "hessian_singular",
+]
+LedgerCode = Literal[
+    "too_many_digits", "half_a_declared_cap", "line_name_unreadable", "line_names_repeat",
+    "lines_do_not_add_up", "no_pure_price", "entry_impossible", "entry_with_another_cap",
+    "entry_with_another_amount", "entry_above_the_cap", "entry_of_a_known_request",
+    "entry_ends_again", "entry_without_cost", "entry_changed", "unknown_dataset", "schema_changed",
+    "same_people_or_others", "ledger_is_folder", "ledger_not_a_file", "too_short", "damaged",
+    "not_trusted", "writing_not_kept", "not_a_ledger", "newer_version", "cannot_be_opened",
+    "not_openable", "busy", "disk_full", "not_writable", "disk_failed", "key_not_a_file",
+    "key_missing", "key_unreadable", "key_open_to_others", "not_a_key", "key_not_writable",
+    "ledger_is_its_key", "no_cap", "another_content", "unknown_charge", "charge_has_ended",
+    "reading_only", "empty_path", "no_time_zone", "cap_not_converted", "dataset_exists",
+    "same_people_and_others", "name_taken", "name_of_other_people", "another_cap", "unit_differs",
+    "no_head", "record_unreadable",
+]
+ReleaseCode = Literal[
+    "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
+    "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
+]
+# fmt: on
+Code = DataCode | ConvergenceCode | LedgerCode | ReleaseCode

@@ -1,0 +1,116 @@
+"""What the planner answers, in sentences made of the answer's data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from dpci_core.report.words import number
+
+
+def needed(
+    amount: str,
+    wanted: str,
+    *,
+    length: float,
+    probability: float | None,
+    around: Iterable[tuple[float, float, float]],
+) -> str:
+    """How much a target needs; `probability` None where the target is no power.
+
+    around: factor of the amount, length there (inf where the design cannot run) and probability.
+    """
+
+    def chance(value: float) -> str:
+        return "" if probability is None else f" and the chance {value:.2g}"
+
+    parts = [
+        f"{near:.3g}{chance(there)} at {factor:g} times as much"
+        if math.isfinite(near)
+        else f"out of reach at {factor:g} times as much, where the design cannot run"
+        for factor, near, there in around
+    ]
+    return (
+        f"{amount} needed so that {wanted}. There the length is {length:.3g}"
+        f"{chance(probability or 0.0)}; {', '.join(parts)}."
+    )
+
+
+def best_split(shares: tuple[float, float, float], gain: float, flat: tuple[float, float]) -> str:
+    """The best split of a total; flat: shares of the coefficients that are nearly as good."""
+    model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares)
+    low, high = flat
+    return (
+        f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
+        f"gradient covariance shorten the mean interval by {gain:.1%}. Between {low:.0%} "
+        f"and {high:.0%} for the coefficients the length changes by about 1 % or less."
+    )
+
+
+def ranked(
+    length: float, as_if_records: int, n_records: int, shares: tuple[float, float, float]
+) -> str:
+    """What one way to spend a guarantee gives."""
+    model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares)
+    return (
+        f"{length:.3g} on average, as long as without privacy from {as_if_records:,} of the "
+        f"{n_records:,} records, with {model} for the coefficients, {hessian} for the Hessian, "
+        f"{covariance} for the covariance."
+    )
+
+
+Choice = tuple[float, float, float, tuple[float, float]]
+"""A regularization c, mean length, shift in half-widths, and the c of about that length."""
+
+
+def best_regularization(
+    shortest: Choice,
+    faithful: Choice | None,
+    unpenalised: Choice | None,
+    *,
+    share: float,
+    within: float,
+    is_at_end: bool,
+) -> str:
+    """Both answers about c; within: by which lengths differ in the range of a choice."""
+    if faithful is None:
+        other = f"No c that was tried keeps the target within {share:g} half-widths."
+    elif faithful[0] == shortest[0]:
+        other = f"That is also the shortest with the target within {share:g} half-widths."
+    else:
+        other = f"With the target within {share:g} half-widths, {_choice(faithful, within)}"
+    if is_at_end:
+        other = f"By length alone there is no best c: this is the largest that was tried. {other}"
+    if unpenalised is not None:
+        other += (
+            ' For the coefficients without penalty (target="unpenalised"), '
+            f"{_choice(unpenalised, within)}"
+        )
+    return f"Shortest, {_choice(shortest, within)} {other}"
+
+
+def _choice(choice: Choice, within: float) -> str:
+    c, length, shift, (low, high) = choice
+    around = (
+        ""
+        if low == high
+        else f"; between c = {low:g} and {high:g} lengths are within {within:.0%} of that"
+    )
+    return (
+        f"c = {c:g}: {number(length)} long on average, and the target lies {number(shift, 2)} "
+        f"half-widths from the coefficients without penalty{around}."
+    )
+
+
+def shortfall(ratio: float, usual: float, is_hessian: bool, noise: float) -> str:
+    """Why sharp intervals stay longer than they usually do."""
+    part, of_what = (
+        ("Hessian", "its smallest eigenvalue")
+        if is_hessian
+        else ("gradient covariance", "the variance it estimates")
+    )
+    return (
+        f"{ratio:.2f} times the variability interval, where sharp intervals usually reach "
+        f"{usual:g}: the noise on the {part} is {noise:.2g} times {of_what}. More "
+        "budget for it, more records or a larger c help."
+    )

@@ -1,0 +1,327 @@
+"""What the core refuses by a code, in sentences: pages and the command line say the same."""
+
+from __future__ import annotations
+
+from dpci_core.base.codes import Code
+from dpci_core.base.errors import CodedError, TextError
+from dpci_core.base.text import TextCode
+
+_REMEDY = (
+    "Raise the regularization c, or the Huber width h if the loss is a Huber SVM, or the "
+    "budget of the coefficients if their noise perturbs the objective."
+)
+_RESTORE = (
+    "Put the newest backup back, and compare it with your records: `python -m dpci_core "
+    "ledger verify --against release.json ...`."
+)
+SENTENCES: dict[Code, str] = {
+    "X_has_not_2_dimensions": "Expected X to have 2 dimensions (n, p), got {found}.",
+    "y_has_another_shape": "Expected y of shape {wanted} like X, got {found}.",
+    "no_record_or_no_column": (
+        "Expected at least one record and one column, got X of shape {found}."
+    ),
+    "masked_array": "Expected {name} to be a plain array: masked entries would count as records.",
+    "not_real_numbers": "Expected {name} to hold real numbers only.",
+    "row_not_finite": (
+        "Expected X to be finite (no NaN, no infinity); row {row} is the first of {count} that "
+        "break it."
+    ),
+    "label_not_a_sign": (
+        "Expected every label in y to be -1 or +1; row {row} is the first of {count} that break it."
+    ),
+    "row_norm_above_1": (
+        "Expected every row of X to have Euclidean norm at most 1; row {row} is the first of "
+        "{count} that break it."
+    ),
+    "row_outweighs_1": (
+        "Expected weights 0 < w <= 1 of X with w |x|^2 at most 1; row {row} is the first of "
+        "{count} that break it."
+    ),
+    "weights_have_another_shape": "Expected the weights of X of shape {wanted} like y, got {found}.",
+    "X_has_weights": "Expected X without weights: this has no use for them.",
+    "label_not_declared": (
+        "Expected every label in y to be one of the declared classes; row {row} is not."
+    ),
+    "no_training_part": (
+        "Neither the first nor the last {n_rows:,} of its {found:,} rows are the training part."
+    ),
+    "another_number_of_columns": "It has {found} columns instead of {wanted}.",
+    "cannot_be_unpacked": "The file {file} cannot be unpacked ({problem}).",
+    "not_the_original": "The file {file} is not the original: its SHA-256 checksum differs.",
+    "column_not_in_file": "Expected a column {column!r} in {file}.",
+    "column_not_numbers": "Expected numbers in the column {column!r}.",
+    "another_table": "This is not the {title} table that is expected here: it has {difference}.",
+    "parquet_damaged": "The file starts like Parquet but cannot be read as Parquet.",
+    "unpacking_too_large": (
+        "The file needs more memory to unpack than a table of the allowed size; it may be damaged."
+    ),
+    "unpacking_too_slow": (
+        "The file took more than {seconds:.0f} seconds to unpack; it may be damaged."
+    ),
+    "type_not_plain": (
+        "Column {position} holds values that are not plain; only numbers, texts, dates and yes/no "
+        "can be used."
+    ),
+    "text_too_long": "Column {position} holds a text longer than {limit:,} characters.",
+    "file_empty": "The file is empty.",
+    "file_too_large": "The file has {found:.0f} MB, more than {limit}.",
+    "not_parquet": "The file is named Parquet but does not start like a Parquet file.",
+    "no_rows": "The table has column names but no rows.",
+    "nothing_to_release": "The table has column names but no rows. Nothing was booked.",
+    "quotation_marks_open": (
+        "The file cannot be read as CSV: its quotation marks do not match up after line {row}."
+    ),
+    "text_is_utf_16": "The file is UTF-16 text; save it as CSV in UTF-8.",
+    "another_format": "The file is {kind}; save the table as CSV or Parquet.",
+    "control_character": (
+        "Line {row} holds a control character: the file is neither text nor Parquet. Save it as "
+        "CSV or Parquet."
+    ),
+    "no_longer_utf_8": "Line {row} is not UTF-8, as the text before it is; save it as UTF-8.",
+    "unknown_encoding": "Line {row} is neither UTF-8 nor Windows-1252 text; save it as UTF-8.",
+    "record_too_long": "The record that reaches line {row} is longer than {limit:,} characters.",
+    "first_line_unreadable": "The first line of the file cannot be read as column names.",
+    "another_number_of_fields": (
+        "Line {row} has {found} fields where the first line names {wanted} columns."
+    ),
+    "line_unreadable": (
+        "Line {row} cannot be read as CSV: a field is longer than {limit:,} characters, or the "
+        "quotation marks do not match up."
+    ),
+    "no_column_names": "The file has no line with column names.",
+    "too_many_columns": "The table has {found:,} columns, more than {limit:,}.",
+    "column_without_name": "Column {position} has no name.",
+    "names_are_numbers": "The first line holds numbers only; it must hold the column names.",
+    "name_too_long": "The name of column {position} is longer than {limit} characters.",
+    "name_unreadable": "The name of column {position} holds an invisible control character.",
+    "name_repeated": "Columns {first} and {position} have the same name; each name once.",
+    "too_many_rows": "The table has more than {limit:,} rows.",
+    "too_many_cells": "The table has more than {limit:,} cells.",
+    "unpacked_too_large": "The file unpacks to more than {limit:,} MB.",
+    "too_many_features": (
+        "Expected at most {limit:,} features with {n_rows:,} rows, got {found:,}. Choose fewer "
+        "features, or a file with fewer rows."
+    ),
+    "column_repeated": "The header has {found} columns {column!r}; the schema declares one.",
+    "column_not_in_header": "The header has no column {column!r}; the schema declares one.",
+    "column_not_plain": "Column {column!r} holds values that are not plain.",
+    "header_unreadable": "The file cannot be opened, or its header cannot be read.",
+    "no_rows_below_names": "The file has no line of column names followed by rows.",
+    "not_csv": "The file is no CSV file in UTF-8 or Latin-1.",
+    "header_not_utf_8": "The header is not UTF-8; name the encoding if it is latin-1.",
+    "header_without_names": (
+        "The first line holds no column names, or its quotation marks do not match."
+    ),
+    "header_quotation_mark_open": "A quotation mark in the header is not closed on its line.",
+    "file_changed": "The file has changed since its header was read.",
+    "no_row_of_data": "Expected at least one row of data.",
+    "target_missing": (
+        "Expected a value of the target {column!r} in every row; row {row} (counting from 0) has "
+        "none."
+    ),
+    "column_missing": "Expected the table to have a column {column!r}, as the schema declares.",
+    "cell_not_a_number": (
+        "Expected numbers in column {column!r}; row {row} (counting from 0) holds something else."
+    ),
+    "no_feature_to_encode": (
+        "Expected at least one column besides the target that varies and can be encoded."
+    ),
+    "rounding": "Rounding keeps the solver from its tolerance.",
+    "classes_separable": (
+        "The unpenalised objective has no minimiser here: the classes can be separated."
+    ),
+    "too_many_steps": (
+        "The gradient norm is still {norm:.1e} > {tolerance:.0e} after {steps} Newton steps. "
+        + _REMEDY
+    ),
+    "hessian_singular": "The Hessian is singular up to rounding. " + _REMEDY,
+    "too_many_digits": (
+        "Expected {name} to have at most {limit} digits, so that sums of it stay exact."
+    ),
+    "half_a_declared_cap": (
+        "Expected epsilon and delta together with a rho, or neither: use Cap.approx."
+    ),
+    "line_name_unreadable": (
+        "Expected the name of each line to be printable text without blanks around it."
+    ),
+    "line_names_repeat": "Expected the names of the lines to differ, got {names}.",
+    "lines_do_not_add_up": (
+        "Expected the lines of a cost to add up to exactly {amount:f}, got {found}."
+    ),
+    "no_pure_price": (
+        "The cap of this data set is a pure epsilon of {amount:f}, and a release under zCDP has no "
+        "pure epsilon, so nothing was booked. Choose a pure budget in the plan."
+    ),
+    "entry_impossible": "Entry {entry} cannot be right ({problem}).",
+    "entry_with_another_cap": "Entry {entry} gives the same people another cap.",
+    "entry_with_another_amount": "Entry {entry} takes another amount out of the cap than its cost.",
+    "entry_above_the_cap": "Entry {entry} spends more than was left.",
+    "entry_of_a_known_request": "Entry {entry} books a request for the second time.",
+    "entry_ends_again": "Entry {entry} ends a charge that had ended.",
+    "entry_without_cost": "Entry {entry} has no cost.",
+    "entry_changed": "Entry {entry} was changed: its {name} is not what this program writes.",
+    "unknown_dataset": "The ledger has no data set {dataset!r}; it has {known}. Create it first.",
+    "schema_changed": (
+        "The data set {dataset!r} was declared with another schema, so nothing was booked. If the "
+        "new schema describes the same people, add it as the same people: it shares their budget. "
+        "If they are other people, create a data set of another name."
+    ),
+    "same_people_or_others": (
+        "Are the people in {dataset!r} the same as in {others}, all or some of them? Then name "
+        "that data set: they share one budget. If they are other people, say so; the answer is "
+        "kept."
+    ),
+    "ledger_is_folder": (
+        "{path} is a folder. Name a file for the ledger, for example in DPCI_LEDGER."
+    ),
+    "ledger_not_a_file": (
+        "{path} is not a file. Name a file for the ledger, for example in DPCI_LEDGER."
+    ),
+    "too_short": (
+        "{path} is damaged or not a ledger (it has {size} bytes), and nothing was booked. "
+        + _RESTORE
+    ),
+    "damaged": "{path} is damaged or not a ledger ({problem}), and nothing was booked. " + _RESTORE,
+    "not_trusted": (
+        "{problem} The ledger cannot be trusted, and nothing is booked on it. " + _RESTORE
+    ),
+    "writing_not_kept": (
+        "The database did not keep what was written, and nothing was booked. Run `python -m "
+        "dpci_core ledger verify` to see what was changed in it."
+    ),
+    "not_a_ledger": (
+        "{path} is a database, but not a ledger; it was left as it is. Name the ledger's own file."
+    ),
+    "newer_version": (
+        "{path} was written by a newer version of this program (ledger version {found}, known "
+        "here: {known}). Update the program; the ledger was left as it is."
+    ),
+    "cannot_be_opened": (
+        "The ledger {path} cannot be opened ({problem}), and nothing was booked. Choose a file in "
+        "a folder you may write to, for example with DPCI_LEDGER."
+    ),
+    "not_openable": (
+        "The ledger {path} cannot be opened, and nothing was booked. Choose a file in a folder you "
+        "may write to, for example with DPCI_LEDGER."
+    ),
+    "busy": (
+        "Another process is writing to the ledger {path}, and nothing was booked. Close other "
+        "programs that have it open, then try again."
+    ),
+    "disk_full": (
+        "The disk of the ledger {path} is full, and nothing was booked. Free space and try again."
+    ),
+    "not_writable": (
+        "The ledger {path} can only be read, and nothing was booked. Ask its owner for the right "
+        "to write."
+    ),
+    "disk_failed": (
+        "The disk failed while the ledger {path} was used, and nothing more was done. Check the "
+        "disk, then run `python -m dpci_core ledger verify`."
+    ),
+    "key_not_a_file": "The ledger's key {path} is not a file. Put the right file back.",
+    "key_missing": (
+        "The ledger's key {path} is missing. Put it back from your backup, or name its place in "
+        "DPCI_LEDGER_KEY; without it entries can be neither checked nor added."
+    ),
+    "key_unreadable": "The ledger's key {path} cannot be read ({problem}).",
+    "key_open_to_others": (
+        "The ledger's key {path} is open to other users, who could forge entries. If none of them "
+        "has used it, close it with: chmod 600 '{path}'"
+    ),
+    "not_a_key": "{path} is not a key of a ledger. Put the right file back from your backup.",
+    "key_not_writable": (
+        "The ledger's key {path} cannot be written ({problem}). Choose a folder you may write to."
+    ),
+    "ledger_is_its_key": "The ledger and its key cannot be the same file {path}. Name another one.",
+    "no_cap": (
+        "The data set {dataset!r} needs a cap: the most that may ever be spent on its people."
+    ),
+    "another_content": (
+        "The request {request!r} was booked before with another content, as entry {entry}; nothing "
+        "was booked. Make a new request for a new release."
+    ),
+    "unknown_charge": (
+        "The ledger has no charge {charge!r}. Use the charge_id that booking returned."
+    ),
+    "charge_has_ended": "The charge {charge} has ended as {state}, which cannot be changed.",
+    "reading_only": "The ledger {path} was opened for reading only, so nothing was booked.",
+    "empty_path": (
+        "The path of the ledger is empty. Set {variable} to a file, or unset it for the default."
+    ),
+    "no_time_zone": "The clock of the ledger must know its time zone.",
+    "cap_not_converted": "Expected the cap {cap.sentence} to be what Cap.approx makes of it.",
+    "dataset_exists": (
+        "The data set {dataset!r} exists already with this schema. Use it as it is; names that "
+        "differ only in case, blanks or punctuation are one name."
+    ),
+    "same_people_and_others": (
+        "Say either that the people are the same or that they are others, not both."
+    ),
+    "name_taken": (
+        "The name {dataset!r} belongs to other people already. Choose another name for these."
+    ),
+    "name_of_other_people": (
+        "The name {dataset!r} belongs to other people than {other!r}. Choose another name."
+    ),
+    "another_cap": (
+        "The people of {dataset!r} have the cap {cap.sentence}, which is never changed. Leave the "
+        "cap out to share it."
+    ),
+    "unit_differs": "The same people share one unit. Expected unit={unit!r} to be {wanted!r}.",
+    "no_head": "{source} has no head of a ledger. Name a release.json that this program wrote.",
+    "record_unreadable": "{path} cannot be read ({problem}). Name an existing release.json.",
+    "not_reviewed": (
+        "This plan uses Gaussian objective perturbation. {status} It is off by default in a "
+        "release: allow it by name, or turn the switch gaussian_objective off."
+    ),
+    "blanks_around": (
+        "The schema has {text!r} with blanks around it, which no cell can match. Declare it "
+        "without them."
+    ),
+    "another_unit": (
+        "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "
+        "{ledger!r}. Nothing was booked. If they mean the same, write the ledger's words into the "
+        "plan; if not, choose another budget."
+    ),
+    "not_a_file": "The private table has to be a file: it is read twice, first its header alone.",
+    "folder_missing": "The folder {folder} does not exist.",
+    "folder_not_writable": (
+        "The result could not be written to {folder} ({problem}). Nothing was booked. Name another "
+        "folder."
+    ),
+    "no_release": "There is a {folder} already, and no release in it. Name a new folder.",
+    "another_release": "The folder {folder} holds another release. Name a new folder.",
+    "release_unknown": "The folder {folder} holds a release that this ledger does not know.",
+    "release_replaced": (
+        "The release in {folder} is not the one that the ledger has for this request."
+    ),
+}
+"""By code; what stands in braces are the facts of the error."""
+_TEXTS: dict[TextCode, str] = {
+    "another_type": "be a text, got {found}",
+    "too_long": "have at most {limit} characters, got {found}",
+    "broken": "be readable text: half a character is in it",
+    "unreadable": "be one line of readable characters, got {found}",
+    "empty": "say something",
+    "without_letters": "have a letter or a digit, got {found!r}",
+}
+"""What a text has to do."""
+
+
+def said(problem: BaseException) -> str:
+    """Why something was refused, in a sentence of its code and facts, else the error's own.
+
+    >>> said(CodedError("another_number_of_fields", row=7, found=3, wanted=4))
+    'Line 7 has 3 fields where the first line names 4 columns.'
+    """
+    if isinstance(problem, CodedError):
+        return SENTENCES[problem.code].format(**problem.facts)
+    if isinstance(problem, TextError):
+        return f"Expected {problem.name} to {text_rule(problem)}."
+    return str(problem)
+
+
+def text_rule(problem: TextError) -> str:
+    """What a text has to do, to stand after "to"."""
+    return _TEXTS[problem.problem.code].format(**problem.problem._asdict())
