@@ -34,7 +34,7 @@ from dpci_core.intervals.draw import check_feasible, draw_release
 from dpci_core.ledger.amounts import Cap, Cost, price
 from dpci_core.losses import LOSSES, RoundedHinge
 from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver
-from dpci_core.plan.content import design_from, plain_design
+from dpci_core.plan.codec import plain, read
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     Amount,
@@ -279,9 +279,9 @@ def test_a_further_loss_without_a_kernel_gives_the_same_numbers(mechanism: str) 
 @pytest.mark.usefixtures("further")
 def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
     design = replace(PLAIN, loss=Softplus(width=0.5), mechanism="toy_cautious", budget=QUARTERS)
-    plain = plain_design(design)
-    assert plain["loss"] == {"name": "softplus", "width": 0.5}
-    assert design_from(plain, "design") == design
+    made = plain(design)
+    assert made["loss"] == {"name": "softplus", "width": 0.5}
+    assert read(Design, made, "design") == design
     X, y = table()
     moments = fit_moments(X, y, loss=design.loss, regularization=C)
     ranked = rank_mechanisms(

@@ -4,7 +4,7 @@ code and a page.
 A plan holds declarations and guesses, never a record, so it may be shared like any text.
 """
 
-from dpci_core.plan.fields import PlanFieldError
+from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
 from dpci_core.plan.link import LINK_KEY
 from dpci_core.plan.numbers import Lengths, PlanNumbers

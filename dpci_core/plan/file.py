@@ -8,7 +8,7 @@ import json
 import os
 from pathlib import Path
 
-from dpci_core.plan.fields import PlanFieldError
+from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.link import load_json
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml

@@ -9,7 +9,7 @@ import json
 import zlib
 from typing import Any
 
-from dpci_core.plan.fields import PlanFieldError
+from dpci_core.plan.codec import PlanFieldError
 
 LINK_KEY = "plan"
 """Name of the parameter."""

@@ -6,33 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
 
 from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design, check_design
 from dpci_core.losses import LOSSES
 from dpci_core.plan import link
-from dpci_core.plan.content import (
-    Plain,
-    coefficient_names,
-    design_from,
-    goal_from,
-    plain_design,
-    plain_goal,
-    plain_source,
-    source_from,
-)
-from dpci_core.plan.fields import (
-    Fields,
-    PlanFieldError,
-    a_count,
-    a_text,
-    an_amount,
-    at,
-    decimal_text,
-    optional,
-    texts,
-)
+from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
+from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers
 from dpci_core.plan.source import DeclaredTable, PublicTable, Source, check_line, check_text
 from dpci_core.planner import Target
@@ -69,9 +50,9 @@ class Plan:
     source: Source
     design: Design
     n_records: int
+    goal: Target | None = None
     delta: Decimal
     features: int | tuple[str, ...] | None = None
-    goal: Target | None = None
     notes: str = ""
 
     def __post_init__(self) -> None:
@@ -152,60 +133,22 @@ class Plan:
         """SHA-256 of the content, in hexadecimal; equal plans have equal digests."""
         return hashlib.sha256(link.canonical(self.to_dict()).encode()).hexdigest()
 
-    def to_dict(self) -> Plain:
+    def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values that `from_dict` turns back into an equal plan."""
-        features = "all" if self.features is None else self.features
-        return {
-            "version": VERSION,
-            "title": self.title,
-            "source": plain_source(self.source),
-            "features": list(features) if isinstance(features, tuple) else features,
-            "design": plain_design(self.design),
-            "n_records": self.n_records,
-            "goal": None if self.goal is None else plain_goal(self.goal, self.names),
-            "delta": decimal_text(self.delta),
-            "notes": self.notes,
-        }
+        record = {"version": VERSION, **plain_fields(self)}
+        if self.features is None:
+            record["features"] = "all"
+        if self.goal is not None and self.goal.coefficient is not None:
+            record["goal"]["coefficient"] = self.names[self.goal.coefficient]
+        return record
 
     @classmethod
     def from_dict(cls, record: object) -> Plan:
         """Return the plan of plain values, or raise `PlanFieldError` whose message begins with the
         field's path.
         """
-        given = Fields(record, "")
-        version = given.get("version", a_count)
-        if version != VERSION:
-            raise PlanFieldError(
-                "version",
-                f"Expected {VERSION}, the only version that can be read here, got {version}.",
-            )
-        title, notes = given.get("title", a_text), given.get("notes", optional(a_text), None) or ""
-        source, design = given.get("source", source_from), given.get("design", design_from)
-        features = given.get("features", _features_from, None)
-        with at("features"):
-            names = coefficient_names(source.schema, features)
-        goal = given.get("goal", optional(lambda value, path: goal_from(value, path, names)), None)
-        n_records, delta = given.get("n_records", a_count), given.get("delta", an_amount)
-        given.done()
-        for path, check in (
-            ("title", lambda: check_line(title=title)),
-            ("notes", lambda: check_text(notes=notes)),
-            ("n_records", lambda: records_in_range(n_records)),
-            ("delta", lambda: check_amount(DELTA, delta=to_decimal(delta, name="delta"))),
-            ("goal", lambda: None if goal is None else check_target(goal, p=len(names))),
-        ):
-            with at(path):
-                check()
-        return cls(
-            title=title,
-            source=source,
-            design=design,
-            n_records=n_records,
-            delta=delta,
-            features=features,
-            goal=goal,
-            notes=notes,
-        )
+        plan: Plan = read(cls, record)
+        return plan
 
     def to_query(self) -> dict[str, str]:
         """Return the parameters of a link that restores every setting, or raise ValueError if they
@@ -224,11 +167,43 @@ class Plan:
         return cls.from_dict(link.unpack(text))
 
 
-def _features_from(value: Any, path: str) -> int | tuple[str, ...] | None:
+def _features_from(value: object) -> int | tuple[str, ...] | None:
     if value is None or value == "all":
         return None
-    if isinstance(value, list):
-        return texts(value, path)
-    if isinstance(value, str):
-        raise PlanFieldError(path, f"Expected a number, a list of names or 'all', got {value!r}.")
-    return a_count(value, path)
+    if isinstance(value, list | int):
+        found: int | tuple[str, ...] = read(
+            tuple[str, ...] if isinstance(value, list) else int, value
+        )
+        return found
+    raise ValueError(f"Expected a number, a list of names or 'all', got {value!r}.")
+
+
+def _plan_from(
+    *,
+    version: int,
+    features: object = None,
+    goal: Any = None,
+    notes: str | None = None,
+    **given: Any,
+) -> Plan:
+    """A plan of the fields of its file; a goal names its coefficient among those of the source."""
+    assert version == VERSION
+    with at("features"):
+        chosen = _features_from(features)
+        names = coefficient_names(given["source"].schema, chosen)
+    with at("goal"):
+        target = None if goal is None else goal_from(goal, names)
+    return Plan(features=chosen, goal=target, notes=notes or "", **given)
+
+
+FORMS[Plan] = Form(
+    first=("title", "source", "features"),
+    always=("features", "goal", "notes"),
+    types={
+        "version": Literal[VERSION],
+        "features": Any,
+        "goal": Target | None,
+        "notes": str | None,
+    },
+    build=_plan_from,
+)

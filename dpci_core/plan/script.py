@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from dpci_core.design import Calibration, Design
-from dpci_core.plan.fields import decimal_text
+from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
 from dpci_core.planner import Target

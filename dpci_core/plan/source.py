@@ -55,9 +55,9 @@ class PublicTable:
 class DeclaredTable:
     """A table nobody has looked at: its declaration, guesses about it, and what one row is."""
 
+    unit: str = DEFAULT_UNIT
     schema: Schema
     guesses: Guesses = field(default_factory=Guesses)
-    unit: str = DEFAULT_UNIT
 
     def __post_init__(self) -> None:
         for name, kind in (("schema", Schema), ("guesses", Guesses)):

@@ -10,8 +10,7 @@ import numpy as np
 
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
-from dpci_core.plan.content import plain_design
-from dpci_core.plan.fields import decimal_text
+from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
@@ -184,7 +183,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     else:
         yield from _guess_words(plan.source.guesses, len(plan.schema.features))
     design = plan.design
-    calibration = plain_design(design)["calibration"]
+    calibration = plain(design.switches)
     named = calibration if isinstance(calibration, str) else "the plan's own"
     yield (
         f"d = {len(numbers.names) - 1} features, n = {plan.n_records:,}, c = "

@@ -14,9 +14,16 @@ from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.mechanisms.shares import Shares
 from dpci_core.plan import Plan, PlanNumbers, as_yaml
-from dpci_core.plan.content import plain_schema
+from dpci_core.plan.codec import plain
 from dpci_core.plan.link import canonical
-from dpci_core.release.record import RECORD_NAME, Coefficient, Guarantee, Interval, Release
+from dpci_core.release.record import (
+    NEIGHBOURS,
+    RECORD_NAME,
+    Coefficient,
+    Guarantee,
+    Interval,
+    Release,
+)
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.schema import Schema
 
@@ -38,7 +45,7 @@ class Price:
 
 def schema_hash(schema: Schema) -> str:
     """SHA-256 of what a schema declares, in hexadecimal; its notes do not count."""
-    return hashlib.sha256(canonical(plain_schema(replace(schema, notes=()))).encode()).hexdigest()
+    return hashlib.sha256(canonical(plain(replace(schema, notes=()))).encode()).hexdigest()
 
 
 def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
@@ -88,6 +95,7 @@ def _guarantee(plan: Plan, shares: Shares) -> Guarantee:
         epsilon=epsilon,
         delta=delta,
         rho=as_text(design.budget.as_rho(total)),
+        neighbours=NEIGHBOURS,
     )
 
 

@@ -4,36 +4,13 @@ that breaks it.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpci_core.intervals.draw import GRID
-from dpci_core.plan.content import design_from, schema_from
-from dpci_core.plan.fields import (
-    Fields,
-    PlanFieldError,
-    a_count,
-    a_number,
-    a_record,
-    a_text,
-    at,
-    list_of,
-    mapping,
-    texts,
-)
+from dpci_core.plan.codec import FORMS, Form, PlanFieldError, at, plain_fields, read
 from dpci_core.plan.link import load_json
-from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release.record import (
-    FORMAT,
-    READABLE,
-    RECORD_NAME,
-    Coefficient,
-    Guarantee,
-    RecordError,
-    Release,
-    plain_fields,
-)
+from dpci_core.release.record import FORMAT, READABLE, RECORD_NAME, RecordError, Release
 
 _MOST_BYTES = 64 * 1024**2
 
@@ -57,99 +34,59 @@ def load_release(path: str | Path) -> Release:
 def release_from(content: bytes) -> Release:
     """Return the release of the bytes of a release.json."""
     try:
-        plain = load_json(content.decode("utf-8"))
-        return _release_from(plain)
-    except RecordError:
-        raise
+        made: Release = read(Release, load_json(content.decode("utf-8")))
+        return made
     except PlanFieldError as error:
         raise RecordError(error.field, error.problem) from None
     except (ValueError, RecursionError):
         raise RecordError("", "Expected the JSON of a release.json.") from None
 
 
-def _release_from(content: object) -> Release:
-    given = Fields(content, "")
-    if given.get("format", a_text) != FORMAT:
-        raise RecordError("format", f"Expected {FORMAT!r}.")
-    version = given.get("version", a_count)
-    if version not in READABLE:
-        raise RecordError(
-            "version", f"Expected one of {READABLE}, which can be read here, got {version}."
-        )
-    found = {
-        name: given.get(name, a_text)
-        for name in (
-            "title",
-            "dataset",
-            "person",
-            "unit",
-            "released_at",
-            "request_id",
-            "plan_hash",
-            "schema_hash",
-        )
-    }
-    ledger = Fields(given.get("ledger", _as_is), "ledger")
-    head, charge_id = ledger.get("head", a_text), ledger.get("charge", a_count)
-    ledger.done()
-    design = given.get("design", design_from)
-    if given.get("status", a_text) != design.status:
-        raise RecordError("status", "Expected the status of this design.")
-    if given.get("switches", _as_is) != plain_fields(design.switches):
-        raise RecordError("switches", "Expected the switches of design.calibration.")
-    if given.get("grid", a_number) != GRID:
-        raise RecordError("grid", f"Expected {GRID!r}.")
-    records = Fields(given.get("n_records", _as_is), "n_records")
-    n_planned, n_records = records.get("planned", a_count), records.get("actual", a_count)
-    records.done()
-    matrices = Fields(given.get("matrices", _as_is), "matrices")
-    hessian, covariance = matrices.get("hessian", _a_matrix), matrices.get("covariance", _a_matrix)
-    matrices.done()
-    coefficients = given.get("coefficients", list_of(_coefficient_from))
-    schema = given.get("schema", schema_from)
-    features = given.get("features", texts)
+def _release_from(
+    *,
+    format: str,
+    ledger: dict[str, Any],
+    n_records: dict[str, Any],
+    matrices: dict[str, Any],
+    status: str,
+    switches: object,
+    grid: float,
+    **given: Any,
+) -> Release:
+    """A release of the fields of its file; what follows from others has to be what follows."""
+    design = given["design"]
+    for name, found, wanted, words in (
+        ("status", status, design.status, "the status of this design"),
+        ("switches", switches, plain_fields(design.switches), "the switches of design.calibration"),
+        ("grid", grid, GRID, f"{GRID!r}"),
+    ):
+        if found != wanted:
+            raise PlanFieldError(name, f"Expected {words}.")
     with at("features"):
-        schema.select(features)
-    rest = {
-        "guarantee": given.get("guarantee", _guarantee_from),
-        "verdict": given.get("verdict", a_text),
-        "assumptions": given.get("assumptions", texts),
-        "software": given.get("software", mapping(a_text)),
-    }
-    given.done()
+        given["schema"].select(given["features"])
     return Release(
-        **found,
-        **rest,
-        version=version,
-        ledger_head=head,
-        charge_id=charge_id,
-        design=design,
-        schema=schema,
-        features=features,
-        n_planned=n_planned,
-        n_records=n_records,
-        coefficients=coefficients,
-        hessian=hessian,
-        covariance=covariance,
+        **given,
+        **matrices,
+        ledger_head=ledger["head"],
+        charge_id=ledger["charge"],
+        n_planned=n_records["planned"],
+        n_records=n_records["actual"],
     )
 
 
-def _as_is(value: Any, _: str) -> Any:
-    return value
-
-
-_a_matrix = list_of(list_of(a_number))
-
-
-def _guarantee_from(record: object, path: str) -> Guarantee:
-    found = a_record(Guarantee, needed=Guarantee.__slots__)(record, path)
-    if found.definition not in DEFINITIONS:
-        raise RecordError(f"{path}.definition", f"Expected {' or '.join(map(repr, DEFINITIONS))}.")
-    return found
-
-
-def _coefficient_from(record: object, path: str) -> Coefficient:
-    found = a_record(Coefficient)(record, path)
-    if not math.isfinite(found.released):
-        raise RecordError(f"{path}.released", "Expected a finite number.")
-    return found
+_MATRIX = tuple[tuple[float, ...], ...]
+FORMS[Release] = Form(
+    needed=("version",),
+    types={
+        "format": Literal[FORMAT],
+        "version": Literal[READABLE],
+        "ledger": {"head": str, "charge": int},
+        "n_records": {"planned": int, "actual": int},
+        "matrices": {"hessian": _MATRIX, "covariance": _MATRIX},
+        "status": str,
+        "switches": Any,
+        "grid": float,
+    },
+    without=("note", "ledger_head", "charge_id", "n_planned", "hessian", "covariance"),
+    build=_release_from,
+)

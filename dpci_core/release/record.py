@@ -19,8 +19,9 @@ from dpci_core.base.array import Array
 from dpci_core.design import Design
 from dpci_core.intervals.draw import GRID
 from dpci_core.ledger import caution_of
-from dpci_core.plan.content import coefficient_names, plain_design, plain_schema
-from dpci_core.plan.fields import PlanFieldError
+from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
+from dpci_core.plan.content import coefficient_names
+from dpci_core.privacy.budget import definition_named
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 
 FORMAT = "dpci release"
@@ -97,7 +98,10 @@ class Guarantee:
     epsilon: float
     delta: float
     rho: str
-    neighbours: str = NEIGHBOURS
+    neighbours: str
+
+    def __post_init__(self) -> None:
+        definition_named(self.definition)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -191,7 +195,6 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of release.json as plain values."""
-        guarantee = self.guarantee
         return {
             "format": FORMAT,
             "version": self.version,
@@ -204,27 +207,16 @@ class Release:
             "ledger": {"head": self.ledger_head, "charge": self.charge_id},
             "plan_hash": self.plan_hash,
             "schema_hash": self.schema_hash,
-            "guarantee": {
-                "definition": guarantee.definition,
-                "amount": guarantee.amount,
-                "lines": guarantee.lines,
-                "epsilon": guarantee.epsilon,
-                "delta": guarantee.delta,
-                "rho": guarantee.rho,
-                "neighbours": guarantee.neighbours,
-            },
-            "design": plain_design(self.design),
+            "guarantee": plain(self.guarantee),
+            "design": plain(self.design),
             "switches": plain_fields(self.design.switches),
             "status": self.design.status,
             "n_records": {"planned": self.n_planned, "actual": self.n_records},
-            "schema": plain_schema(self.schema),
+            "schema": plain(self.schema),
             "features": list(self.features),
-            "coefficients": [_plain_coefficient(c) for c in self.coefficients],
+            "coefficients": plain(self.coefficients),
             "grid": GRID,
-            "matrices": {
-                "hessian": list(map(list, self.hessian)),
-                "covariance": list(map(list, self.covariance)),
-            },
+            "matrices": {"hessian": plain(self.hessian), "covariance": plain(self.covariance)},
             "verdict": self.verdict,
             "assumptions": list(self.assumptions),
             "software": self.software,
@@ -233,15 +225,3 @@ class Release:
     def to_json(self) -> str:
         """Return the text of release.json."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def plain_fields(fields: Any) -> dict[str, Any]:
-    """The fields of a dataclass with slots, by name."""
-    return {name: getattr(fields, name) for name in fields.__slots__}
-
-
-def _plain_coefficient(c: Coefficient) -> dict[str, Any]:
-    return plain_fields(c) | {
-        "scaled": plain_fields(c.scaled),
-        "original": plain_fields(c.original),
-    }

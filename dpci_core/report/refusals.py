@@ -37,7 +37,9 @@ SENTENCES: dict[Code, str] = {
         "Expected weights 0 < w <= 1 of X with w |x|^2 at most 1; row {row} is the first of "
         "{count} that break it."
     ),
-    "weights_have_another_shape": "Expected the weights of X of shape {wanted} like y, got {found}.",
+    "weights_have_another_shape": (
+        "Expected the weights of X of shape {wanted} like y, got {found}."
+    ),
     "X_has_weights": "Expected X without weights: this has no use for them.",
     "label_not_declared": (
         "Expected every label in y to be one of the declared classes; row {row} is not."

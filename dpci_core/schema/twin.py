@@ -72,12 +72,12 @@ class Guesses:
     Raises:  ValueError naming the field; what depends on the schema is checked by `check_against`.
     """
 
-    shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    numbers: Mapping[str, NumberGuess] = field(default_factory=dict)
-    effects: Mapping[str, float] = field(default_factory=dict)
     base_rate: float = 0.5
-    correlation: float = 0.0
     n_rows: int = DEFAULT_ROWS
+    correlation: float = 0.0
+    numbers: Mapping[str, NumberGuess] = field(default_factory=dict)
+    shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    effects: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_probability(base_rate=self.base_rate)

@@ -43,7 +43,7 @@ from dpci_core import (
 )
 from dpci_core.design import guarantee_at
 from dpci_core.plan import VERSION, as_json, as_yaml
-from dpci_core.plan.fields import decimal_text
+from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
 from tests.plan_lab import SCHEMA, a_design, a_plan, plans
@@ -191,7 +191,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("notes", ["a"], "notes: Expected a text, got a list"),
         ("source", "census", "source: Expected fields"),
         ("source.kind", "private", "source.kind: "),
-        ("source.unit", "", "source: Expected unit"),
+        ("source.unit", "", "source.unit: Expected unit"),
         ("source.schema.target", ..., "source.schema.target: This field is missing"),
         ("source.schema.target", "age", "source.schema: Expected every column name once"),
         ("source.schema.features[0].low", 98, "source.schema.features[0]: Expected finite low"),
@@ -212,8 +212,8 @@ def changed(path: str, value: object) -> dict[str, Any]:
             "yes",
             "source.schema.features[1]: Expected at least two levels",
         ),
-        ("source.guesses.base_rate", 0, "source.guesses: Expected 0 < base_rate=0.0 < 1"),
-        ("source.guesses.n_rows", 10**9, "source.guesses: Expected 100 <= n_rows"),
+        ("source.guesses.base_rate", 0, "source.guesses.base_rate: Expected 0 < base_rate=0.0 < 1"),
+        ("source.guesses.n_rows", 10**9, "source.guesses.n_rows: Expected 100 <= n_rows"),
         (
             "source.guesses.shares.owns home",
             [1],
@@ -249,7 +249,7 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("features", ["size"], "features: "),
         ("features", "two", "features: "),
         ("design.budget.model", 0, "design.budget.model: Expected model=0 > 0"),
-        ("design.budget.model", "1e21", "design: Expected 1e-12 <= budget.model"),
+        ("design.budget.model", "1e21", "design.budget.model: Expected 1e-12 <= budget.model"),
         ("design.budget.model", "much", "design.budget.model: "),
         ("design.budget.hessian", ..., "design.budget.hessian: This field is missing"),
         ("design.budget.rho", "1", "design.budget.rho: This field is unknown"),
@@ -258,8 +258,8 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("design.loss", {"name": "huber_svm"}, "design.loss.h: This field is missing"),
         ("design.loss", {"name": "huber_svm", "h": -1}, "design.loss.h: "),
         ("design.loss.name", "hinge", "design.loss.name: "),
-        ("design.mechanism", "input", "design: Expected mechanism="),
-        ("design.regularization", 0, "design: Expected regularization=0.0"),
+        ("design.mechanism", "input", "design.mechanism: Expected mechanism="),
+        ("design.regularization", 0, "design.regularization: Expected regularization=0.0"),
         ("design.calibration", "best", "design.calibration: "),
         (
             "design.calibration",

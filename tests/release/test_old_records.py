@@ -10,7 +10,7 @@ import pytest
 
 from dpci_core.__main__ import main
 from dpci_core.ledger import Ledger, RecordedHead
-from dpci_core.plan import read_plan
+from dpci_core.plan import as_json, as_yaml, read_plan
 from dpci_core.release import load_release
 from tests.release_desk import Desk, write_table
 
@@ -29,9 +29,15 @@ def test_a_record_of_version_1_opens_and_says_what_must_be_known(kind: str, tmp_
     )
 
 
-@pytest.mark.parametrize("kind", ["pure", "zcdp"])
-def test_plans_of_version_1_open(kind: str) -> None:
-    assert read_plan(FIXTURES / f"plan_v1_{kind}.yaml").title == "Sickness"
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("plan_*")), ids=lambda path: path.stem)
+def test_plans_of_earlier_days_open_and_are_written_as_they_were(path: Path) -> None:
+    plan, again = read_plan(path), as_json if path.suffix == ".json" else as_yaml
+    assert again(plan).encode() == path.read_bytes()
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("release_*")), ids=lambda path: path.stem)
+def test_releases_of_earlier_days_are_written_as_they_were(path: Path) -> None:
+    assert load_release(path).to_json().encode() == path.read_bytes()
 
 
 def test_predict_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

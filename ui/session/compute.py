@@ -24,8 +24,9 @@ from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
-from dpci_core.plan.content import plain_source, source_from
+from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
+from dpci_core.plan.source import Source
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Provenance, Records, Schema, encode
 from ui.kit.palette import Combination
@@ -220,7 +221,7 @@ def declared_table(packed: str) -> DeclaredTable:
 
     Raises:  ValueError in words.
     """
-    source = source_from(unpack(packed), "table")
+    source = read(Source, unpack(packed), "table")
     if not isinstance(source, DeclaredTable):
         raise ValueError("Expected a described table, got a public one.")
     return source
@@ -232,7 +233,7 @@ def packed_table(table: DeclaredTable) -> str:
     Raises:  ValueError if it is too long for a link.
     """
     try:
-        return pack(plain_source(table))
+        return pack(plain(table))
     except ValueError:
         raise ValueError(
             "The description is too long for this page, whose address holds it. Give fewer or "
