@@ -93,12 +93,8 @@ class Kinds:
         with at(self.name):
             if self.name not in value:
                 raise ValueError(_WORDS["missing"])
-            kind = value[self.name]
-            if not isinstance(kind, str) or kind not in self.kinds:
-                raise ValueError(f"Expected {' or '.join(map(repr, self.kinds))}, got {kind!r}.")
-        return read(
-            self.kinds[kind], {name: given for name, given in value.items() if name != self.name}
-        )
+            kind = self.kinds[one_of(tuple(self.kinds), value[self.name])]
+        return read(kind, {name: given for name, given in value.items() if name != self.name})
 
 
 FORMS: dict[type, Form] = {}
@@ -114,7 +110,6 @@ _WORDS = {
     "bool_type": "Expected true or false, got {got}.",
     "tuple_type": "Expected a list, got {got}.",
     "dict_type": "Expected fields with values, got {got}.",
-    "literal_error": "Expected {expected}, got {given!r}.",
     "too_long": "Expected {max_length} values, got {actual_length}.",
 }
 """What is wrong, by the library's types of errors."""
@@ -196,6 +191,13 @@ def kind_of(value: object) -> str:
     return "nothing" if value is None else names.get(type(value), type(value).__name__)
 
 
+def one_of(choices: tuple[Any, ...], value: object) -> Any:
+    """The value if it is one of these, true and 1.0 being no 1."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        raise ValueError(f"Expected {' or '.join(map(repr, choices))}, got {value!r}.")
+    return value
+
+
 def _digits(value: object) -> object:
     """A whole number as a text counts as the digits it was written with."""
     return str(value) if type(value) is int else value
@@ -245,8 +247,10 @@ def _typed(hint: Any) -> Any:
     if is_dataclass(hint) and isinstance(hint, type):
         return _record(hint)
     origin, inner = get_origin(hint), get_args(hint)
-    if origin is None or origin is Literal:
+    if origin is None:
         return hint
+    if origin is Literal:
+        return Annotated[Any, PlainValidator(partial(one_of, inner))]
     if origin in (dict, Mapping):
         return Annotated[Any, PlainValidator(partial(_mapping, inner[1]))]
     kinds = tuple(part if part is Ellipsis else _typed(part) for part in inner)

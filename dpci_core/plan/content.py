@@ -8,7 +8,17 @@ from typing import Any, get_type_hints
 
 from dpci_core.design import Calibration, Design
 from dpci_core.losses import LOSSES, Loss
-from dpci_core.plan.codec import FORMS, READERS, Form, Kinds, PlanFieldError, at, plain_fields, read
+from dpci_core.plan.codec import (
+    FORMS,
+    READERS,
+    Form,
+    Kinds,
+    PlanFieldError,
+    at,
+    one_of,
+    plain_fields,
+    read,
+)
 from dpci_core.plan.source import DeclaredTable, PublicTable, Source
 from dpci_core.planner import Target
 from dpci_core.planner.targets import check_target
@@ -31,9 +41,7 @@ def _calibration_from(value: object) -> Calibration:
     if isinstance(value, Mapping):
         found: Calibration = read(Calibration, value)
         return found
-    if not isinstance(value, str) or value not in _NAMED:
-        raise ValueError(f"Expected 'published', 'sharp' or all switches, got {value!r}.")
-    return _NAMED[value]
+    return _NAMED[one_of(tuple(_NAMED), value)]
 
 
 def _plain_calibration(switches: Calibration) -> Any:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -100,7 +101,7 @@ def test_what_breaks_a_rule_is_named_by_its_whole_path(
 
 
 @pytest.mark.parametrize("path", ["delta", "design.budget.model"])
-@pytest.mark.parametrize("digits", [MOST_DIGITS + 1, 10**6, 10**8])
+@pytest.mark.parametrize("digits", [MOST_DIGITS + 1, 10**6, 10**7])
 def test_an_amount_of_many_digits_is_refused_before_it_is_computed_with(
     path: str, digits: int
 ) -> None:
@@ -118,6 +119,25 @@ def test_an_amount_of_many_digits_is_refused_before_it_is_computed_with(
     place[last] = "0." + "0" * (MOST_DIGITS - 5) + "1"  # as long as may be: judged by its value
     with pytest.raises(PlanFieldError, match="Expected 1e-"):
         Plan.from_dict(content)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shares": {"owns home": [None] * 300_000}},
+        {"shares": {str(place): None for place in range(300_000)}},
+        {str(place): None for place in range(300_000)},
+    ],
+    ids=["list", "names", "fields"],
+)
+def test_a_file_of_wrong_values_ends_at_the_first(change: dict[str, Any]) -> None:
+    content = GOOD | change
+    tracemalloc.start()
+    with pytest.raises(PlanFieldError):
+        read(Outer, content)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20e6  # every error on its own takes a kilobyte
 
 
 def test_only_reading_wakes_the_library() -> None:

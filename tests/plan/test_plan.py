@@ -181,7 +181,8 @@ def changed(path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("path", "value", "named"),
     [
-        ("version", 2, "version: Expected 1"),
+        ("version", 2, "version: Expected 1, got 2"),
+        ("version", True, "version: Expected 1, got True"),
         ("version", ..., "version: This field is missing"),
         ("colour", "red", "colour: This field is unknown"),
         ("title", " ", "title: "),
@@ -190,7 +191,8 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("title", True, "title: Expected a text, got true or false. Put it in quotes"),
         ("notes", ["a"], "notes: Expected a text, got a list"),
         ("source", "census", "source: Expected fields"),
-        ("source.kind", "private", "source.kind: "),
+        ("source.kind", "private", "source.kind: Expected 'public' or 'declared'"),
+        ("source.kind", ..., "source.kind: This field is missing"),
         ("source.unit", "", "source.unit: Expected unit"),
         ("source.schema.target", ..., "source.schema.target: This field is missing"),
         ("source.schema.target", "age", "source.schema: Expected every column name once"),
@@ -260,6 +262,17 @@ def changed(path: str, value: object) -> dict[str, Any]:
         ("design.loss.name", "hinge", "design.loss.name: "),
         ("design.mechanism", "input", "design.mechanism: Expected mechanism="),
         ("design.regularization", 0, "design.regularization: Expected regularization=0.0"),
+        ("design.loss.name", 5, "design.loss.name: "),
+        (
+            "design.budget",
+            {"definition": "approx", "epsilon": 0, "delta": 1e-6, "shares": ["0.5", 0.25, 0.25]},
+            "design.budget.epsilon: Expected epsilon=0 > 0",
+        ),
+        (
+            "design.budget",
+            {"definition": "approx", "epsilon": 1, "delta": 1e-6, "shares": ["0.5", [], 0.25]},
+            "design.budget.shares[1]: Expected an amount",
+        ),
         ("design.calibration", "best", "design.calibration: "),
         (
             "design.calibration",
