@@ -15,7 +15,16 @@ from decimal import Context, Decimal
 from functools import cache, partial, reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Literal, NotRequired, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from dpci_core.base.errors import ArgumentError
 
@@ -254,7 +263,7 @@ def _typed(hint: Any) -> Any:
     if origin in (dict, Mapping):
         return Annotated[Any, PlainValidator(partial(_mapping, inner[1]))]
     kinds = tuple(part if part is Ellipsis else _typed(part) for part in inner)
-    if origin is UnionType:
+    if origin in (UnionType, Union):  # a literal or None is the second
         return reduce(or_, kinds)
     return Annotated[origin[kinds], Field(fail_fast=True)]  # a million errors take gigabytes
 
