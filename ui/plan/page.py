@@ -50,7 +50,7 @@ def page() -> None:
                 "Take the usual target", key="usual_target", on_click=state.put, args=(usual,)
             )
         return
-    if settings.dataset == DECLARED:
+    if settings.dataset == DECLARED and case.records.encoding == "schema":
         bounds.panel(case)
     _target(case)
     if _is_wanted(case):
@@ -116,7 +116,7 @@ def _say_if_gone(case: Case, shown: str) -> None:
 
 
 def _amount(case: Case) -> None:
-    settings, unit = case.settings, words.goal_unit(case.settings, case.records)
+    settings, unit = case.settings, words.goal_unit(case)
     name = "goal_length" if settings.goal == "length" else "goal_value"
     st.number_input(
         f"At most so long ({text.plain(unit)})"

@@ -10,10 +10,11 @@ from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
-from dpci_core.schema import CONSTANT, Records
+from dpci_core.schema import CONSTANT, NumericColumn, Records
+from dpci_core.schema.declare import DEFAULT_STEP
 from ui.kit.palette import Combination
 from ui.plan.charts import Mark
-from ui.session.case import place_of
+from ui.session.case import Case, place_of
 from ui.session.settings import Settings
 from ui.session.text import number, percent, plain, risk_approx, risk_pure, symbol
 from ui.session.words import in_words
@@ -38,16 +39,33 @@ def chance_words(goal: str, chance: float) -> str:
     return f"{100 * chance:g} %"
 
 
-def goal_unit(settings: Settings, records: Records) -> str:
+def goal_unit(case: Case) -> str:
     """Units of the asked length or value."""
+    settings, records = case.settings, case.records
     place = place_of(settings, records)
     what = settings.loss(settings.losses[0]).effect
     if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
         return "scaled coefficient"
     name = records.feature_names[place]
+    column = next((c for c in case.columns if name in c.feature_names), None)
+    if isinstance(column, NumericColumn):
+        return f"{what} {per(column)}"
     return (
         f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
     )
+
+
+def per(column: NumericColumn) -> str:
+    """The step that effects of a number are told for."""
+    if column.transform == "log":
+        factor = DEFAULT_STEP["log"] if column.step is None else column.step
+        return (
+            f"per doubling of “{column.name}”"
+            if factor == 2.0
+            else (f"per factor {factor:g} of “{column.name}”")
+        )
+    step = "unit" if column.step in (None, 1.0) else f"{column.step:g}"
+    return f"per {step} of “{column.name}”"
 
 
 def total_words(settings: Settings) -> str:
@@ -75,13 +93,14 @@ def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
 
-def target_words(settings: Settings, records: Records) -> str:
+def target_words(case: Case) -> str:
     """The precision target, as it stands on charts and exports."""
+    settings, records = case.settings, case.records
     place = place_of(settings, records)
     which = (
         "the mean interval" if place is None else f"the interval of {records.feature_names[place]}"
     )
-    unit = goal_unit(settings, records)
+    unit = goal_unit(case)
     if settings.goal == "zero":
         return (
             f"target: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if "
@@ -132,9 +151,9 @@ def around_words(around: Sequence[Neighbour], target: Target, scale: float, what
     return f"Nearby {what}: " + "; ".join(parts) + "."
 
 
-def map_sentence(settings: Settings, records: Records, marks: Sequence[Mark]) -> str:
+def map_sentence(case: Case, marks: Sequence[Mark]) -> str:
     """The takeaway of the map."""
-    words = target_words(settings, records)
+    settings, words = case.settings, target_words(case)
     here, *answers = marks
     parts = [
         f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}"

@@ -148,7 +148,7 @@ def _plan_step() -> Plan | None:
         st.markdown(words.plan_words(plan))
         st.page_link("../pages/plan.py", label="Change the plan →")
     with st.expander("Every column, as declared"):
-        grid = declare.to_grid(declare_of(plan)).iloc[:, :5]
+        grid = declare.to_grid(declare_of(plan)).drop(columns="effect")
         st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
     return plan
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -21,14 +21,17 @@ import pandas as pd
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.rows import signed
 from dpci_core.datasets.upload_rules import check_records
+from dpci_core.design import Estimand
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Source
 from dpci_core.privacy.budget import PARTS
-from dpci_core.schema import Provenance, Records, Schema, encode
+from dpci_core.schema import Column, NumericColumn, Provenance, Records, Schema, encode
+from dpci_core.solvers.moments import meant_minimiser
 from ui.kit.palette import Combination
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
@@ -41,6 +44,8 @@ DECLARED = "declared"
 SWEEP_POINTS = 25
 SUBSAMPLE = 10_000
 """Rows on which sweeps over c, h and d are fitted."""
+LARGEST_UNPENALISED = 5_000_000
+"""Numbers in a table that is fitted without penalty only to say how far a penalty pulls."""
 _MEGABYTE = 2.0**20
 RECORDS_LIMIT = 1500 * _MEGABYTE
 SESSION_LIMIT = 300 * _MEGABYTE
@@ -111,20 +116,39 @@ class Store:
         """Encoded records under `key`."""
         return self._records.get(key, make)
 
-    def moments(self, records: Records, loss: Loss, c: float) -> Moments:
-        """The fit of one table, warm-started from the last fit of the same table and kind of
-        loss.
+    def moments(
+        self, records: Records, loss: Loss, c: float, target: Estimand = "penalised"
+    ) -> Moments:
+        """The fit of one table, warm-started from the last fit of the same table and kind of loss;
+        for a target without penalty with what its forecast needs.
         """
 
         def make() -> Moments:
             warm = self._starts.get((records.digest, loss.name))
-            fitted = fit_moments(records.X, records.y, loss=loss, regularization=c, start=warm)
+            fitted = fit_moments(
+                records.X, records.y, loss=loss, regularization=c, start=warm, target=target
+            )
             if len(self._starts) > 200:
                 self._starts.clear()
             self._starts[records.digest, loss.name] = fitted.theta_hat
             return fitted
 
-        return self._moments.get((records.digest, loss, c), make)
+        return self._moments.get((records.digest, loss, c, target), make)
+
+    def without_penalty(self, records: Records, loss: Loss) -> Array | None:
+        """The coefficients of one table without penalty, (p,), all rows in full; None where there
+        are none, or where finding them takes too long.
+        """
+
+        def make() -> Array | None:
+            if records.X.size > LARGEST_UNPENALISED:
+                return None
+            try:
+                return meant_minimiser(signed(records.X, records.y), loss=loss)
+            except ConvergenceError:
+                return None
+
+        return self._moments.get((records.digest, loss), make)
 
 
 PUBLIC = Store()
@@ -178,6 +202,17 @@ class TableSource:
                 settings.dataset, encoding=settings.encoding, features=features, n_rows=rows
             ),
         )
+
+
+def columns_of(settings: Settings, source: TableSource) -> tuple[Column, ...]:
+    """The columns of a described table, or of an upload; of a named set none, whose effects are
+    told per unit.
+    """
+    if source.upload is not None:
+        return source.upload.schema.features
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).schema.features
+    return ()
 
 
 @dataclass(frozen=True)
@@ -260,10 +295,26 @@ def _outcome(
     except ValueError as problem:  # a paired budget can leave the range of a design
         return Outcome(combination, None, None, in_words(problem))
     try:
-        moments = store.moments(records, design.loss, settings.c)
+        moments = store.moments(records, design.loss, settings.c, design.target)
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
         return Outcome(combination, None, None, in_words(problem))
+
+
+def told_in(records: Records, columns: Sequence[Column]) -> Array | None:
+    """L (p, p): L @ theta are effects for the step of each column; None without a way back."""
+    if records.to_original is None:
+        return None
+    steps = dict.fromkeys(records.feature_names, 1.0) | {
+        name: step_of(column) for column in columns for name in column.feature_names
+    }
+    L: Array = records.to_original * np.array([steps[n] for n in records.feature_names])[:, None]
+    return L
+
+
+def step_of(column: Column) -> float:
+    """What an effect is told for, on the scale of its column; 1 for a level."""
+    return column.step_size if isinstance(column, NumericColumn) else 1.0
 
 
 def interval_rows(view: View, units: str) -> list[IntervalRows]:
@@ -363,7 +414,7 @@ def _sweep_point(
     try:
         moved = settings.swept(name, x)
         design = moved.design(combination)
-        moments = store.moments(records, design.loss, moved.c)
+        moments = store.moments(records, design.loss, moved.c, design.target)
         draws = SWEEP_DRAWS[len(moments.theta_hat) > 21]
         made = forecast(moments, design=design, n_records=moved.n, n_draws=draws)
     except (ConvergenceError, ValueError):
