@@ -23,8 +23,8 @@ from dpci_core import (
     private_intervals,
     run_experiment,
 )
+from dpci_core.intervals._newton_step import Correction, correction, floor_of, no_correction
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
-from dpci_core.intervals.newton_step import Correction, correction, floor_of, no_correction
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import MatrixNoise
 from dpci_core.privacy.laws import NoiseLaw
