@@ -40,13 +40,13 @@ def percent(x: float) -> str:
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
 
 
-def wish(
-    what: str, wished: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0
+def target(
+    what: str, asked: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0
 ) -> str:
     """What an interval should do: be short, or exclude zero; `unit` of the unit shown are a scaled
     one.
     """
-    shown = f"{wished:g}" if unit == 1.0 else f"{wished * unit:.3g}"
+    shown = f"{asked:g}" if unit == 1.0 else f"{asked * unit:.3g}"
     surely = f" with probability {probability:g} or more"
     if is_power:
         return f"{what} excludes zero{surely} if the true value is {shown}"
@@ -117,9 +117,9 @@ class OutOfReach(Protocol):
 
 
 def out_of_reach(
-    found: OutOfReach, wish: str, *, n: str = "n = ", unit: float = 1.0
+    found: OutOfReach, wanted: str, *, n: str = "n = ", unit: float = 1.0
 ) -> tuple[str, str]:
-    """Why no n, or no budget, makes the wish true, and what can be had; `unit` as for `wish`."""
+    """Why no n, or no budget, makes it true, and what can be had; `unit` as for `target`."""
     reached = (
         f"the probability is {found.reached:.3g}"
         if found.is_power
@@ -131,14 +131,14 @@ def out_of_reach(
         ask = f"the true value must be {nearest} or farther from zero."
     at = f"t {n}{found.n_records:,} {ask}"
     if found.is_records:
-        why = f"Even 10^12 records do not make it true that {wish}: {reached}."
+        why = f"Even 10^12 records do not make it true that {wanted}: {reached}."
         if found.is_floored:
             why += (
                 " The published floor 2c under the gradient covariance helps to keep it long; "
                 "sharp has none."
             )
         return why, f"A{at}"
-    why = f"No budget makes it true with {found.n_records:,} records that {wish}:"
+    why = f"No budget makes it true with {found.n_records:,} records that {wanted}:"
     more = "A" if found.needed is None else f"{found.needed:,} records would make it possible; a"
     return f"{why} without any noise worth the name {reached}.", f"{more}{at}"
 
