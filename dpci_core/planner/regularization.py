@@ -39,13 +39,17 @@ _FLAT = 0.05
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegularizationCurve:
-    """What every c that was tried does, in ascending order; m values of c, p coefficients.
+    """What every c that was tried does; m values of c, p coefficients.
 
-    length: forecast mean length (m,), infinite where the design cannot run.  shift: of what the
-    intervals lie around, from the coefficients without penalty (m, p).  shift_in_half_widths: the
-    same in half-widths (m, p), and mean_shift its root-mean-square (m,).  shift_norm: Euclidean, of
-    `shift` (m,).  is_feasible: (m,).  grade: validity of the forecast, "infeasible" where there is
-    none.
+    Args:
+        regularization: c in ascending order, (m,).
+        length: forecast mean length (m,), infinite where the design cannot run.
+        shift: of what the intervals lie around, from the coefficients without penalty, (m, p).
+        shift_in_half_widths: the same in half-widths, (m, p).
+        shift_norm: Euclidean norm of `shift`, (m,).
+        mean_shift: root-mean-square of `shift_in_half_widths`, (m,).
+        is_feasible: whether the design can run, (m,).
+        grade: validity of the forecast, "infeasible" where there is none; m of them.
     """
 
     regularization: Array
@@ -60,8 +64,15 @@ class RegularizationCurve:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegularizationChoice:
-    """One c with its design and forecast; flat: around it, the range of c tried where lengths are
-    within 5 %.
+    """One c with its design and forecast.
+
+    Args:
+        regularization: c.
+        design: at that c.
+        forecast: of the design.
+        shift: of what the intervals lie around, from the coefficients without penalty, (p,).
+        mean_shift: root-mean-square of the shift in half-widths.
+        flat: the range of c tried around it where mean lengths differ by at most 5 %.
     """
 
     regularization: float
@@ -82,9 +93,13 @@ class RegularizationAnswer:
     """The c of the shortest intervals, and of the shortest whose target moves little; None where no
     c tried does.
 
-    share: what `faithful` keeps the mean shift to, in half-widths.  unpenalised: where `faithful`
-    is None or useless, the shortest with `Design.target` "unpenalised" within the same share, None
-    where that cannot be had either.
+    Args:
+        shortest: of all.
+        faithful: the shortest with a mean shift of at most `share`.
+        curve: every c that was tried.
+        share: half-widths.
+        unpenalised: where `faithful` is None or useless, the shortest with `Design.target`
+            "unpenalised" within the same share, None where that cannot be had either.
     """
 
     shortest: RegularizationChoice
@@ -159,15 +174,21 @@ def best_regularization(
     `design.target == "unpenalised"` it is what the step back leaves. A forecast that is unusable is
     shown, but is no answer while another one is usable.
 
-    Args:    X, y: records as for `fit_moments`, or X a function from c to moments, for twins and
-             formulas.
-             design: its c plays no part.  n_records: as for `forecast`.
-             share: largest root-mean-square shift, in half-widths, of the second answer.
-             split_each: give every c its own best split; else all have the design's.
-    Privacy: none: records must be public or simulated, see the package docstring for what an answer
-             may steer.
-    Raises:  ValueError; InfeasibleDesignError where the design can run at no c, with the smallest
-             that it can.
+    Args:
+        X: features (n, p) of norm at most 1, or a function from c to moments.
+        y: labels -1 or +1, (n,); None with such a function.
+        design: its c plays no part.
+        n_records: n that is planned for (default: that of the moments).
+        share: largest root-mean-square shift of the second answer, in half-widths.
+        split_each: give every c its own best split; else all have the design's.
+
+    Raises:
+        ValueError: naming the argument.
+        InfeasibleDesignError: the design can run at no c; with the smallest at which it can.
+
+    Privacy:
+        None: records must be public or simulated, see the package docstring for what an answer may
+        steer.
     """
     check_design(design)
     check_positive(share=share)

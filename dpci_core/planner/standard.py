@@ -194,7 +194,7 @@ class _Search:
         every = np.array([one.length for one in self.tried])
         reached = [np.where(one.is_out_of_reach, np.inf, one.length) for one in self.tried]
         best = np.min(reached, axis=0)
-        return np.where(np.isfinite(best), best, every.min(axis=0))
+        return np.asarray(np.where(np.isfinite(best), best, every.min(axis=0)))
 
     def answer(self, chosen: Tried) -> StandardAnswer:
         """The c around the chosen one with its best split, from all planning rows."""

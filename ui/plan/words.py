@@ -8,7 +8,7 @@ from decimal import Decimal
 from dpci_core import RankedDesign, RegularizationAnswer, Target
 from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from dpci_core.schema import CONSTANT, Records
 from ui.kit.palette import Combination
@@ -107,11 +107,11 @@ def got_sentence(settings: Settings, meets: bool, probability: float) -> str:
 
 def risk_of(settings: Settings, total: float) -> str:
     """What a total means for one person, with epsilon(delta) where it is not a pure one."""
-    if settings.currency == "pure":
+    if not settings.kind.has_delta:
         sentence, epsilon = risk_pure(total), total
     else:
         delta = float(settings.delta)
-        epsilon = zcdp_to_epsilon(total, delta)
+        epsilon = settings.kind.epsilon_of(total, delta)
         sentence = f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx(epsilon, delta)}"
     return sentence + (
         " **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else ""
