@@ -115,7 +115,7 @@ class Design:
             at the same guarantee; or a `Calibration`.
         target: "penalised", the population coefficient at this c, which every published interval
             covers; or "unpenalised", the coefficient without penalty, by one Newton step from the
-            release (`intervals.newton_step`).
+            release (`intervals._newton_step`).
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
     Raises:  ValueError naming the argument, the rule and the value.

@@ -41,8 +41,8 @@ class Loss(ABC):
     (docs/standard.md); rows with weights are refused elsewhere."""
     newton_remainder = 1.0
     """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest
-    step of a coefficient (`newton_step`). A rule of thumb, no bound: on a grid of tables about half
-    of the steps leave less (tests/test_losses.py); smaller for a loss whose curvature changes
+    step of a coefficient (`_newton_step`). A rule of thumb, no bound: on a grid of tables about
+    half of the steps leave less (tests/test_losses.py); smaller for a loss whose curvature changes
     slowly with the margin."""
 
     @classmethod
@@ -103,7 +103,7 @@ class Logistic(Loss):
     is_log_odds = True
     is_nonincreasing = True
     allows_weights = True
-    newton_remainder = 0.03
+    newton_remainder = 0.01
 
     def value(self, z: Array) -> Array:
         return np.logaddexp(0.0, -z)

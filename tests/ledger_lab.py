@@ -19,12 +19,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger import (
     BudgetExceededError,
     Cap,
     Cost,
     Ledger,
-    LedgerRuleError,
     RecordedHead,
     key,
     ledger,

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.errors import check_choice, check_count
-from dpci_core.datasets.census import DEFAULT_ROWS, MAX_ROWS, simulate_census
-from dpci_core.datasets.census_tables import COEFFICIENTS, INTERCEPT
-from dpci_core.datasets.declared import ADULT, BREAST_CANCER
+from dpci_core.datasets._census import DEFAULT_ROWS, MAX_ROWS, simulate_census
+from dpci_core.datasets._census_tables import COEFFICIENTS, INTERCEPT
+from dpci_core.datasets._declared import ADULT, BREAST_CANCER
+from dpci_core.datasets._paper import encode_paper
 from dpci_core.datasets.files import is_available
-from dpci_core.datasets.paper import encode_paper
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
 from dpci_core.datasets.upload import read_upload
 from dpci_core.datasets.upload_rules import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS

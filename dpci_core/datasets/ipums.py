@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.datasets.paper import encode_paper
+from dpci_core.datasets._paper import encode_paper
 from dpci_core.datasets.upload import read_upload
 from dpci_core.schema import Records, Schema, propose_schema
 

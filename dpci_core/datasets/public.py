@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.datasets.declared import ADULT, BANK, KDD99, KDD_COLUMNS
+from dpci_core.datasets._declared import ADULT, BANK, KDD99, KDD_COLUMNS
 from dpci_core.datasets.files import (
     Fingerprint,
     original_path,

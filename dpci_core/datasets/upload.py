@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import upload_rules as rules
-from dpci_core.datasets.unpack import read_parquet
+from dpci_core.datasets._unpack import read_parquet
 
 DELIMITERS = (",", ";", "\t")
 """Separators that are recognised in CSV files; the first line decides."""

@@ -20,7 +20,7 @@ class CoefficientIntervals:
     """Intervals of every coefficient of every model, arrays (n_models, d+1), the intercept last.
 
     models: the class each model tells from the rest; one entry for two classes.
-    is_unidentified: where the step to the unpenalised coefficient falls short (`newton_step`).
+    is_unidentified: where the step to the unpenalised coefficient falls short (`_newton_step`).
     Joint intervals hold all together at `confidence_level`.
     """
 

@@ -25,6 +25,7 @@ from dpci_core.base.limits import records_in_range
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
 from dpci_core.design import Design, check_design, guarantee_at
+from dpci_core.intervals._newton_step import correction, unpenalised_error
 from dpci_core.intervals.half_widths import N_REDRAWS, private_half_widths
 from dpci_core.intervals.inflation import (
     ErrorVariance,
@@ -32,7 +33,6 @@ from dpci_core.intervals.inflation import (
     error_variance,
     judge_usefulness,
 )
-from dpci_core.intervals.newton_step import correction, unpenalised_error
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise

@@ -30,8 +30,8 @@ from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.design import Design
+from dpci_core.intervals._newton_step import Correction, correction, no_correction
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
-from dpci_core.intervals.newton_step import Correction, correction, no_correction
 from dpci_core.intervals.spectra import SharedSpectra, Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, fixed_draws, hessian_noise
 from dpci_core.privacy.laws import NoiseLaw

@@ -4,6 +4,8 @@ version to version.
 
 from __future__ import annotations
 
+from dpci_core.privacy.budget import DEFINITIONS
+
 APPLICATION_ID = 0x64706369
 """The letters d, p, c, i in the file's header: this is a ledger."""
 
@@ -19,11 +21,11 @@ CREATE TABLE entries (
     unit            TEXT CHECK (length(unit) > 0),
     people          TEXT CHECK (people IN ('first', 'other', 'same')),
     account         INTEGER REFERENCES entries (sequence),
-    cap_definition  TEXT CHECK (cap_definition IN ('pure', 'zcdp')),
+    cap_definition  TEXT CHECK (cap_definition IN (DEFINITIONS)),
     cap_amount      TEXT CHECK (cap_amount NOT GLOB '*[^0-9.]*' AND cap_amount GLOB '*[1-9]*'),
     cap_epsilon     TEXT CHECK (cap_epsilon NOT GLOB '*[^0-9.]*' AND cap_epsilon GLOB '*[1-9]*'),
     cap_delta       TEXT CHECK (cap_delta NOT GLOB '*[^0-9.]*' AND cap_delta GLOB '*[1-9]*'),
-    cost_definition TEXT CHECK (cost_definition IN ('pure', 'zcdp')),
+    cost_definition TEXT CHECK (cost_definition IN (DEFINITIONS)),
     cost_amount     TEXT CHECK (cost_amount NOT GLOB '*[^0-9.]*' AND cost_amount GLOB '*[1-9]*'),
     cost_lines      TEXT,
     spent           TEXT CHECK (spent NOT GLOB '*[^0-9.]*' AND spent GLOB '*[1-9]*'),
@@ -51,7 +53,7 @@ CREATE TABLE entries (
 """  # noqa: E501 - SQL
 
 _VERSION_1 = (
-    _ENTRIES,
+    _ENTRIES.replace("DEFINITIONS", ", ".join(map(repr, DEFINITIONS))),
     "CREATE UNIQUE INDEX one_account_a_schema ON entries (dataset, schema_hash) WHERE kind = "
     "'account'",
     "CREATE UNIQUE INDEX one_charge_a_request ON entries (request_id) WHERE kind = 'booked'",
@@ -106,5 +108,5 @@ _VERSION_3 = ("ALTER TABLE entries ADD COLUMN nonce TEXT CHECK (length(nonce) = 
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3)
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
-never changed.
+never changed: a further definition needs one that makes the table anew with its name.
 """

@@ -1,4 +1,4 @@
-"""A design at another total, and how far the planner looks."""
+"""A design at another total, and how far the planner searches."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dpci_core.design import Design
 from dpci_core.privacy.budget import Amount, check_amount, to_decimal, to_float_down
 
 MOST_RECORDS = 10**12
-"""More records are not looked for."""
+"""More records are not searched for."""
 LARGEST_TOTAL = Decimal("1e9")
-"""More budget is not looked for; far below it nothing is protected any more."""
+"""More budget is not searched for; far below it nothing is protected any more."""
 SEARCH_DRAWS = 16
 """Draws behind a forecast while searching; the last steps and the answer take all of them."""
 

@@ -43,7 +43,7 @@ _SCAN = {
     "mean": tuple(map(Decimal, ("1.03", "1.06", "1.1", "1.2", "1.4"))),
     "coefficient": tuple(Decimal("1.15") ** k for k in range(1, 16)),
 }
-"""Multiples of a crossing at which a noise-aware length is looked at again, by what the target is
+"""Multiples of a crossing at which a noise-aware length is checked again, by what the target is
 about. While half-widths fade from plain to noise-aware, the mean rose by at most 1.5 %, that of a
 single coefficient by 17 %, and was back at up to 7.6 times the budget (`python -m
 benchmarks.monotone`, with 40 and 60 points)."""
@@ -51,8 +51,14 @@ benchmarks.monotone`, with 40 and 60 points)."""
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The target at a multiple of an answer: the amount, the expected length (infinite where the
-    design cannot run) and the chance to meet the target."""
+    """The target at a multiple of an answer.
+
+    Args:
+        factor: the multiple.
+        amount: number of records, or total budget, there.
+        length: expected length, infinite where the design cannot run.
+        probability: of meeting the target.
+    """
 
     factor: float
     amount: Decimal
@@ -62,8 +68,17 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NeededRecords:
-    """The smallest number of records, to three digits rounded up, with its forecast and
-    neighbourhood.
+    """The smallest number of records that meets a target.
+
+    Args:
+        n_records: to three significant digits, rounded up.
+        design: as it was asked for.
+        target: as it was asked for.
+        forecast: of the design at n_records.
+        length: expected length of what the target is about.
+        probability: of meeting the target.
+        around: the same at `NEIGHBOURS` times the answer.
+        delta: at which a zCDP budget is stated as (epsilon, delta).
     """
 
     n_records: int
@@ -88,11 +103,16 @@ class NeededRecords:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NeededBudget:
-    """The smallest total, to three digits rounded up, as a design with its forecast and
-    neighbourhood.
+    """The smallest total budget that meets a target.
 
-    The total is in the definition of the design; epsilon_delta says what it means at the delta
-    asked for.
+    Args:
+        design: with that total, epsilon or rho to three significant digits, rounded up.
+        target: as it was asked for.
+        forecast: of the design.
+        length: expected length of what the target is about.
+        probability: of meeting the target.
+        around: the same at `NEIGHBOURS` times the answer.
+        delta: at which a zCDP total is stated as (epsilon, delta).
     """
 
     design: Design
@@ -140,15 +160,20 @@ def needed_records(
     To three significant digits, rounded up, and checked by a forecast with all draws. Published
     lengths fall with n. Noise-aware ones hardly rise anywhere, by 2 % at most where the noise on a
     matrix dominates and they fade into the plain ones (`half_widths`). The answer is therefore the
-    n after which the target stays met, looked for up to 4 times as far, not the first n at which it
-    happens to be.
+    n after which the target stays met, searched for up to 4 times as far, not the first n at which
+    it happens to be.
 
-    Args:    moments: as for `forecast`; they describe the population, n is free.
-             delta: at which a zCDP budget is stated as (epsilon, delta); it does not move the
-             answer.
-    Privacy: none of its own; see the package docstring for what it may steer.
-    Raises:  InfeasibleDesignError if even 10^12 records do not meet the target, with the nearest
-             target that they do.
+    Args:
+        moments: fit of a table from the population, at the c of the design.
+        design: loss, mechanism, budget, c, level and calibration.
+        target: precision, for every coefficient or one of them.
+        delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
+
+    Raises:
+        OutOfReachError: even 10^12 records do not meet the target; with the nearest one they do.
+
+    Privacy:
+        None of its own; see the package docstring for what it may steer.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
@@ -198,12 +223,18 @@ def needed_budget(
     To three significant digits, rounded up, and checked by a forecast with all draws. For lengths
     that do not fall everywhere see `needed_records`: from this total on the target stays met.
 
-    Args:    moments, n_records: as for `forecast`.  design: its budget gives definition and shares;
-             its total plays no part.  delta: at which a zCDP answer is stated as (epsilon, delta);
-             it does not move the answer.
-    Privacy: none of its own; see the package docstring for what it may steer.
-    Raises:  InfeasibleDesignError if no total meets the target, with the nearest target and the n
-             that would.
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: its budget gives definition and shares; its total plays no part.
+        target: precision, for every coefficient or one of them.
+        n_records: n that is planned for (default: that of the moments).
+        delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
+
+    Raises:
+        OutOfReachError: no total meets the target; with the nearest target and the n that would.
+
+    Privacy:
+        None of its own; see the package docstring for what it may steer.
     """
     check_design(design)
     check_target(target, p=len(moments.theta_hat))
@@ -335,13 +366,14 @@ class _Search:
 class OutOfReachError(InfeasibleDesignError):
     """A target that no number of records, or no budget, meets.
 
-    target: as it was asked for.
-    n_records: at which the rest is meant.
-    is_records: whether records were looked for, so that `n_records` is the most; else a budget.
-    reached: the shortest length that is met there, or the power.
-    is_floored: whether the floor under the gradient covariance helps to keep the length up.
-    nearest: the nearest length, or true value, that is met there.
-    needed: the n at which some budget meets the target, None where none is known.
+    Args:
+        target: as it was asked for.
+        n_records: at which the rest is meant.
+        is_records: whether records were searched for, so that `n_records` is the most.
+        reached: the shortest length that is met there, or the power.
+        is_floored: whether the floor under the gradient covariance helps to keep the length up.
+        nearest: the nearest length, or true value, that is met there.
+        needed: the n at which some budget meets the target, None where none is known.
     """
 
     def __init__(

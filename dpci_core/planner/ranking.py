@@ -49,9 +49,17 @@ class NothingPromisedError(InfeasibleDesignError):
 class RankedDesign:
     """One way to spend a guarantee; where it cannot run, `refusal` stands for design and forecast.
 
-    epsilon: what its total means at the delta asked for, never more than the epsilon asked for.
-    as_if_records: the number of records that give intervals as long without privacy, 0 where it
-    cannot run.
+    Args:
+        loss: its name.
+        mechanism: its name.
+        definition: name of the privacy definition.
+        calibration: "sharp", "published" or "custom".
+        design: with nearly its best split, None where it cannot run.
+        forecast: of the design, None where it cannot run.
+        epsilon: what its total means at delta, at most the epsilon asked for.
+        delta: 0 in a pure definition.
+        as_if_records: number of records with intervals as long without privacy; 0 if it cannot run.
+        refusal: why it cannot run, None where it can.
     """
 
     loss: str
@@ -104,12 +112,22 @@ def rank_mechanisms(
     losses give one block each, in the order given: lengths of different losses are those of
     different coefficients.
 
-    Args:    moments: of one loss or several, at this regularization.  delta: 0 leaves zCDP without
-             a guarantee.
-             calibrations: which to rank.  Others: as for `Design` and `forecast`.
-    Privacy: every design that can run is (epsilon, delta)-DP, replace-one neighbours, n public; the
-             moments are not private, see the package docstring for what an answer may steer.
-    Raises:  ValueError naming the argument.
+    Args:
+        moments: of one loss or several, at this regularization.
+        epsilon: of the guarantee.
+        delta: of the guarantee; 0 leaves zCDP without one.
+        regularization: c.
+        n_records: n that is planned for (default: that of the moments).
+        confidence_level: of the intervals, in (0, 1).
+        target: coefficients with or without the penalty.
+        calibrations: which to rank.
+
+    Raises:
+        ValueError: naming the argument.
+
+    Privacy:
+        Every design that can run is (epsilon, delta)-DP, replace-one neighbours, n public; the
+        moments are not private, see the package docstring for what an answer may steer.
     """
     given = [moments] if isinstance(moments, Moments) else list(moments)
     allowed = to_decimal(epsilon, name="epsilon")

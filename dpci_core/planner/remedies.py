@@ -41,12 +41,15 @@ _CONFIRMATIONS = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedies:
-    """The smallest single change that makes a useless design useful, to a few per cent, rounded up;
-    None where none is found up to the multiples of `_LARGEST`.
+    """The smallest single changes that make a useless design useful, each None where none is found.
 
-    n_records and budget_factor (of all three parts) are confirmed by forecast. regularization is
-    from few draws around moments carried to the other c by one Newton step, so it is a first guess;
-    a larger c also moves what is estimated.
+    To a few per cent, rounded up, up to the multiples of `_LARGEST`.
+
+    Args:
+        n_records: confirmed by forecast.
+        budget_factor: of all three parts, confirmed by forecast.
+        regularization: a first guess of c, by few draws around moments that one Newton step carried
+            there; a larger c also moves what is estimated.
     """
 
     n_records: int | None
@@ -67,8 +70,13 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
     """Return the smallest n, budget or c at which the forecast of a useless design is usable and no
     longer useless.
 
-    Args:    as for `forecast`.
-    Privacy: as for every plan, see the package docstring.
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: loss, mechanism, budget, c, level and calibration.
+        n_records: n that is planned for (default: that of the moments).
+
+    Privacy:
+        None of its own; see the package docstring for what it may steer.
     """
     n = moments.n_records if n_records is None else n_records
 

@@ -74,7 +74,7 @@ _BASINS = {False: 3, True: 2}
 """Descents from different shares of the Hessian: more of it can turn noise-aware half-widths on,
 less may be best where they stay plain. Here as above and below the key says whether the search is
 the quick one."""
-_CORNER = (-116, -230)
+_SMALLEST_SHARES = (-116, -230)
 """The smallest shares: the coefficients can need nearly everything."""
 _STEPS = ((16, 24), (8, 12), (4, 6))
 """Steps of the descent on the lattice."""
@@ -192,7 +192,7 @@ class SplitSearch:
             if scores[k + 1] <= min(scores[k], scores[k + 2])
         ]
         reached = sorted(basin for basin in basins if math.isfinite(basin[0]))
-        return [point for _, point in reached[: _BASINS[self.is_quick]]] or [_CORNER]
+        return [point for _, point in reached[: _BASINS[self.is_quick]]] or [_SMALLEST_SHARES]
 
     def _confirm_at(self, point: Point) -> bool:
         """Forecast a point of the lattice in full; False if that is done or cannot be."""
@@ -200,7 +200,7 @@ class SplitSearch:
         return parts is not None and parts not in self.found and self.confirm(parts)
 
     def parts(self, hessian: float, covariance: float) -> Parts | None:
-        """Exact amounts for wished matrix shares of what the locks leave; None outside the
+        """Exact amounts for matrix shares of what the locks leave; None outside the
         simplex.
         """
         held = self.held

@@ -25,10 +25,16 @@ Shares = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SplitAnswer:
-    """The best split of a total with its forecast, next to the design it was asked for.
+    """The best split of a total, next to the one it was asked for.
 
-    flat: for each part the smallest and largest share among the splits tried whose score is within
-    1 % of the best, as the search estimates it; by forecast such a split was up to 1.5 % longer.
+    Args:
+        design: with the best split.
+        forecast: of that design.
+        asked: forecast of the design as it was given.
+        flat: of each part, the smallest and largest share among the splits tried whose score is
+            within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.
+        n_tried: number of splits that were scored.
+        delta: at which a zCDP budget is stated as (epsilon, delta).
     """
 
     design: Design
@@ -81,14 +87,21 @@ def best_split(
     among the candidates, so the answer is never worse, unless a lock asks for another amount than
     the design's.
 
-    Args:    moments, n_records: as for `forecast`.  locked: amounts of parts that must stay as they
-             are.
-             delta: at which a zCDP answer is stated as (epsilon, delta); it does not move the
-             answer.
-    Privacy: the total does not move, so neither does the guarantee; see the package docstring for
-             what it may steer.
-    Raises:  ValueError naming the lock; InfeasibleDesignError if the locks leave nothing, or no
-             split is feasible, with the smallest total, n and c at which one is.
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: its split is one of the candidates.
+        n_records: n that is planned for (default: that of the moments).
+        locked: amounts of parts that stay as they are, in the definition of the budget.
+        delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
+
+    Raises:
+        ValueError: naming the lock.
+        NoSplitError: the locks leave nothing, or no split is feasible; with the smallest total, n
+            and c at which one is.
+
+    Privacy:
+        The total does not move, so neither does the guarantee; see the package docstring for what
+        the answer may steer.
     """
     check_design(design)
     stated_at = delta_in_range(delta)
@@ -127,8 +140,14 @@ def quick_split(
 
     The design's own split is no candidate.
 
-    Raises:  InfeasibleDesignError if the design cannot run with almost everything spent on the
-             coefficients.
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: loss, mechanism, budget, c, level and calibration.
+        n_records: n that is planned for (default: that of the moments).
+        spectra: eigenvectors to share with other searches on these moments.
+
+    Raises:
+        InfeasibleDesignError: it cannot run with almost everything spent on the coefficients.
     """
     check_design(design)
     search = SplitSearch(moments, design, n_records, {}, spectra, is_quick=True)
@@ -183,11 +202,12 @@ def _check_locks(search: SplitSearch) -> None:
 class NoSplitError(InfeasibleDesignError):
     """No split of a total can run, or locked parts do not leave one.
 
-    total: epsilon or rho.
-    regularization: c.
-    taken: what the locked parts take where that is why, else None.
-    is_locked: whether a part is, so that unlocking one may help.
-    is_whole: whether all are, so that the total has to be what they take.
+    Args:
+        total: epsilon or rho.
+        regularization: c.
+        taken: what the locked parts take where that is why, else None.
+        is_locked: whether a part is, so that unlocking one may help.
+        is_whole: whether all are, so that the total has to be what they take.
     """
 
     def __init__(

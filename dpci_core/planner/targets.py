@@ -31,20 +31,20 @@ _LARGEST_VALUE = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A wish about the intervals of a design; a length, or a true value that must be told from
-    zero.
+    """A precision target: a length, or a true value that an interval tells from zero.
 
-    Args:    length: the mean length over the coefficients, or that of `coefficient`, is at most
-             this.
-             coefficient: its place, from 0; the constant is last.
-             excludes_zero_at: the interval of `coefficient` excludes zero when its true value is
-             this number.
-             probability: at least. For a length, the share of draws of the matrix noise in which it
-             is met; from 0.5 on the mean over the noise has to meet it as well, so 0.5 asks for
-             both mean and median. For `excludes_zero_at`, the power: the chance that the private
-             estimate lies farther from zero than its half-width, in either direction, under the law
-             of the forecast.
-    Raises:  ValueError naming the argument.
+    Args:
+        length: upper limit of the mean length over the coefficients, or of that of `coefficient`.
+        coefficient: its place, from 0; the constant is last.
+        excludes_zero_at: true value of `coefficient` at which its interval excludes zero.
+        probability: least chance. For a length, the share of draws of the matrix noise in which it
+            is met; from 0.5 on the mean over the noise has to meet it as well, so 0.5 asks for both
+            mean and median. For `excludes_zero_at`, the power: the chance that the private estimate
+            lies farther from zero than its half-width, in either direction, under the law of the
+            forecast.
+
+    Raises:
+        ValueError: naming the argument.
 
     >>> Target(0.1, coefficient=2).sentence
     'the interval of coefficient 2 is at most 0.1 long'
@@ -78,7 +78,7 @@ class Target:
 
     @property
     def is_power(self) -> bool:
-        """Whether the wish is about zero, not about a length."""
+        """Whether it is about zero, not about a length."""
         return self.excludes_zero_at is not None
 
     @property
@@ -92,16 +92,16 @@ class Target:
 
     @property
     def sentence(self) -> str:
-        """The wish in words."""
+        """The target in words."""
         return self.told_of(self.what)
 
     def told_of(self, what: str, unit: float = 1.0) -> str:
-        """The wish about an interval of another name; `unit` of its units are a scaled one."""
-        wished = self.excludes_zero_at if self.length is None else self.length
-        assert wished is not None
+        """The same of an interval of another name; `unit` of its units are a scaled one."""
+        asked = self.excludes_zero_at if self.length is None else self.length
+        assert asked is not None
         return words.precision_target(
             what,
-            wished,
+            asked,
             is_power=self.is_power,
             probability=self.probability,
             usual=_EVEN_ODDS,
@@ -137,11 +137,15 @@ def check_target(target: object, *, p: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How far a design meets a target: expected length of what the target is about, lengths draw by
-    draw, power.
+    """How far a design meets a target.
 
-    is_settled: what the target is about is noise-aware in every draw, so more records or budget
-    change no formula.
+    Args:
+        target: as it was asked for.
+        length: expected length of what the target is about.
+        draws: the same for each draw of the matrix noise.
+        power: the chance to exclude zero, 0 where the target is a length.
+        is_settled: whether what the target is about is noise-aware in every draw, so that more
+            records or budget change no formula.
     """
 
     target: Target
@@ -160,7 +164,7 @@ class Outcome:
 
     @property
     def meets(self) -> bool:
-        """Whether the wish comes true often enough."""
+        """Whether the target is met often enough."""
         target = self.target
         if target.length is None or target.probability < _EVEN_ODDS:
             return self.probability >= target.probability
@@ -227,9 +231,17 @@ def meeting_probability(
     For a length, the share of the forecast's draws of the matrix noise in which it is at most the
     target's, so it moves in steps of 1/64; for `excludes_zero_at`, the power.
 
-    Args:    moments, n_records: as for `forecast`.
-    Privacy: none of its own; see the package docstring for what it may steer.
-    Raises:  ValueError; InfeasibleDesignError if the design cannot run at this n.
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: loss, mechanism, budget, c, level and calibration.
+        n_records: n that is planned for (default: that of the moments).
+
+    Raises:
+        ValueError: naming the argument.
+        InfeasibleDesignError: the design cannot run at this n.
+
+    Privacy:
+        None of its own; see the package docstring for what it may steer.
     """
     check_target(target, p=len(moments.theta_hat))
     n = moments.n_records if n_records is None else n_records
@@ -243,9 +255,17 @@ def as_if_records(moments: Moments, *, design: Design, n_records: int | None = N
     Rounded down, at most n. The mean length without noise goes with 1/sqrt(m), so m has a closed
     form.
 
-    Args:    moments, n_records: as for `forecast`.
-    Privacy: none of its own; see the package docstring for what it may steer.
-    Raises:  ValueError; InfeasibleDesignError if the design cannot run at this n.
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: loss, mechanism, budget, c, level and calibration.
+        n_records: n that is planned for (default: that of the moments).
+
+    Raises:
+        ValueError: naming the argument.
+        InfeasibleDesignError: the design cannot run at this n.
+
+    Privacy:
+        None of its own; see the package docstring for what it may steer.
     """
     return as_if(forecast(moments, design=design, n_records=n_records))
 

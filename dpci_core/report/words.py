@@ -117,11 +117,10 @@ class OutOfReach(Protocol):
 
 
 def out_of_reach(
-    found: OutOfReach, target: str, *, n: str = "n = ", unit: float = 1.0
+    found: OutOfReach, wanted: str, *, n: str = "n = ", unit: float = 1.0
 ) -> tuple[str, str]:
-    """Why no n, or no budget, meets the precision target, and what can be had; `unit` as for
-    `precision_target`.
-    """
+    """Why no n, or no budget, makes it true, and what can be had; `unit` as for
+    `precision_target`."""
     reached = (
         f"the probability is {found.reached:.3g}"
         if found.is_power
@@ -133,14 +132,14 @@ def out_of_reach(
         ask = f"the true value must be {nearest} or farther from zero."
     at = f"t {n}{found.n_records:,} {ask}"
     if found.is_records:
-        why = f"Even 10^12 records do not make it true that {target}: {reached}."
+        why = f"Even 10^12 records do not make it true that {wanted}: {reached}."
         if found.is_floored:
             why += (
                 " The published floor 2c under the gradient covariance helps to keep it long; "
                 "sharp has none."
             )
         return why, f"A{at}"
-    why = f"No budget makes it true with {found.n_records:,} records that {target}:"
+    why = f"No budget makes it true with {found.n_records:,} records that {wanted}:"
     more = "A" if found.needed is None else f"{found.needed:,} records would make it possible; a"
     return f"{why} without any noise worth the name {reached}.", f"{more}{at}"
 

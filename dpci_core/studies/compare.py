@@ -29,7 +29,7 @@ from dpci_core.privacy.budget import DEFINITIONS, Parts
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
 from dpci_core.solvers.moments import Moments, fit_moments
-from dpci_core.studies.runs import append_rows, read_rows
+from dpci_core.studies._runs import append_rows, read_rows
 
 COMPARISON_FILE = DATA / "published_or_sharp.csv"
 """The run of this project."""

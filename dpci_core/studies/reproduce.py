@@ -24,7 +24,7 @@ from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import PureDP, pair_budget
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
-from dpci_core.studies.runs import append_rows, read_rows
+from dpci_core.studies._runs import append_rows, read_rows
 
 PUBLISHED_FILE = DATA / "published_coverage.csv"
 RUN_FILE = DATA / "reproduction.csv"

@@ -19,7 +19,7 @@ import pytest
 
 from dpci_core.cli import main as command
 from dpci_core.datasets import download, files, load, public
-from dpci_core.datasets.declared import KDD_COLUMNS
+from dpci_core.datasets._declared import KDD_COLUMNS
 
 needs_originals = pytest.mark.skipif(
     "DPCI_SHARED_DATA" not in os.environ, reason="DPCI_SHARED_DATA is not set: no original files"

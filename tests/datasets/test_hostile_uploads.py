@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.datasets import read_upload, unpack
+from dpci_core.datasets import _unpack as unpack
+from dpci_core.datasets import read_upload
 from dpci_core.schema import CategoricalColumn, Schema, propose_schema
 from tests.hostile import SECRET, Reader, corpus, ending, parquet, with_lie
 from tests.refusals import refuses

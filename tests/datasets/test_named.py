@@ -15,7 +15,7 @@ import pytest
 
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import feature_names, files, list_datasets, load, schema_of
-from dpci_core.datasets.paper import encode_paper
+from dpci_core.datasets._paper import encode_paper
 from dpci_core.schema import CategoricalColumn, Encoding, NumericColumn, Schema
 from tests.refusals import refuses
 

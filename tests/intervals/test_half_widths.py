@@ -17,6 +17,7 @@ from scipy.special import ndtr, roots_genlaguerre
 
 from dpci_core import ZCDP, Calibration, Design, Logistic, PureDP
 from dpci_core.intervals import half_widths as room
+from dpci_core.intervals._newton_step import correction
 from dpci_core.intervals.half_widths import (
     COVARIANCE_DOMINATES,
     NOISE_DOMINATES,
@@ -24,7 +25,6 @@ from dpci_core.intervals.half_widths import (
     noise_ratio,
     private_half_widths,
 )
-from dpci_core.intervals.newton_step import correction
 from dpci_core.intervals.spectra import shrink_eigenvalues
 from dpci_core.mechanisms.matrices import MatrixNoise
 from dpci_core.privacy.laws import NoiseLaw

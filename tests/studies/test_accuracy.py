@@ -122,7 +122,7 @@ def test_designs_train_as_a_release_does() -> None:
         design = Design(loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01)
         training = Training.of_design(design, n_records=1_000)
         split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
-        (found,) = accuracy_curve(split, [Point(training, 1_000)], n_fits=200, rng=rng)
+        (found,) = accuracy_curve(split, points=[Point(training, 1_000)], n_fits=200, rng=rng)
         rng = np.random.default_rng(6)
         single = [error_of(train_private(A, design=design, rng=rng).theta_priv) for _ in range(150)]
         se = math.hypot(found.error_se, np.std(single) / math.sqrt(150))

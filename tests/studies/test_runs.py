@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpci_core.studies.runs import append_rows, read_rows
+from dpci_core.studies._runs import append_rows, read_rows
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def currency_control(settings: Settings) -> None:
         "tightly and is read as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that "
         "promise.",
     )
-    if settings.currency != "pure" or settings.is_compared:
+    if settings.kind.has_delta or settings.is_compared:
         choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))
         st.selectbox(
             "δ: the chance that the ε promise fails",

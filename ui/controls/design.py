@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpci_core.mechanisms.mechanism import mechanism_named
 from ui.controls import hints
 from ui.controls.paired import Number, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
-from ui.session.settings import Settings
+from ui.session.settings import CHOICES, Settings
 
 
 def n_control(settings: Settings, n_table: int) -> None:
@@ -126,7 +127,7 @@ def _pills(
 
 CORNERS = {"huber_svm": "Huber", "smoothed_hinge": "Smoothed hinge"}
 LOSSES = {"logistic": "Logistic regression", "huber_svm": "SVM"}
-MECHANISMS = {"objective": "Objective perturbation", "output": "Output perturbation"}
+MECHANISMS = {name: mechanism_named(name).title.capitalize() for name in CHOICES["mechanisms"]}
 DEFINITIONS = {"pure": "Pure ε", "zcdp": "zCDP"}
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."
 _MECHANISM_HELP = (
@@ -149,18 +150,16 @@ def combination_controls(settings: Settings) -> None:
     _pills(
         "calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, text.CALIBRATION_HELP
     )
-    if (
-        "sharp" in settings.calibrations
-        and "objective" in settings.mechanisms
-        and "zcdp" in settings.definitions
-    ):
-        _reviewed_toggle(settings)
+    _reviewed_toggle(settings)
     if settings.is_compared:
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
         st.radio("The two definitions are paired by", **among(words), **state.bound("pairing"))
 
 
 def _reviewed_toggle(settings: Settings) -> None:
+    """Where a chosen combination rests on a result that no journal has reviewed."""
+    if not any(design.status for design in settings.usual("results").designs()):
+        return
     st.toggle(
         "Only peer-reviewed privacy results",
         **bound(
@@ -194,8 +193,7 @@ def design_controls(settings: Settings) -> None:
         "calibrations",
         text.CALIBRATION_HELP,
     )
-    if settings.own_definition == "zcdp" and first.calibration == "sharp":
-        _reviewed_toggle(settings)
+    _reviewed_toggle(settings)
 
 
 def _one_of(

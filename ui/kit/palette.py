@@ -69,10 +69,10 @@ class Combination:
     @property
     def style(self) -> Style:
         """Colour by definition, mechanism and loss; marker by mechanism and loss, open for zCDP."""
-        is_open, is_sharp = self.definition == "zcdp", self.calibration == "sharp"
+        is_sharp = self.calibration == "sharp"
         return Style(
-            _COLOURS[self.definition, self.mechanism][self.loss == "huber_svm"],
-            _MARKERS[self.mechanism, self.loss] + "-open" * is_open + "-dot" * (not is_sharp),
+            _COLOURS[self.definition, self.mechanism][_LOSSES.index(self.loss)],
+            _MARKERS[self.mechanism, self.loss] + _FILLS[self.definition] + "-dot" * (not is_sharp),
             opacity=0.45 if is_sharp else 0.22,
             dash="solid" if is_sharp else "longdash",
         )
@@ -82,6 +82,7 @@ def _shortened(label: str) -> str:
     return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
 
 
+_LOSSES: tuple[LossName, ...] = ("logistic", "huber_svm")
 # Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour
 # blindness.
 _COLOURS = {
@@ -109,6 +110,7 @@ THEME_COLOURS = {
 """Colours of the theme, and what Streamlit takes where a theme of somebody's own leaves them
 out.
 """
+_FILLS = {"pure": "", "zcdp": "-open"}
 _MARKERS = {
     ("objective", "logistic"): "circle",
     ("objective", "huber_svm"): "square",
@@ -119,9 +121,8 @@ _MARKERS = {
 ALL_COMBINATIONS: tuple[Combination, ...] = tuple(
     Combination(definition, mechanism, loss, calibration)
     for calibration in ("sharp", "published")
-    for definition in ("pure", "zcdp")
-    for mechanism in ("objective", "output")
-    for loss in ("logistic", "huber_svm")
+    for definition, mechanism in _COLOURS
+    for loss in _LOSSES
 )
 
 SOURCE_MARKS = {

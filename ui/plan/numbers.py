@@ -208,12 +208,8 @@ def guarantee(settings: Settings) -> tuple[float, float]:
     """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP
     may add to it.
     """
-    total, delta = to_float_down(settings.split.total), float(settings.delta)
-    if settings.currency == "pure":
-        return total, delta
-    return (
-        float(settings.epsilon) if settings.currency == "approx" else zcdp_to_epsilon(total, delta)
-    ), delta
+    typed = settings.epsilon if settings.currency == "approx" else settings.own_epsilon
+    return float(typed), float(settings.delta)
 
 
 def ranking(case: Case) -> tuple[RankedDesign, ...]:

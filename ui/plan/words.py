@@ -8,7 +8,7 @@ from decimal import Decimal
 from dpci_core import RankedDesign, RegularizationAnswer, Target
 from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from dpci_core.schema import CONSTANT, NumericColumn, Records
 from dpci_core.schema.declare import DEFAULT_STEP
@@ -126,11 +126,11 @@ def got_sentence(settings: Settings, meets: bool, probability: float) -> str:
 
 def risk_of(settings: Settings, total: float) -> str:
     """What a total means for one person, with epsilon(delta) where it is not a pure one."""
-    if settings.currency == "pure":
+    if not settings.kind.has_delta:
         sentence, epsilon = risk_pure(total), total
     else:
         delta = float(settings.delta)
-        epsilon = zcdp_to_epsilon(total, delta)
+        epsilon = settings.kind.epsilon_of(total, delta)
         sentence = f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx(epsilon, delta)}"
     return sentence + (
         " **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else ""
@@ -200,7 +200,7 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
             "**By length alone there is no best c:** the larger, the shorter, up to the largest "
             f"that was tried, c = {choice.regularization:g}. There the intervals are "
             f"{number(choice.forecast.ci_length_mean)} long on average, and what they are for lies "
-            f"**{number(choice.mean_shift, 2)} half-widths** from the coefficients without "
+            f"**{number(choice.largest_shift, 2)} half-widths** from the coefficients without "
             "penalty: short, and about something else."
         )
     title = {
@@ -211,6 +211,6 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
     return (
         f"**{title}: c = {choice.regularization:g}.** Mean length "
         f"{number(choice.forecast.ci_length_mean)}; what the intervals are for lies "
-        f"**{number(choice.mean_shift, 2)} half-widths** from the coefficients without penalty. "
+        f"**{number(choice.largest_shift, 2)} half-widths** from the coefficients without penalty. "
         f"Between c = {low:g} and {high:g} lengths are within 5 %."
     )

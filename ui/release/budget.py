@@ -13,7 +13,7 @@ from dpci_core.release import Price
 from ui.controls.currency import CURRENCIES
 from ui.release import words
 from ui.session import access
-from ui.session.settings import LIMITS
+from ui.session.settings import LETTERS, LIMITS
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
@@ -79,7 +79,7 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             key="budget_kind",
         )
         right.text_input(
-            "ρ at most" if kind == "zcdp" else "ε at most", key="budget_amount", placeholder="1"
+            f"{LETTERS.get(kind or '', 'ε')} at most", key="budget_amount", placeholder="1"
         )
         if kind == "approx":
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
@@ -122,7 +122,7 @@ def _what_it_means() -> None:
 
 def _is_beyond(cap: Cap) -> bool:
     """Whether a cap is larger than any budget that a page offers."""
-    kind = "pure" if cap.definition == "pure" else "zcdp" if cap.epsilon is None else "approx"
+    kind = cap.definition if cap.epsilon is None else "approx"
     return (cap.amount if cap.epsilon is None else cap.epsilon) > Decimal(repr(LIMITS[kind][1]))
 
 

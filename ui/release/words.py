@@ -8,6 +8,7 @@ from pathlib import Path
 from dpci_core import Plan
 from dpci_core.ledger import Account, Charge
 from dpci_core.ledger.amounts import exact_difference
+from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Price
 from ui.session.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import cost_words, moment, shown, symbol
@@ -56,7 +57,7 @@ def guarantee_words(price: Price) -> str:
     """The price in its own definition, and what it means for one person."""
     cost, numbers = price.cost, price.numbers
     amount = f"**{cost_words(cost)}**"
-    if cost.definition == "pure":
+    if not DEFINITIONS[cost.definition].has_delta:
         return f"{amount}. {risk_pure(float(cost.amount))}"
     return (
         f"{amount}, that is ε = {number(numbers.epsilon)} at δ = {numbers.delta:g}. "

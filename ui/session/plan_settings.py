@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
 from dpci_core.design import CalibrationName
@@ -15,7 +15,7 @@ from dpci_core.schema import to_original
 from ui.session.budget import Split
 from ui.session.case import Case
 from ui.session.compute import DECLARED, declared_table, packed_table, step_of
-from ui.session.settings import CHOICES, LIMITS, Settings
+from ui.session.settings import CHOICES, LIMITS, Currency, Settings
 
 
 def plan_of(case: Case, title: str, notes: str = "") -> Plan:
@@ -59,13 +59,13 @@ def settings_of(plan: Plan) -> Settings:
     offered = (
         ("mechanism", design.mechanism, CHOICES["mechanisms"]),
         ("privacy definition", design.definition, CHOICES["definitions"]),
-        ("loss", design.loss.name, ("logistic", *CHOICES["corner"])),
+        ("loss", design.loss.name, (*CHOICES["losses"], *CHOICES["corner"])),
     )
     for what, name, choices in offered:
         if name not in choices:
             raise ValueError(f"This dashboard has no control for the {what} {name!r}.")
     calibration, results = _calibration(design.switches)
-    budget = design.budget
+    budget, is_svm = design.budget, design.loss.name in CHOICES["corner"]
     now = replace(
         Settings(),
         dataset=source.key if isinstance(source, PublicTable) else DECLARED,
@@ -74,12 +74,12 @@ def settings_of(plan: Plan) -> Settings:
         d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
         definitions=(design.definition,),
         mechanisms=(design.mechanism,),
-        losses=("logistic" if design.loss.name == "logistic" else "huber_svm",),
-        corner=Settings().corner if design.loss.name == "logistic" else design.loss.name,
+        losses=("huber_svm" if is_svm else design.loss.name,),
+        corner=design.loss.name if is_svm else Settings().corner,
         calibrations=(calibration,),
         results=results,
         target=design.target,
-        currency="zcdp" if design.budget.has_delta else "pure",
+        currency=cast("Currency", design.definition),
         delta=_shortest(plan.delta),
         split=Split(budget.total, budget.parts),
         n=plan.n_records,

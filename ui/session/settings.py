@@ -5,16 +5,19 @@ stamped with.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import Decimal
 from itertools import product
 from typing import Any, Literal
 
-from dpci_core import ZCDP, Calibration, Loss, PureDP
-from dpci_core.design import Design, Estimand
+from dpci_core import Calibration, Loss
+from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.design import MECHANISMS, Design, Estimand
 from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import (
+    DEFINITIONS,
     PARTS,
     Budget,
     Pairing,
@@ -22,7 +25,6 @@ from dpci_core.privacy.budget import (
     epsilon_to_zcdp,
     pair_budget,
     to_float_down,
-    zcdp_to_epsilon,
 )
 from dpci_core.schema import Encoding
 from ui.kit.palette import Combination
@@ -31,6 +33,14 @@ from ui.session.budget import Split, from_shares
 Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
+
+_SPENT_AS: dict[Currency, str] = {"pure": "pure", "zcdp": "zcdp", "approx": "zcdp"}
+"""The definition behind each way to type a budget."""
+LETTERS: dict[str, str] = {
+    currency: "ε" if currency == "approx" else DEFINITIONS[name].letter
+    for currency, name in _SPENT_AS.items()
+}
+"""Of a total as it is typed."""
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the wish on the page Plan."""
@@ -114,19 +124,22 @@ class Settings:
     @property
     def own_definition(self) -> str:
         """The definition in which the budget is typed: (epsilon, delta) is spent as zCDP."""
-        return "pure" if self.currency == "pure" else "zcdp"
+        return _SPENT_AS[self.currency]
+
+    @property
+    def kind(self) -> type[Budget]:
+        """The same as what it is."""
+        return DEFINITIONS[self.own_definition]
 
     @property
     def own_epsilon(self) -> float:
         """The epsilon of the total budget, at delta where it is spent as zCDP."""
-        total = to_float_down(self.split.total)
-        return total if self.currency == "pure" else zcdp_to_epsilon(total, float(self.delta))
+        return self.kind.epsilon_of(to_float_down(self.split.total), float(self.delta))
 
     def budget(self, definition: str) -> Budget:
         """The budget of a combination: the typed one, or its pair under `pairing`."""
         model, hessian, covariance = self.split.parts
-        kind = PureDP if self.own_definition == "pure" else ZCDP
-        own = kind(model=model, hessian=hessian, covariance=covariance)
+        own = self.kind(model=model, hessian=hessian, covariance=covariance)
         return (
             own
             if definition == self.own_definition
@@ -135,7 +148,7 @@ class Settings:
 
     def loss(self, name: str) -> Loss:
         """The loss of a combination."""
-        return make_loss("logistic") if name == "logistic" else make_loss(self.corner, self.h)
+        return make_loss(self.corner if name in CHOICES["corner"] else name, self.h)
 
     def calibration(self, combination: Combination) -> Calibration:
         """The switches of a combination; those of sharp without what is not peer-reviewed, if asked
@@ -156,6 +169,12 @@ class Settings:
             calibration=self.calibration(combination),
             target=self.target,
         )
+
+    def designs(self) -> Iterator[Design]:
+        """Of every combination for which a budget can be paired."""
+        for combination in self.combinations:
+            with suppress(InfeasibleDesignError):
+                yield self.design(combination)
 
     def swept(self, name: str, value: float) -> Settings:
         """These settings with one control moved; parts scale with the total, others give way to a
@@ -286,12 +305,12 @@ def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "encoding": ("schema", "paper"),
-    "currency": ("pure", "zcdp", "approx"),
+    "currency": tuple(_SPENT_AS),
     "pairing": ("guarantee", "paper"),
     "sweep": SWEEPS,
     "units": ("scaled", "original", "odds"),
-    "definitions": ("pure", "zcdp"),
-    "mechanisms": ("objective", "output"),
+    "definitions": tuple(DEFINITIONS),
+    "mechanisms": tuple(MECHANISMS),
     "losses": ("logistic", "huber_svm"),
     "corner": ("huber_svm", "smoothed_hinge"),
     "calibrations": ("sharp", "published"),

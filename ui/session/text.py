@@ -4,7 +4,6 @@ explanations.
 
 from __future__ import annotations
 
-from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import (
@@ -18,7 +17,7 @@ from dpci_core.report.words import LARGE_EPSILON
 from dpci_core.report.words import number as number
 from dpci_core.report.words import percent as percent
 from dpci_core.schema import Records
-from ui.session.settings import Settings
+from ui.session.settings import LETTERS, Settings
 
 DECLARED_SENTENCE = (
     "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so "
@@ -56,7 +55,7 @@ def budget_sentence(settings: Settings) -> str:
     budget.
     """
     epsilon = settings.own_epsilon
-    if settings.currency == "pure":
+    if not settings.kind.has_delta:
         sentence = risk_pure(epsilon)
     else:
         sentence = (
@@ -70,13 +69,13 @@ def budget_sentence(settings: Settings) -> str:
 
 def symbol(settings: Settings) -> str:
     """Of the total, as it is typed."""
-    return "ρ" if settings.currency == "zcdp" else "ε"
+    return LETTERS[settings.currency]
 
 
 def conversion_details(settings: Settings) -> str:
     """The conversions behind the headline, for whoever asks."""
     delta = float(settings.delta)
-    if settings.currency == "pure":
+    if not settings.kind.has_delta:
         total = to_float_down(settings.split.total)
         return (
             f"A pure ε of {number(total)} holds with δ = 0, and is at most ρ = ε²/2 = "
@@ -134,18 +133,15 @@ def d_sentence(p: int) -> str:
 
 def c_sentence(settings: Settings) -> str:
     """The penalty."""
-    smallest = []
-    for combination in settings.combinations:
-        if combination.mechanism == "objective":
-            try:
-                design = settings.design(combination)
-            except InfeasibleDesignError:
-                continue  # no budget can be paired, so nothing is drawn for this combination
-            smallest.append(mechanism_of(design).smallest_regularization(design, settings.n))
-    rule = (
-        f" Objective perturbation needs c above {number(max(smallest), 2)} here."
-        if smallest
-        else ""
+    needed: dict[str, float] = {}
+    for design in settings.designs():
+        mechanism = mechanism_of(design)
+        smallest = mechanism.smallest_regularization(design, settings.n)
+        needed[mechanism.title] = max(smallest, needed.get(mechanism.title, 0.0))
+    rule = "".join(
+        f" {title.capitalize()} needs c above {number(smallest, 2)} here."
+        for title, smallest in needed.items()
+        if smallest > 0.0
     )
     covered = "pulled" if settings.target == "penalised" else "unpulled"
     return (
@@ -171,19 +167,17 @@ def level_sentence(settings: Settings) -> str:
 def assumptions(settings: Settings, records: Records) -> str:
     """Every assumed value, as it stands on each chart and export."""
     shares = "/".join(f"{settings.split.share(i):.3g}" for i in range(3))
-    symbol = "ε" if settings.currency == "pure" else "ρ"
     delta = (
-        ""
-        if settings.currency == "pure" and not settings.is_compared
-        else f", δ = {settings.delta}"
+        "" if not (settings.kind.has_delta or settings.is_compared) else f", δ = {settings.delta}"
     )
     corner = ", smoothed hinge" if settings.corner == "smoothed_hinge" else ""
-    h = f", h = {settings.h:g}{corner}" if "huber_svm" in settings.losses else ""
+    has_h = any("h" in settings.loss(name).parameters for name in settings.losses)
+    h = f", h = {settings.h:g}{corner}" if has_h else ""
     return (
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n "
-        f"= {settings.n:,}, {symbol} = {settings.split.total:f}{delta}, split {shares} %, c = "
-        f"{settings.c:g}{h}, level {100 * settings.level:g} %, {calibration_words(settings)}, "
-        f"forecast{pairing_words(settings)}"
+        f"= {settings.n:,}, {settings.kind.letter} = {settings.split.total:f}{delta}, split "
+        f"{shares} %, c = {settings.c:g}{h}, level {100 * settings.level:g} %, "
+        f"{calibration_words(settings)}, forecast{pairing_words(settings)}"
     )
 
 
@@ -212,12 +206,11 @@ def pairing_words(settings: Settings) -> str:
 def budget_words(design: Design, delta: float) -> str:
     """The budget of one design in its own definition and as (epsilon, delta)."""
     total = to_float_down(design.budget.total)
-    if design.definition == "pure":
-        return f"ε\u00a0=\u00a0{number(total)}"
-    epsilon = number(zcdp_to_epsilon(total, delta))
-    return (
-        f"ρ\u00a0=\u00a0{number(total)}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
-    )
+    amount = f"{design.budget.letter}\u00a0=\u00a0{number(total)}"
+    if not design.budget.has_delta:
+        return amount
+    epsilon = number(design.budget.epsilon_of(total, delta))
+    return f"{amount}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
 
 
 HOW_TO_READ = """

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from dpci_core.ledger import Cap, Charge, Cost, as_text
-from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import DEFINITIONS, to_float_down, zcdp_to_epsilon
 from dpci_core.report.words import LARGE_EPSILON
 from ui.session.text import LARGE_BUDGET, number, risk_approx, risk_pure
 
@@ -47,7 +47,7 @@ def cost_words(cost: Cost) -> str:
 
 def cap_sentence(cap: Cap) -> str:
     """What a cap means for one person, if all of it is spent."""
-    if cap.definition == "pure":
+    if not DEFINITIONS[cap.definition].has_delta:
         epsilon = to_float_down(cap.amount)
         said = f"If all of it is spent: {_lowered(risk_pure(epsilon))}"
     elif cap.epsilon is not None and cap.delta is not None:

@@ -14,7 +14,7 @@ from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import REGULARIZATION
 from dpci_core.base.places import DATA
 from dpci_core.losses import make_loss
-from dpci_core.studies.runs import append_rows, read_rows
+from dpci_core.studies._runs import append_rows, read_rows
 from dpci_core.tuning.learners import Learner, Method
 
 ERROR_RATES_FILE = DATA / "published_error_rates.csv"

@@ -13,8 +13,8 @@ from pathlib import Path
 from dpci_core.base.errors import check_choice, check_count, check_positive, check_range
 from dpci_core.base.places import DATA
 from dpci_core.losses import Loss, make_loss
+from dpci_core.studies._runs import append_rows, read_rows
 from dpci_core.studies.accuracy.published import PUBLISHED_WIDTH, penalty_value
-from dpci_core.studies.runs import append_rows, read_rows
 from dpci_core.tuning.learners import METHODS
 
 RUN_FILE = DATA / "tuning_run.csv"

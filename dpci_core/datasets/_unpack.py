@@ -24,7 +24,7 @@ import pyarrow.compute
 
 from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.datasets.unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
+from dpci_core.datasets._unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
 
 MOST_MEMORY = 1024 * 1024**2
@@ -35,7 +35,7 @@ MOST_SECONDS = 120.0
 """A file that takes longer to unpack is given up; the largest that is allowed takes a few
 seconds.
 """
-_CHILD = Path(__file__).with_name("unpack_child.py")
+_CHILD = Path(__file__).with_name("_unpack_child.py")
 
 
 def read_parquet(data: bytes) -> pd.DataFrame:

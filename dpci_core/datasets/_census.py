@@ -17,7 +17,7 @@ from scipy.special import expit, ndtr
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count
-from dpci_core.datasets.census_tables import (
+from dpci_core.datasets._census_tables import (
     COEFFICIENTS,
     CORRELATIONS,
     CUMULATIVE,
@@ -29,7 +29,7 @@ from dpci_core.datasets.census_tables import (
     SHARES,
     Table,
 )
-from dpci_core.datasets.declared import ADULT
+from dpci_core.datasets._declared import ADULT
 from dpci_core.schema import CategoricalColumn, NumericColumn
 
 _Draws = npt.NDArray[np.int32]
