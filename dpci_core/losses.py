@@ -103,7 +103,7 @@ class Logistic(Loss):
     is_log_odds = True
     is_nonincreasing = True
     allows_weights = True
-    newton_remainder = 0.03
+    newton_remainder = 0.01
 
     def value(self, z: Array) -> Array:
         return np.logaddexp(0.0, -z)
