@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         NumberGuess,
         NumericColumn,
         Schema,
+        StandardEncoding,
         simulate_twin,
     )
     from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress
@@ -111,6 +112,7 @@ __all__ = [
     "Schema",
     "NumericColumn",
     "CategoricalColumn",
+    "StandardEncoding",
     "Guesses",
     "NumberGuess",
     "simulate_twin",
@@ -149,6 +151,7 @@ _LATE = {
         "NumberGuess",
         "NumericColumn",
         "Schema",
+        "StandardEncoding",
         "simulate_twin",
     ),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),

@@ -79,7 +79,7 @@ class Plan:
             object.__setattr__(self, "features", tuple(given))
         if self.goal is not None:
             check_target(self.goal, p=len(self.names))
-        self.schema.select(self.features)
+        self.source.select(self.features)
 
     @property
     def schema(self) -> Schema:
@@ -98,19 +98,25 @@ class Plan:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the coefficients in their order, the constant last."""
-        return coefficient_names(self.schema, self.features)
+        return coefficient_names(self.source, self.features)
 
     def records(self) -> Records:
-        """Return the public or simulated records that the plan is computed from, under the `schema`
-        encoding.
+        """Return the public or simulated records that the plan is computed from, as they would be
+        encoded.
         """
         return self.source.records(self.features)
 
     def moments(self) -> Moments:
-        """Return the moments of `records` for the loss and the penalty of the design."""
+        """Return the moments of `records` for the loss and the penalty of the design, and the fit
+        without penalty, which says what the penalty leaves of the coefficients.
+        """
         records = self.records()
         return fit_moments(
-            records.X, records.y, loss=self.design.loss, regularization=self.design.regularization
+            records.X,
+            records.y,
+            loss=self.design.loss,
+            regularization=self.design.regularization,
+            target="unpenalised",
         )
 
     def numbers(self, moments: Moments | None = None) -> PlanNumbers:
@@ -189,7 +195,7 @@ def _plan_from(
     """A plan of the fields of its file; a goal names its coefficient among those of the source."""
     with at("features"):
         chosen = _features_from(features)
-        names = coefficient_names(given["source"].schema, chosen)
+        names = coefficient_names(given["source"], chosen)
     with at("goal"):
         target = None if goal is None else goal_from(goal, names)
     return Plan(features=chosen, goal=target, notes=notes or "", **given)
