@@ -131,13 +131,13 @@ def plan_numbers(
         delta=at,
         as_if_records=as_if_records(moments, design=design, n_records=n_records),
         probability=chance,
-        shrinkage=_shrinkage(moments),
+        shrinkage=shrinkage(moments),
         validity=made.validity,
         usefulness=made.usefulness,
     )
 
 
-def _shrinkage(moments: Moments) -> float | None:
+def shrinkage(moments: Moments) -> float | None:
     """The share of the slopes without penalty that the penalised ones are, by projection."""
     if moments.without_penalty is None:
         return None

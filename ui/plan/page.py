@@ -14,7 +14,7 @@ from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import declare, plan_file
 from ui.controls.sidebar import is_ready
 from ui.kit.bound import among, bound
-from ui.plan import answers, bounds, numbers, pictures, words
+from ui.plan import answers, bounds, numbers, pictures, standard, words
 from ui.session import state, text
 from ui.session.case import Case, PrecisionError, make_case, make_target, place_of
 from ui.session.compute import DECLARED
@@ -53,6 +53,7 @@ def page() -> None:
     if settings.dataset == DECLARED and case.records.encoding == "schema":
         bounds.panel(case)
     _target(case)
+    standard.panel(case)
     if _is_wanted(case):
         work = answers.cards(case)
         pictures.panel(case, work)
@@ -67,7 +68,7 @@ def _target(case: Case) -> None:
     """What the intervals should be able to do."""
     settings = case.settings
     with st.container(border=True):
-        st.header("What should the intervals be able to do?")
+        st.header(f"What should intervals for the {text.covers(settings)} be able to do?")
         left, right = st.columns(2, gap="medium")
         with left:
             st.radio(

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dpci_core import RankedDesign, RegularizationAnswer, Target
+from dpci_core import Forecast, RankedDesign, RegularizationAnswer, Target
+from dpci_core.intervals.forecast import TOLERATED_BIAS
 from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
+from dpci_core.planner.standard import StandardAnswer
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
-from dpci_core.schema import CONSTANT, NumericColumn, Records
-from dpci_core.schema.declare import DEFAULT_STEP
+from dpci_core.schema import CONSTANT, NumericColumn, Records, StandardEncoding
 from ui.kit.palette import Combination
 from ui.plan.charts import Mark
 from ui.session.case import Case, place_of
+from ui.session.compute import per
 from ui.session.settings import Settings
 from ui.session.text import number, percent, plain, risk_approx, risk_pure, symbol
 from ui.session.words import in_words
@@ -49,23 +51,44 @@ def goal_unit(case: Case) -> str:
     name = records.feature_names[place]
     column = next((c for c in case.columns if name in c.feature_names), None)
     if isinstance(column, NumericColumn):
-        return f"{what} {per(column)}"
+        return f"{what} {per(column)} of “{column.name}”"
     return (
         f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
     )
 
 
-def per(column: NumericColumn) -> str:
-    """The step that effects of a number are told for."""
-    if column.transform == "log":
-        factor = DEFAULT_STEP["log"] if column.step is None else column.step
-        return (
-            f"per doubling of “{column.name}”"
-            if factor == 2.0
-            else (f"per factor {factor:g} of “{column.name}”")
-        )
-    step = "unit" if column.step in (None, 1.0) else f"{column.step:g}"
-    return f"per {step} of “{column.name}”"
+def encoding_words(now: StandardEncoding) -> str:
+    """The encoding in use."""
+    return (
+        f"Columns are scaled by what is **typical**; rows longer than **R = {now.radius:g}** "
+        f"spreads count less, values beyond {now.limit:g} spreads as that far."
+    )
+
+
+def chosen_words(found: StandardAnswer) -> str:
+    """What was chosen, and why."""
+    now, budget = found.encoding, found.design.budget
+    return (
+        f"Chosen: **R = {now.radius:g}** spreads, limit {now.limit:g}, **c = "
+        f"{found.design.regularization:g}**, split **{share_words(budget.parts, budget.total)}**. "
+        f"Of {len(found.tried)} tried, these give the shortest intervals for the coefficients "
+        f"without penalty whose bias stays within {TOLERATED_BIAS:g} half-widths."
+    )
+
+
+def is_out_of_reach(found: Forecast, target: Target) -> bool:
+    """Whether a target is about a coefficient that such a release cannot speak about."""
+    place = target.coefficient
+    return place is not None and bool(found.is_out_of_reach[place])
+
+
+def of_no_use(found: Forecast, target: Target) -> str:
+    """Why a design is of no use for a target, whatever it promises; empty where it is of use."""
+    if is_out_of_reach(found, target):
+        return "**Out of reach**: such a release cannot speak about this coefficient."
+    if found.usefulness.is_useless:
+        return "**Too long to be of use**: the reasons are below."
+    return ""
 
 
 def total_words(settings: Settings) -> str:

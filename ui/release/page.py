@@ -35,6 +35,7 @@ from ui.session.compute import DECLARED, PUBLIC, TableSource
 from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
 from ui.views import ledger_text
+from ui.views.cautions import box
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
@@ -278,6 +279,8 @@ def _release_step(
     account, plan = request.account, request.plan
     spent = price(account.cap, request.price.cost)
     with st.container(border=True):
+        said = words.cautions_of(plan, request.price)
+        box(said)
         st.markdown(words.before_click(plan, account, request.price, spent))
         if spent > account.remaining:
             st.error(
@@ -290,7 +293,10 @@ def _release_step(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
         )
-        missing = words.missing(person, typed.strip() == account.dataset, header is not None)
+        is_read = not said or st.checkbox("I have read the warnings and go on", key="release_read")
+        missing = words.missing(
+            person, typed.strip() == account.dataset, header is not None, is_read=is_read
+        )
         st.button(
             f"Spend {ledger_text.cost_words(request.price.cost)} and release",
             key="release_now",

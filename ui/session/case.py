@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dpci_core import Moments, Target
 from dpci_core.design import Design
 from dpci_core.schema import CONSTANT, Column, Records
-from ui.session.compute import TableSource, columns_of, told_in
+from ui.session.compute import TableSource, columns_of, fit_target, told_in
 from ui.session.settings import Settings
 
 
@@ -65,7 +65,8 @@ def make_case(settings: Settings, source: TableSource) -> Case:
     chosen = single(settings)
     records = source.load(chosen, features=chosen.names or chosen.d)
     design = chosen.design(chosen.combinations[0])
-    moments = source.store.moments(records, design.loss, chosen.c, design.target)
+    fitted = fit_target(records, design)
+    moments = source.store.moments(records, design.loss, chosen.c, fitted)
     place = place_of(chosen, records)
     columns = columns_of(chosen, source)
     scale = unit_of(records, place, columns)

@@ -21,9 +21,8 @@ import pandas as pd
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
-from dpci_core.base.rows import signed
 from dpci_core.datasets.upload_rules import check_records
-from dpci_core.design import Estimand
+from dpci_core.design import Design, Estimand
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.codec import plain, read
@@ -31,7 +30,7 @@ from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Source
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, NumericColumn, Provenance, Records, Schema, encode
-from dpci_core.solvers.moments import meant_minimiser
+from dpci_core.schema.declare import DEFAULT_STEP
 from ui.kit.palette import Combination
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
@@ -45,7 +44,7 @@ SWEEP_POINTS = 25
 SUBSAMPLE = 10_000
 """Rows on which sweeps over c, h and d are fitted."""
 LARGEST_UNPENALISED = 5_000_000
-"""Numbers in a table that is fitted without penalty only to say how far a penalty pulls."""
+"""Numbers in a table that is fitted without penalty only to say what a penalty leaves."""
 _MEGABYTE = 2.0**20
 RECORDS_LIMIT = 1500 * _MEGABYTE
 SESSION_LIMIT = 300 * _MEGABYTE
@@ -135,21 +134,6 @@ class Store:
 
         return self._moments.get((records.digest, loss, c, target), make)
 
-    def without_penalty(self, records: Records, loss: Loss) -> Array | None:
-        """The coefficients of one table without penalty, (p,), all rows in full; None where there
-        are none, or where finding them takes too long.
-        """
-
-        def make() -> Array | None:
-            if records.X.size > LARGEST_UNPENALISED:
-                return None
-            try:
-                return meant_minimiser(signed(records.X, records.y), loss=loss)
-            except ConvergenceError:
-                return None
-
-        return self._moments.get((records.digest, loss), make)
-
 
 PUBLIC = Store()
 CURVES = LRU(1000)
@@ -234,6 +218,12 @@ class View:
     settings: Settings
     records: Records
     outcomes: tuple[Outcome, ...]
+    columns: tuple[Column, ...] = ()
+
+    def contrasts(self, units: str) -> Array | None:
+        """L (k, p) of the units of a chart; None for scaled ones."""
+        is_told = units in ("original", "odds")
+        return told_in(self.records, self.columns) if is_told else None
 
     @property
     def drawn(self) -> tuple[Outcome, ...]:
@@ -276,6 +266,11 @@ def packed_table(table: DeclaredTable) -> str:
         ) from None
 
 
+def fit_target(records: Records, design: Design) -> Estimand:
+    """For which target a table is fitted: also without penalty, if that does not take long."""
+    return "unpenalised" if records.X.size <= LARGEST_UNPENALISED else design.target
+
+
 def compute(settings: Settings, source: TableSource) -> View:
     """Forecast every chosen combination."""
     features: int | tuple[str, ...] = settings.names or settings.d
@@ -284,7 +279,7 @@ def compute(settings: Settings, source: TableSource) -> View:
         _outcome(settings, records, combination, source.store)
         for combination in settings.combinations
     )
-    return View(settings, records, outcomes)
+    return View(settings, records, outcomes, columns_of(settings, source))
 
 
 def _outcome(
@@ -295,7 +290,7 @@ def _outcome(
     except ValueError as problem:  # a paired budget can leave the range of a design
         return Outcome(combination, None, None, in_words(problem))
     try:
-        moments = store.moments(records, design.loss, settings.c, design.target)
+        moments = store.moments(records, design.loss, settings.c, fit_target(records, design))
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
         return Outcome(combination, None, None, in_words(problem))
@@ -317,9 +312,39 @@ def step_of(column: Column) -> float:
     return column.step_size if isinstance(column, NumericColumn) else 1.0
 
 
+def told_name(name: str, columns: Sequence[Column]) -> str:
+    """A coefficient with the step that its effect is told for, where that is not 1."""
+    column = next((c for c in columns if name in c.feature_names), None)
+    if isinstance(column, NumericColumn) and column.step_size != 1.0:
+        return f"{column.name} {per(column)}"
+    return name
+
+
+def per(column: NumericColumn) -> str:
+    """The step that effects of a number are told for."""
+    if column.transform == "log":
+        factor = DEFAULT_STEP["log"] if column.step is None else column.step
+        return "per doubling" if factor == DEFAULT_STEP["log"] else f"per factor {factor:g}"
+    return "per unit" if column.step in (None, 1.0) else f"per {column.step:g}"
+
+
+def left_by_penalty(made: Forecast, moments: Moments, contrasts: Array | None) -> Array | None:
+    """Share of each coefficient without penalty that intervals for penalised ones lie around."""
+    free = moments.without_penalty
+    if made.design.target != "penalised" or free is None:
+        return None
+    meant = free.meant if contrasts is None else contrasts @ free.meant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share: Array = made.estimate / meant
+    return share
+
+
 def interval_rows(view: View, units: str) -> list[IntervalRows]:
     """Chart 1: per coefficient, in scaled or original units, or as odds ratios."""
-    contrasts = view.records.to_original if units in ("original", "odds") else None
+    contrasts = view.contrasts(units)
+    names = view.records.feature_names
+    if contrasts is not None:
+        names = tuple(map(told_name, names, [view.columns] * len(names)))
     rows = []
     for outcome in view.drawn:
         assert outcome.forecast is not None
@@ -332,11 +357,13 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
         rows.append(
             IntervalRows(
                 combination=outcome.combination,
-                names=view.records.feature_names,
+                names=names,
                 estimate=made.estimate,
                 ci_length=made.ci_length,
                 vi_length=made.vi_length,
                 nonprivate_length=made.nonprivate_length,
+                left=left_by_penalty(made, outcome.moments, contrasts),
+                is_out_of_reach=made.is_out_of_reach,
             )
         )
     return rows

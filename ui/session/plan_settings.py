@@ -56,6 +56,11 @@ def settings_of(plan: Plan) -> Settings:
             f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} "
             "of them."
         )
+    if isinstance(source, PublicTable) and source.is_standard:
+        raise ValueError(
+            "This page has no control for the standard encoding of a public set. Describe your "
+            "table, or bring the set as a file."
+        )
     offered = (
         ("mechanism", design.mechanism, CHOICES["mechanisms"]),
         ("privacy definition", design.definition, CHOICES["definitions"]),
