@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpci_core.base.rows import EncodedRows
+from dpci_core.base.rows import EncodedRows, WeightedRows, stacked
 
 RNG = np.random.default_rng(0)
 Z, Y = RNG.uniform(-1, 1, (50, 3)), RNG.choice([-1.0, 1.0], 50)
@@ -47,3 +47,14 @@ def test_rows_are_rounded_once() -> None:
     rows = EncodedRows(Z, scale=0.3, constant=0.6, signs=Y)[:]
     np.testing.assert_array_equal(rows[:, :-1], Y[:, None] * (Z * 0.3))
     np.testing.assert_array_equal(rows[:, -1], Y * 0.6)
+
+
+def test_blocks_keep_their_weights() -> None:
+    parts = [WeightedRows(Z[:20], np.full(20, 0.5)), WeightedRows(Z[20:], np.full(30, 0.25))]
+    whole = stacked(parts)
+    assert isinstance(whole, WeightedRows)
+    np.testing.assert_array_equal(whole.rows, Z)
+    np.testing.assert_array_equal(whole.weights, [0.5] * 20 + [0.25] * 30)
+    np.testing.assert_array_equal(stacked([Z[:20], Z[20:]]), Z)
+    with pytest.raises(ValueError, match="all blocks of rows with weights, or none"):
+        stacked([parts[0], Z])
