@@ -308,3 +308,42 @@ def exact_gradient(A: WeightedRows, theta: np.ndarray, loss: Loss) -> np.ndarray
             slope = -s * s * (3 - 2 * s) if isinstance(loss, SmoothedHinge) else -s
         total = total + w * slope * row
     return total / len(rows) + 2 * np.longdouble(C) * theta
+
+
+# --- the target -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("c", [0.0, 0.02])
+def test_the_bias_of_weights_is_the_formula(c: float) -> None:
+    """theta_w - theta* = Hbar^-1 mean (1 - w) f' u, on a table where the model is wrong."""
+    loss = Logistic()
+    rows, w = SMALL.rows, SMALL.weights
+    if c:
+        found = [minimise(A, loss=loss, regularization=c).theta for A in (rows / 1.0, SMALL)]
+    else:
+        found = [unpenalised_minimiser(A, loss=loss) for A in (rows, SMALL)]
+    plain_theta, weighted_theta = found
+    nodes, parts = np.polynomial.legendre.leggauss(20)
+    mean = np.zeros((4, 4))
+    for s, part in zip((nodes + 1.0) / 2.0, parts / 2.0, strict=True):
+        at = plain_theta + s * (weighted_theta - plain_theta)
+        mean += part * slow_moments(SMALL, at, loss, c)[1]
+    missing = ((1.0 - w) * loss.slope(rows @ plain_theta)) @ rows / len(rows)
+    bias = np.linalg.solve(mean, missing)
+    assert np.linalg.norm(bias) > 0.05
+    np.testing.assert_allclose(weighted_theta - plain_theta, bias, atol=2e-6)
+
+
+def test_weights_leave_the_coefficient_of_a_right_model_where_it_is() -> None:
+    """Every row with both labels, in the shares of the model: exact expectations, by repetition."""
+    X = np.abs(SMALL.rows[:60]) * np.sign(np.random.default_rng(12).normal(size=(60, 4)))
+    theta = np.array([0.6, -0.9, 0.4, 0.8])
+    chance = expit(X @ theta)
+    pairs = WeightedRows(np.vstack([X, -X]), np.tile(1.0 / np.maximum(1.0, (X**2).sum(axis=1)), 2))
+    times = np.concatenate([chance, 1.0 - chance])
+    right = WeightedRows(pairs.rows, pairs.weights * times)
+    plain_rows = WeightedRows(pairs.rows, times)  # shares as weights: what a sum sees of them
+    for A in (right, plain_rows):
+        np.testing.assert_allclose(unpenalised_minimiser(A, loss=Logistic()), theta, atol=1e-5)
+    wrong = WeightedRows(pairs.rows, pairs.weights * np.concatenate([chance, 1.0 - chance**2]))
+    assert np.linalg.norm(unpenalised_minimiser(wrong, loss=Logistic()) - theta) > 0.1
