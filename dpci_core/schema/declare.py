@@ -355,15 +355,6 @@ class Schema:
         listed = tuple((limit, tuple(names)) for limit, names in sorted(cut.items()))
         return Transformations(logarithms, listed, self.standard.radius)
 
-    @property
-    def has_typical(self) -> bool:
-        """Whether a typical value is declared of every number: the standard encoding can do."""
-        return all(
-            column.typical is not None
-            for column in self.features
-            if isinstance(column, NumericColumn)
-        )
-
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the source columns that the encoded `names` are made of."""
         wanted = set(names)
