@@ -12,6 +12,7 @@ from scipy.special import expit
 from dpci_core import HuberSVM, Logistic, SmoothedHinge, fit_moments
 from dpci_core.base.rows import WeightedRows
 from dpci_core.losses import Loss
+from dpci_core.solvers import quasi_newton
 from dpci_core.solvers import replicates as batched
 from dpci_core.solvers.certain import gradient_rounding, solve_surely
 from dpci_core.solvers.minimise import METHODS, minimise
@@ -161,6 +162,18 @@ def test_weights_of_one_are_no_weights_to_the_last_bit(loss: Loss) -> None:
         np.testing.assert_array_equal(fits[0].theta, fits[1].theta)
         found = [replicate_moments(table, counts, fits[0].theta, n_records=n) for table in tables]
         np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_quick_steps_start_from_the_weighted_hessian(loss: Loss) -> None:
+    """No answer depends on it, only how long it takes."""
+    start = quasi_newton._Objective(SMALL, SMALL, loss, C, np.zeros(4))
+    theta = np.random.default_rng(13).normal(size=4)
+    H = slow_moments(SMALL, theta, loss, C)[1]
+    np.testing.assert_allclose(start.inverse_hessian(theta) @ H, np.eye(4), atol=1e-10)
+    unit = np.sqrt(SMALL.weights)[:, None] * SMALL.rows
+    steepest = loss.max_curvature * unit.T @ unit / 300 + 2 * C * np.eye(4)
+    np.testing.assert_allclose(start.inverse_hessian(None) @ steepest, np.eye(4), atol=1e-10)
 
 
 # --- replicates -----------------------------------------------------------------------------------
