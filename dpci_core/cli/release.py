@@ -28,8 +28,9 @@ from dpci_core.release import (
     read_cells,
     read_header,
     release,
+    warnings_of,
 )
-from dpci_core.report.cautions import cautions, silent
+from dpci_core.report.cautions import silent
 from dpci_core.report.covered import covered
 from dpci_core.schema import RecordMapper
 
@@ -155,7 +156,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
         "covers": covered(plan.design, price.numbers.shrinkage),
-        "warnings": list(_warnings(plan, price)),
+        "warnings": list(warnings_of(plan, price)),
         "planned": price.numbers.to_record(),
     }
 
@@ -170,15 +171,9 @@ def _price_lines(plan: Plan, price: Price) -> list[str]:
         f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
         f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
-        *(f"Warning: {sentence}" for sentence in _warnings(plan, price)),
+        *(f"Warning: {sentence}" for sentence in warnings_of(plan, price)),
         _RECORDS_NEEDED,
     ]
-
-
-def _warnings(plan: Plan, price: Price) -> tuple[str, ...]:
-    """What speaks against a release of this plan."""
-    found = price.numbers
-    return cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
 
 
 def _remaining(ledger: Ledger, dataset: str) -> str:
@@ -194,12 +189,12 @@ def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bo
     the price was shown.
     """
     price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
-    warnings = () if options.accept_warnings else _warnings(plan, price)
+    warnings = () if options.accept_warnings else warnings_of(plan, price)
     if options.confirm is None:
         _say("\n".join([*_price_lines(plan, price), _remaining(ledger, options.dataset)]))
         _say("This cannot be undone.")
     else:
-        _say("\n".join(f"Warning: {sentence}" for sentence in _warnings(plan, price)))
+        _say("\n".join(f"Warning: {sentence}" for sentence in warnings_of(plan, price)))
     if not sys.stdin.isatty():
         missing = [] if options.confirm else ["--confirm with the name of the data set"]
         missing += ["--accept-warnings"] if warnings else []

@@ -4,7 +4,7 @@ checked later.
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
-from dpci_core.release.content import Price, assumptions_of, schema_hash
+from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
 from dpci_core.release.effects import (
     Effect,
     effect_lines,
@@ -76,4 +76,5 @@ __all__ = [
     "report_html",
     "schema_hash",
     "share_out",
+    "warnings_of",
 ]

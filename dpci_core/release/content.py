@@ -25,6 +25,7 @@ from dpci_core.release.record import (
     Release,
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
+from dpci_core.report.cautions import cautions
 from dpci_core.report.covered import covered, transformations
 from dpci_core.schema import Schema
 
@@ -47,6 +48,12 @@ class Price:
 def schema_hash(schema: Schema) -> str:
     """SHA-256 of what a schema declares, in hexadecimal; its notes do not count."""
     return hashlib.sha256(canonical(plain(replace(schema, notes=()))).encode()).hexdigest()
+
+
+def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:
+    """Return what speaks against a release of a plan, before anything is spent."""
+    found = price.numbers
+    return cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
 
 
 def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
@@ -74,6 +81,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         hessian_at=tuple(drawn.hessian_at.tolist()),
         covers=covered(plan.design, price.numbers.shrinkage),
         out_of_reach=price.numbers.out_of_reach,
+        warnings=warnings_of(plan, price),
         verdict=drawn.usefulness.sentence,
         assumptions=assumptions_of(plan),
         software=dict(_software()),

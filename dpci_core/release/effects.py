@@ -161,9 +161,10 @@ def _start(release: Release) -> str:
     """The constant: where all numbers are 0 and all levels those that have no coefficient."""
     at = release.coefficients[-1].original
     ends = f"between {number(at.low)} and {number(at.high)}"
+    ones = " (1 where the logarithm is taken)" if release.schema.transformations.logarithms else ""
     return (
         f"{CONSTANT}: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
-        "numbers are all 0 and whose levels have no coefficient of their own; perhaps no such row "
+        f"numbers are all 0{ones} and whose levels have no coefficient of their own; perhaps no such row "
         "exists."
     )
 

@@ -120,6 +120,7 @@ class Release:
     target. Empty in a record of version 1 or 2.
     covers: what the intervals are for, in words; empty in these too (`target_words`).
     out_of_reach: names that the plan called out of reach before the draw.
+    warnings: what spoke against the plan before the draw, in sentences.
     """
 
     title: str
@@ -149,6 +150,7 @@ class Release:
     hessian_at: tuple[float, ...] = ()
     covers: str = ""
     out_of_reach: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
@@ -229,7 +231,11 @@ class Release:
         said: dict[str, Any] = {}
         if self.version >= _WITH_PLACE:
             matrices["hessian_at"] = plain(self.hessian_at)
-            said = {"covers": self.covers, "out_of_reach": list(self.out_of_reach)}
+            said = {
+                "covers": self.covers,
+                "out_of_reach": list(self.out_of_reach),
+                "warnings": list(self.warnings),
+            }
         return {
             "format": FORMAT,
             "version": self.version,

@@ -231,17 +231,21 @@ def model_card(release: Release) -> str:
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
         *([f"- Out of reach: {_code(silent(release.silent))}"] if release.silent else []),
+        *(f"- Known before the draw: {_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",
         *(f"  - {sentence}" for sentence in release.assumptions),
         f"- Hashes: plan {release.plan_hash}, schema {release.schema_hash}; ledger "
         f"{release.ledger_head}.",
         "",
-        f"Intervals for the {release.target_words}, in original units:",
-        "",
-        "| coefficient | estimate | from | to | effect |",
-        "|---|---:|---:|---:|---|",
     ]
     told = [c for c in release.coefficients if not c.is_flat]
+    if told:
+        lines += [
+            f"Intervals for the {release.target_words}, in original units:",
+            "",
+            "| coefficient | estimate | from | to | effect |",
+            "|---|---:|---:|---:|---|",
+        ]
     said = dict(zip((c.name for c in told), effect_lines(release), strict=False))
     for c in told:
         name, *numbers = _cells(c)[:4]

@@ -27,6 +27,7 @@ from dpci_core.release import (
     load_release,
     price_of,
     run,
+    warnings_of,
 )
 from dpci_core.report.cautions import silent
 from dpci_core.report.words import number
@@ -131,6 +132,7 @@ def test_effects_are_told_per_declared_step(made: Release, desk: Desk) -> None:
     assert cost.change == "each time cost is doubled"
     assert cost.by.low == pytest.approx(math.log(2) * made.coefficients[1].original.low)
     assert city.step == 1.0
+    assert "whose numbers are all 0 (1 where the logarithm is taken)" in effect_sentences(made)[-1]
     page, card = (
         (desk.folder / "out" / name).read_text() for name in ("report.html", "model_card.md")
     )
@@ -191,6 +193,13 @@ def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: 
     assert planned
     made = desk_at(tmp_path, plan).release()
     assert made.out_of_reach == planned
+    assert made.warnings == warnings_of(plan, price_of(plan))
+    assert silent(planned) in made.warnings
+    page, card = (
+        (tmp_path / "out" / name).read_text() for name in ("report.html", "model_card.md")
+    )
+    assert f"<li>{silent(planned)}</li>" in page.split("before the noise was drawn:")[1]
+    assert silent(planned) in card
     assert set(planned) <= set(made.silent)
     record = made.to_dict() | {"out_of_reach": ["constant"]}
     record["coefficients"][-1]["is_flat"] = False
