@@ -164,8 +164,8 @@ def _start(release: Release) -> str:
     ones = " (1 where the logarithm is taken)" if release.schema.transformations.logarithms else ""
     return (
         f"{CONSTANT}: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
-        f"numbers are all 0{ones} and whose levels have no coefficient of their own; perhaps no such row "
-        "exists."
+        f"numbers are all 0{ones} and whose levels have no coefficient of their own; perhaps no "
+        "such row exists."
     )
 
 
