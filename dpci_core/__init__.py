@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
+    from dpci_core.planner.standard import StandardAnswer, best_standard
     from dpci_core.release import Release, load_release
     from dpci_core.schema import (
         CategoricalColumn,
@@ -101,6 +102,8 @@ __all__ = [
     "needed_budget",
     "RegularizationAnswer",
     "best_regularization",
+    "StandardAnswer",
+    "best_standard",
     "RankedDesign",
     "rank_mechanisms",
     "Remedies",
@@ -154,6 +157,7 @@ _LATE = {
         "StandardEncoding",
         "simulate_twin",
     ),
+    "planner.standard": ("StandardAnswer", "best_standard"),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }

@@ -166,6 +166,20 @@ def test_max_squared_slope_is_attained_by_the_logistic() -> None:
     assert Logistic().max_squared_slope(2.0) == pytest.approx(worst, rel=1e-14)
 
 
+@pytest.mark.parametrize("bound", ["max_squared_slope", "exact_squared_slope"])
+def test_the_root_of_the_slope_bound_is_concave_where_weights_are_allowed(
+    loss: Loss, bound: str
+) -> None:
+    """What the covariance of a weighted row rests on: sqrt(w) phi(r / sqrt(w)) <= phi(r)."""
+    assert loss.allows_weights
+    phi = np.vectorize(lambda radius: math.sqrt(getattr(loss, bound)(float(radius))))
+    for reach in (3.0 * getattr(loss, "h", 1.0), 3.0, 30.0):
+        radii = np.linspace(0.0, reach, 601)
+        assert (np.diff(phi(radii), n=2) <= 1e-14).all()
+        for w in (0.9, 0.5, 0.01):
+            assert (math.sqrt(w) * phi(radii / math.sqrt(w)) <= phi(radii) * (1 + 1e-14)).all()
+
+
 def test_convexity(loss: Loss) -> None:
     assert np.all(np.diff(loss.slope(np.sort(margins(loss)))) >= -1e-15)
 

@@ -131,14 +131,19 @@ def plan_numbers(
         delta=at,
         as_if_records=as_if_records(moments, design=design, n_records=n_records),
         probability=chance,
-        shrinkage=shrinkage(moments),
+        shrinkage=shrinkage_of(moments),
         validity=made.validity,
         usefulness=made.usefulness,
     )
 
 
-def shrinkage(moments: Moments) -> float | None:
-    """The share of the slopes without penalty that the penalised ones are, by projection."""
+def shrinkage_of(moments: Moments) -> float | None:
+    """Return the share of the slopes without penalty that the penalised ones are, by projection.
+
+    Args:
+        moments: fitted for the target "unpenalised"; None where they do not know, or where there
+            are no coefficients without penalty.
+    """
     if moments.without_penalty is None:
         return None
     left, full = moments.theta_hat[:-1], moments.without_penalty.meant[:-1]

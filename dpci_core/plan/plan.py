@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers
 from dpci_core.plan.source import DeclaredTable, PublicTable, Source, check_line, check_text
 from dpci_core.planner import Target
+from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
 from dpci_core.schema import Records, Schema, to_original
@@ -133,6 +134,21 @@ class Plan:
             delta=self.delta,
             goal=self.goal,
         )
+
+    def in_standard(self) -> tuple[Plan, StandardAnswer]:
+        """Return the plan for the coefficients without penalty, in the standard encoding with the
+        row radius, limit, c and split of the shortest intervals; without a goal, whose units were
+        those of another encoding.
+
+        Raises:  ValueError naming a number without a typical value; InfeasibleDesignError.
+        """
+        found = best_standard(
+            lambda encoding: self.source.in_standard(encoding).records(self.features),
+            design=self.design,
+            n_records=self.n_records,
+        )
+        source = self.source.in_standard(found.encoding)
+        return replace(self, source=source, design=found.design, goal=None), found
 
     @property
     def digest(self) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpci_core.base.errors import TextError, check_count
 from dpci_core.base.text import TextProblem, line_problem, text_problem
 from dpci_core.datasets import list_datasets, load, schema_of
-from dpci_core.schema import Guesses, Records, Schema, StandardEncoding, simulate_twin
+from dpci_core.schema import (
+    Guesses,
+    NumericColumn,
+    Records,
+    Schema,
+    StandardEncoding,
+    simulate_twin,
+)
 
 DEFAULT_UNIT = "one row is one person"
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
@@ -66,6 +73,10 @@ class PublicTable:
         """Whether the encoding is the standard one."""
         return self.standard is not None
 
+    def in_standard(self, standard: StandardEncoding) -> PublicTable:
+        """The same set in a standard encoding."""
+        return replace(self, standard=standard)
+
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
         """The records under the `schema` encoding, or the standard one."""
         return load(
@@ -116,6 +127,19 @@ class DeclaredTable:
     def is_standard(self) -> bool:
         """Whether the encoding is the standard one."""
         return self.schema.standard is not None
+
+    def in_standard(self, standard: StandardEncoding) -> DeclaredTable:
+        """The same table in a standard encoding.
+
+        Raises:  ValueError naming the first number whose typical value is not declared.
+        """
+        for column in self.schema.features:
+            if isinstance(column, NumericColumn) and column.typical is None:
+                raise ValueError(
+                    f"Expected typical and spread of column {column.name!r}: the standard encoding "
+                    "needs them of every number."
+                )
+        return replace(self, schema=replace(self.schema, standard=standard))
 
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
         """The records of the simulated twin; no file is opened."""

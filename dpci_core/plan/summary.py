@@ -102,7 +102,7 @@ def _released(plan: Plan, numbers: PlanNumbers) -> str:
 
 def _chart(plan: Plan, numbers: PlanNumbers) -> str:
     """What is planned of the coefficients that a release can speak about."""
-    told = [j for j, is_lost in enumerate(numbers.is_out_of_reach) if not is_lost]
+    told = _pictured(plan, numbers)
     shown, unit = numbers.scaled, np.ones(len(numbers.names))
     if plan.source.is_standard:
         shown, unit = numbers.original, np.array(told_steps(plan.schema, plan.names))
@@ -130,6 +130,12 @@ def _chart(plan: Plan, numbers: PlanNumbers) -> str:
     )
 
 
+def _pictured(plan: Plan, numbers: PlanNumbers) -> list[int]:
+    """Places of the coefficients in reach; told per step, a constant would be on another scale."""
+    n = len(numbers.names) - int(plan.source.is_standard)
+    return [j for j in range(n) if not numbers.is_out_of_reach[j]]
+
+
 def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     """Sentences about the lengths."""
     ratio = numbers.ci_length_mean / numbers.vi_length_mean
@@ -146,7 +152,7 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         found.append(
             f"Goal: {goal_words(plan.goal, plan.names)}. {_chance(plan.goal, numbers.probability)}"
         )
-    if (left := len(numbers.names) - len(numbers.out_of_reach) - MOST_ROWS) > 0:
+    if (left := len(_pictured(plan, numbers)) - MOST_ROWS) > 0:
         found.append(
             f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan."
         )

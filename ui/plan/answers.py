@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpci_core import NeededBudget, NeededRecords, forecast
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
-from dpci_core.plan.numbers import shrinkage
+from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.cautions import cautions
@@ -59,7 +59,7 @@ def _got(case: Case) -> dict[str, Any]:
             made,
             design=case.design,
             names=case.records.feature_names,
-            shrinkage=shrinkage(case.moments),
+            shrinkage=shrinkage_of(case.moments),
         ),
     }
 

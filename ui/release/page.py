@@ -23,6 +23,7 @@ from dpci_core.release import (
     load_release,
     price_of,
     release,
+    warnings_of,
 )
 from dpci_core.release.table import Header
 from dpci_core.schema import RecordMapper
@@ -279,7 +280,7 @@ def _release_step(
     account, plan = request.account, request.plan
     spent = price(account.cap, request.price.cost)
     with st.container(border=True):
-        said = words.cautions_of(plan, request.price)
+        said = warnings_of(plan, request.price)
         box(said)
         st.markdown(words.before_click(plan, account, request.price, spent))
         if spent > account.remaining:

@@ -10,7 +10,6 @@ from dpci_core.ledger import Account, Charge
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Price
-from dpci_core.report.cautions import cautions
 from dpci_core.report.covered import covered
 from ui.session.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import cost_words, moment, shown, symbol
@@ -99,12 +98,6 @@ def other_rows(found: int, planned: int) -> str:
         "will differ from the planned ones. The number of rows is public: plan again with this one "
         "if that matters."
     )
-
-
-def cautions_of(plan: Plan, price: Price) -> tuple[str, ...]:
-    """What speaks against this release."""
-    foreseen = price.numbers
-    return cautions(foreseen, design=plan.design, names=plan.names, shrinkage=foreseen.shrinkage)
 
 
 def missing(person: str, is_confirmed: bool, has_file: bool, *, is_read: bool = True) -> str:
