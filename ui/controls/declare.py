@@ -33,13 +33,13 @@ COLUMNS = (
     "kind",
     "lowest",
     "highest",
-    "levels",
-    "if missing",
     "typical",
     "spread",
     "step",
     "log",
+    "levels",
     "shares",
+    "if missing",
     "effect",
 )
 WHY = (
@@ -339,14 +339,16 @@ HOW = (
     "but the first, the reference. Empty is 0. Lists are separated by semicolons."
 )
 _CONFIG = {
-    "column": st.column_config.TextColumn("Column", required=True),
-    "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True),
-    "lowest": st.column_config.NumberColumn("Lowest", help="Bound of a number, known beforehand."),
+    "column": st.column_config.TextColumn("Column", width=88, required=True),
+    "kind": st.column_config.SelectboxColumn("Kind", width=70, options=list(KINDS), required=True),
+    "lowest": st.column_config.NumberColumn(
+        "Lowest", width=74, help="Bound of a number, known beforehand."
+    ),
     "highest": st.column_config.NumberColumn(
-        "Highest", help="Bound of a number, known beforehand."
+        "Highest", width=76, help="Bound of a number, known beforehand."
     ),
     "levels": st.column_config.TextColumn(
-        "Levels", help="All levels, separated by semicolons; the first is the reference."
+        "Levels", width=100, help="All levels, separated by semicolons; the first is the reference."
     ),
     "if missing": st.column_config.TextColumn(
         "If missing",
@@ -354,15 +356,19 @@ _CONFIG = {
         "first).",
     ),
     "typical": st.column_config.NumberColumn(
-        "Typical", help="A middling value; empty: the middle of the bounds."
+        "Typical", width=74, help="A middling value; empty: the middle of the bounds."
     ),
     "spread": st.column_config.NumberColumn(
-        "Spread", help="About the standard deviation; empty: every value is as likely."
+        "Spread", width=74, help="About the standard deviation; empty: every value is as likely."
     ),
-    "step": st.column_config.NumberColumn("Told per", help="Effects are told for so many units."),
-    "log": st.column_config.CheckboxColumn("Log", help="For amounts, where ratios count."),
+    "step": st.column_config.NumberColumn(
+        "Told per", width=80, help="Effects are told for so many units."
+    ),
+    "log": st.column_config.CheckboxColumn(
+        "Log", width=50, help="For amounts, where ratios count."
+    ),
     "shares": st.column_config.TextColumn(
-        "Shares", help="How often each level occurs, in their order; empty: all alike."
+        "Shares", width=74, help="How often each level occurs, in their order; empty: all alike."
     ),
     "effect": st.column_config.TextColumn(
         "Effect", help="A guess: log odds per step, or against the reference."
