@@ -261,7 +261,8 @@ def _headline(view: compute.View, asked: Request, answer: Answer) -> None:
                 if forecast is not None:
                     ratio = forecast.ci_length_mean / forecast.nonprivate_length_mean
                     st.markdown(
-                        f"Mean interval length **{text.number(forecast.ci_length_mean)}**, "
+                        f"Mean interval length **{text.number(forecast.ci_length_mean)}** for the "
+                        f"{text.covers(view.settings)}, "
                         f"**{ratio:.1f}×** the one without privacy."
                     )
 

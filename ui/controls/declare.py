@@ -365,7 +365,7 @@ _CONFIG = {
         "Told per", width=80, help="Effects are told for so many units."
     ),
     "log": st.column_config.CheckboxColumn(
-        "Log", width=50, help="For amounts, where ratios count."
+        "Log", width=62, help="For amounts, where ratios count."
     ),
     "shares": st.column_config.TextColumn(
         "Shares", width=74, help="How often each level occurs, in their order; empty: all alike."
