@@ -4,7 +4,6 @@ dimension, coverage, length and bias of whole experiments, and what counts as ou
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from typing import Any
 
@@ -15,20 +14,16 @@ from scipy.special import expit
 from dpci_core import (
     ZCDP,
     Design,
-    HuberSVM,
     Logistic,
     Moments,
     PureDP,
     fit_moments,
     forecast,
-    private_intervals,
     run_experiment,
 )
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import MechanismName
 from dpci_core.intervals._newton_step import unpenalised_error
-from dpci_core.intervals.forecast import drawn_intervals, forecast_of, released_hessian
-from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.moments import WithoutPenalty
 
