@@ -80,8 +80,8 @@ SPLIT = BUDGET.replace("budget", "design.budget") + (
 )
 NEEDED = "forecast.n_records length probability epsilon_delta design.budget.total"
 RANKED = "loss mechanism definition calibration length epsilon delta as_if_records"
-CURVE = "regularization length shift shift_in_half_widths shift_norm mean_shift grade"
-CHOICE = "regularization forecast.ci_length_mean shift mean_shift flat"
+CURVE = "regularization length shift shift_in_half_widths shift_norm largest_shift grade"
+CHOICE = "regularization forecast.ci_length_mean shift largest_shift flat"
 HELP = "n_records budget_factor regularization"
 FITTED = "names models estimate low high sampling_se privacy_se is_flat"
 LINKS = (

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
+    from dpci_core.planner.standard import StandardAnswer, best_standard
     from dpci_core.release import Release, load_release
     from dpci_core.schema import (
         CategoricalColumn,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         NumberGuess,
         NumericColumn,
         Schema,
+        StandardEncoding,
         simulate_twin,
     )
     from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress
@@ -100,6 +102,8 @@ __all__ = [
     "needed_budget",
     "RegularizationAnswer",
     "best_regularization",
+    "StandardAnswer",
+    "best_standard",
     "RankedDesign",
     "rank_mechanisms",
     "Remedies",
@@ -111,6 +115,7 @@ __all__ = [
     "Schema",
     "NumericColumn",
     "CategoricalColumn",
+    "StandardEncoding",
     "Guesses",
     "NumberGuess",
     "simulate_twin",
@@ -149,8 +154,10 @@ _LATE = {
         "NumberGuess",
         "NumericColumn",
         "Schema",
+        "StandardEncoding",
         "simulate_twin",
     ),
+    "planner.standard": ("StandardAnswer", "best_standard"),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }

@@ -36,9 +36,9 @@ class Loss(ABC):
     (`sensitivity.gaussian_objective_sd`).
     """
     allows_weights = False
-    """Whether the root of `max_squared_slope` is concave in the radius, as for the losses here.
-    Then what bounds a row of norm 1 bounds w f and a row of norm 1/sqrt(w) as well
-    (docs/standard.md); rows with weights are refused elsewhere."""
+    """Whether the roots of `max_squared_slope` and `exact_squared_slope` are concave in the radius,
+    as for the losses here. Then what bounds a row of norm 1 bounds w f and a row of norm 1/sqrt(w)
+    as well (docs/standard.md); rows with weights are refused elsewhere."""
     newton_remainder = 1.0
     """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest
     step of a coefficient (`_newton_step`). A rule of thumb, no bound: on a grid of tables about
@@ -103,7 +103,7 @@ class Logistic(Loss):
     is_log_odds = True
     is_nonincreasing = True
     allows_weights = True
-    newton_remainder = 0.03
+    newton_remainder = 0.01
 
     def value(self, z: Array) -> Array:
         return np.logaddexp(0.0, -z)

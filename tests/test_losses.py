@@ -9,6 +9,7 @@ import pytest
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge, make_loss
+from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.newton import solve
 
@@ -165,6 +166,20 @@ def test_max_squared_slope_is_attained_by_the_logistic() -> None:
     assert Logistic().max_squared_slope(2.0) == pytest.approx(worst, rel=1e-14)
 
 
+@pytest.mark.parametrize("bound", ["max_squared_slope", "exact_squared_slope"])
+def test_the_root_of_the_slope_bound_is_concave_where_weights_are_allowed(
+    loss: Loss, bound: str
+) -> None:
+    """What the covariance of a weighted row rests on: sqrt(w) phi(r / sqrt(w)) <= phi(r)."""
+    assert loss.allows_weights
+    phi = np.vectorize(lambda radius: math.sqrt(getattr(loss, bound)(float(radius))))
+    for reach in (3.0 * getattr(loss, "h", 1.0), 3.0, 30.0):
+        radii = np.linspace(0.0, reach, 601)
+        assert (np.diff(phi(radii), n=2) <= 1e-14).all()
+        for w in (0.9, 0.5, 0.01):
+            assert (math.sqrt(w) * phi(radii / math.sqrt(w)) <= phi(radii) * (1 + 1e-14)).all()
+
+
 def test_convexity(loss: Loss) -> None:
     assert np.all(np.diff(loss.slope(np.sort(margins(loss)))) >= -1e-15)
 
@@ -214,17 +229,25 @@ def left_by_a_step(loss: Loss, c: float, scale: float, seed: int) -> float | Non
         return None
     theta = solve(y[:, None] * X, loss=loss, regularization=c).theta
     z = y * (X @ theta)
-    K = (X * loss.curvature(z)[:, None]).T @ X / len(X)
+    S = (X * (loss.slope(z) ** 2)[:, None]).T @ X / len(X)
+    at = theta
+    if loss.is_log_odds:  # its Hessian is released half way
+        at = halfway(theta, S - 4.0 * c**2 * np.outer(theta, theta), regularization=c, matrix_sd=0)
+    K = (X * loss.curvature(y * (X @ at))[:, None]).T @ X / len(X)
     step = -np.linalg.solve(K, (X * (y * loss.slope(z))[:, None]).mean(axis=0))
     if np.linalg.norm(step) > 1.0:
         return None
     return float(np.abs(theta + step - target).max() / (np.linalg.norm(step) * np.abs(step).max()))
 
 
-@pytest.mark.parametrize("h", [0.1, 0.25, 0.5, 1.0, 2.0])
-@pytest.mark.parametrize("kind", [HuberSVM, SmoothedHinge])
-def test_half_of_the_steps_leave_less_than_the_rule_says(kind, h: float) -> None:
-    loss = kind(h=h)
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Logistic(),
+        *(kind(h=h) for kind in (HuberSVM, SmoothedHinge) for h in (0.1, 0.25, 0.5, 1.0, 2.0)),
+    ],
+)
+def test_half_of_the_steps_leave_less_than_the_rule_says(loss: Loss) -> None:
     grid = [
         (c, scale, seed)
         for c in (1e-4, 1e-3, 3e-3, 1e-2)

@@ -460,7 +460,7 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
             {
                 "regularization": c,
                 "length": _finite(length),
-                "mean_shift": _finite(mean),
+                "largest_shift": _finite(mean),
                 "shift_norm": norm,
                 "shift": dict(zip(start.names, shift, strict=True)),
                 "grade": grade,
@@ -468,7 +468,7 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
             for c, length, mean, norm, shift, grade in zip(
                 curve.regularization.tolist(),
                 curve.length.tolist(),
-                curve.mean_shift.tolist(),
+                curve.largest_shift.tolist(),
                 curve.shift_norm.tolist(),
                 curve.shift.tolist(),
                 curve.grade,
@@ -484,7 +484,7 @@ def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
     return {
         "regularization": choice.regularization,
         "length": choice.forecast.ci_length_mean,
-        "mean_shift": choice.mean_shift,
+        "largest_shift": choice.largest_shift,
         "flat": choice.flat,
         "epsilon_delta": guarantee_at(choice.design, delta),
         "design": _plain_design(choice.design),

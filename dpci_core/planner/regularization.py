@@ -47,7 +47,7 @@ class RegularizationCurve:
         shift: of what the intervals lie around, from the coefficients without penalty, (m, p).
         shift_in_half_widths: the same in half-widths, (m, p).
         shift_norm: Euclidean norm of `shift`, (m,).
-        mean_shift: root-mean-square of `shift_in_half_widths`, (m,).
+        largest_shift: largest size of `shift_in_half_widths`, (m,).
         is_feasible: whether the design can run, (m,).
         grade: validity of the forecast, "infeasible" where there is none; m of them.
     """
@@ -57,7 +57,7 @@ class RegularizationCurve:
     shift: Array
     shift_in_half_widths: Array
     shift_norm: Array
-    mean_shift: Array
+    largest_shift: Array
     is_feasible: Flags
     grade: tuple[str, ...]
 
@@ -71,7 +71,7 @@ class RegularizationChoice:
         design: at that c.
         forecast: of the design.
         shift: of what the intervals lie around, from the coefficients without penalty, (p,).
-        mean_shift: root-mean-square of the shift in half-widths.
+        largest_shift: largest size of the shift in half-widths.
         flat: the range of c tried around it where mean lengths differ by at most 5 %.
     """
 
@@ -79,13 +79,13 @@ class RegularizationChoice:
     design: Design
     forecast: Forecast
     shift: Array
-    mean_shift: float
+    largest_shift: float
     flat: tuple[float, float]
 
     @property
     def facts(self) -> answers.Choice:
         """What a sentence says of it."""
-        return self.regularization, self.forecast.ci_length_mean, self.mean_shift, self.flat
+        return self.regularization, self.forecast.ci_length_mean, self.largest_shift, self.flat
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,8 +148,8 @@ class _Tried:
         )
 
     @property
-    def mean_shift(self) -> float:
-        return float(np.sqrt(np.mean(self.in_half_widths**2)))
+    def largest_shift(self) -> float:
+        return float(np.max(np.abs(self.in_half_widths)))
 
     @property
     def grade(self) -> str:
@@ -179,7 +179,7 @@ def best_regularization(
         y: labels -1 or +1, (n,); None with such a function.
         design: its c plays no part.
         n_records: n that is planned for (default: that of the moments).
-        share: largest root-mean-square shift of the second answer, in half-widths.
+        share: largest shift of any coefficient of the second answer, in half-widths.
         split_each: give every c its own best split; else all have the design's.
 
     Raises:
@@ -236,7 +236,7 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
             start = moments_near(nearest, c).theta_hat
         known.append(
             fit_moments(
-                X, labels, loss=design.loss, regularization=c, start=start, target=design.target
+                X, labels, loss=design.loss, regularization=c, start=start, target="unpenalised"
             )
         )
         return known[-1]
@@ -284,8 +284,14 @@ class _Search:
                 found = forecast(moments, design=design, n_records=self.n, n_draws=self.n_draws)
         except InfeasibleDesignError as caught:
             error = caught
+        self.tried[c] = _Tried(design, found, self._shift(moments, design, found), error)
+
+    def _shift(self, moments: Moments, design: Design, found: Forecast | None) -> Array:
+        """Of what the intervals lie around from the coefficients without penalty."""
+        if found is not None and design.target == "unpenalised" and moments.without_penalty:
+            return found.bias
         around = moments.theta_hat if found is None else found.estimate
-        self.tried[c] = _Tried(design, found, around - self.unpenalised, error)
+        return around - self.unpenalised
 
     def shortest(self, share: float = math.inf) -> float | None:
         """The c of the shortest mean length within this shift; of an unusable forecast only if
@@ -293,7 +299,7 @@ class _Search:
         """
         rows = [(c, t) for c, t in self.tried.items() if t.found is not None]
         usable = [(c, t) for c, t in rows if t.grade != "unusable"] or rows
-        near = [(c, t) for c, t in usable if t.mean_shift <= share]
+        near = [(c, t) for c, t in usable if t.largest_shift <= share]
         return min(near, key=lambda row: row[1].length)[0] if near else None
 
     def smallest(self) -> float | None:
@@ -337,7 +343,7 @@ class _Search:
             design=at.design,
             forecast=at.found,
             shift=at.shift,
-            mean_shift=at.mean_shift,
+            largest_shift=at.largest_shift,
             flat=(ordered[low], ordered[high]),
         )
 
@@ -350,7 +356,7 @@ class _Search:
             shift=np.array([row.shift for row in rows]),
             shift_in_half_widths=np.array([row.in_half_widths for row in rows]),
             shift_norm=np.array([float(np.linalg.norm(row.shift)) for row in rows]),
-            mean_shift=np.array([row.mean_shift for row in rows]),
+            largest_shift=np.array([row.largest_shift for row in rows]),
             is_feasible=np.array([row.found is not None for row in rows]),
             grade=tuple(row.grade for row in rows),
         )

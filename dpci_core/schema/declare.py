@@ -96,6 +96,12 @@ class NumericColumn:
             raise ValueError(
                 f"Expected low={self.low!r} > 0 for column {self.name!r}, whose logarithm is taken."
             )
+        apart = self.on_scale(self.high) - self.on_scale(self.low)
+        if not apart >= SPAN[0]:  # as for two large bounds next to each other
+            raise ValueError(
+                f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to have "
+                "different logarithms."
+            )
         if (self.typical is None) != (self.spread is None):
             raise ValueError(
                 f"Expected typical and spread of column {self.name!r} both or neither."
@@ -110,7 +116,6 @@ class NumericColumn:
                 )
         if self.spread is not None:
             unit = math.log(self.spread) if self.transform == "log" else self.spread
-            apart = self.on_scale(self.high) - self.on_scale(self.low)
             if not apart / 1e9 <= unit <= apart * 10.0:
                 raise ValueError(
                     f"Expected spread={self.spread!r} of column {self.name!r} to be at most ten "
@@ -179,7 +184,7 @@ class CategoricalColumn:
         levels: as texts, at least two.
         other: the level that unknown ones count as.
         has_reference: whether the first level has no feature of its own.
-        shares: expected share of every level, positive, 1 together up to rounding; public
+        shares: expected share of every level, at least 0, 1 together up to rounding; public
             knowledge, by default equal.
     """
 

@@ -242,7 +242,7 @@ def _numbers(
     """Some rows of a numeric column on the scale of its effects, missing ones as declared and
     counted.
 
-    What has no logarithm counts as the lower bound.
+    Before a logarithm is taken, values are brought within the bounds: some have none.
     """
     values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
     missing = np.isnan(values)
@@ -254,8 +254,10 @@ def _numbers(
         values = np.where(missing, column.stand_in, values)
         mapped[column.name, _MISSING] += n_missing
     if column.transform == "log":
-        mapped[column.name, _OUTSIDE] += int((values < column.low).sum())
-        return np.asarray(np.log(np.maximum(values, column.low)))
+        mapped[column.name, _OUTSIDE] += int(((values < column.low) | (values > column.high)).sum())
+        logs = np.log(np.clip(values, column.low, column.high))
+        # The logarithm of an array may differ from that of a bound in the last bit.
+        return np.clip(logs, column.on_scale(column.low), column.on_scale(column.high))
     return values
 
 
@@ -292,7 +294,10 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
     for column in columns:
         n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
         if n_missing and isinstance(column, NumericColumn):
-            as_what = "the middle of its bounds" if column.missing is None else "declared for that"
+            as_what = "declared for that"
+            if column.missing is None:
+                is_middle = column.typical is None
+                as_what = "the middle of its bounds" if is_middle else "the typical value"
             yield f"{n_missing} missing values of {column.name} count as {as_what}."
         elif n_missing:
             what = f"{n_missing} values of {column.name} that are missing or not declared"

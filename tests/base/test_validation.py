@@ -31,7 +31,8 @@ from dpci_core import (
     run_experiment,
 )
 from dpci_core.base.limits import BUDGET_PART, CONFIDENCE_LEVEL, HUBER_WIDTH, REGULARIZATION
-from dpci_core.base.validation import check_records
+from dpci_core.base.rows import WeightedRows
+from dpci_core.base.validation import check_records, check_unit_records
 from tests.refusals import refuses
 
 BUDGET = PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -515,3 +516,102 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
             forecast(moments, design=good, contrasts=contrasts)
     assert forecast(moments, design=good, contrasts=[[1, 0]]).ci_length.shape == (1,)
     assert forecast(moments, design=good, n_records=np.int64(500)).n_records == 500
+
+
+# --- rows of norm 1 up to rounding, and rows with weights -----------------------------------------
+
+
+def normalised(n: int, p: int, seed: int) -> np.ndarray:
+    """Rows divided by their norm, as people do it."""
+    rows = np.random.default_rng(seed).normal(size=(n, p))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def exact_square(row: np.ndarray) -> Fraction:
+    return sum((Fraction(float(x)) ** 2 for x in row), Fraction(0))
+
+
+@pytest.mark.parametrize("p", [1, 2, 5, 20, 90])
+@pytest.mark.parametrize("n", [1, 277, 1000])
+def test_rows_that_were_normalised_in_floating_point_are_accepted(n: int, p: int) -> None:
+    rows = normalised(n, p, n + p)
+    kept, _ = check_records(rows, np.ones(n))
+    np.testing.assert_allclose(kept, rows, rtol=2e-12, atol=0)
+    is_long = np.einsum("ij,ij->i", rows, rows) > 1.0
+    assert is_long.any() == (n > 1 and p > 1)
+    np.testing.assert_array_equal(kept[~is_long], rows[~is_long])
+    assert all(exact_square(row) <= 1 for row in kept[is_long])
+
+
+def test_what_rounding_adds_is_taken_off_each_row_for_itself() -> None:
+    rows = normalised(277, 6, 3)
+    kept, _ = check_records(rows, np.ones(277))
+    assert (kept != rows).any()
+    others = normalised(277, 6, 4)
+    for i in np.flatnonzero((kept != rows).any(axis=1))[:5]:
+        mixed = others.copy()
+        mixed[i] = rows[i]
+        np.testing.assert_array_equal(check_records(mixed, np.ones(277))[0][i], kept[i])
+
+
+@pytest.mark.parametrize(("excess", "is_refused"), [(0.9e-9, False), (1.1e-9, True), (1e-6, True)])
+def test_more_than_rounding_adds_is_refused(excess: float, is_refused: bool) -> None:
+    rows = np.array([[0.6, 0.8]]) * (1.0 + excess)
+    if is_refused:
+        with pytest.raises(DataRejectedError, match="norm at most 1; row 0"):
+            check_records(rows, np.ones(1))
+    else:
+        assert exact_square(check_records(rows, np.ones(1))[0][0]) <= 1
+
+
+def weighted_table(**changes: object) -> WeightedRows:
+    rows = np.array([[2.0, 0.0], [0.3, 0.4], [0.0, -4.0]])
+    return WeightedRows(
+        **{"rows": rows, "weights": np.array([0.25, 1.0, 0.01]), **changes}  # type: ignore[arg-type]
+    )
+
+
+def test_rows_with_weights_pass_as_they_are() -> None:
+    kept, y = check_records(weighted_table(), [1, -1, 1])
+    assert isinstance(kept, WeightedRows)
+    np.testing.assert_array_equal(kept.rows, weighted_table().rows)
+    np.testing.assert_array_equal(kept.weights, [0.25, 1.0, 0.01])
+    assert y.tolist() == [1, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("weights", "rule"),
+    [
+        ([0.25, 0.0, 0.01], "0 < w <= 1 .*; row 1 is the first of 1"),
+        ([0.25, -1.0, 0.01], "0 < w <= 1 .*; row 1"),
+        ([0.25, 1.0 + 1e-15, 0.01], "0 < w <= 1 .*; row 1"),
+        ([0.25, math.nan, 0.01], "0 < w <= 1 .*; row 1"),
+        ([0.25, math.inf, 0.01], "0 < w <= 1 .*; row 1"),
+        ([0.2500001, 1.0, 1.0], r"w \|x\|\^2 at most 1; row 0 is the first of 2"),
+        ([0.25, 1.0], r"weights of X of shape \(3,\) like y, got \(2,\)"),
+        ([[0.25], [1.0], [0.01]], r"weights of X of shape \(3,\) like y, got \(3, 1\)"),
+        (0.01, r"weights of X of shape \(3,\) like y, got \(\)"),
+        (["a", "b", "c"], "the weights of X to hold real numbers only"),
+        (np.ma.masked_array([0.25, 1.0, 0.01], [0, 1, 0]), "the weights of X to be a plain array"),
+    ],
+)
+@pytest.mark.parametrize("entry", [check_records, moments_of])
+def test_bad_weights_are_refused(
+    weights: object, rule: str, entry: Callable[[object, object], object]
+) -> None:
+    weights = weights if isinstance(weights, np.ndarray) else np.array(weights)
+    with pytest.raises(DataRejectedError, match=rule):
+        entry(weighted_table(weights=weights), np.ones(3))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 1e200])
+def test_bad_rows_with_weights_are_refused(bad: float) -> None:
+    rows = weighted_table().rows.copy()
+    rows[1, 0] = bad
+    with pytest.raises(DataRejectedError, match="row 1"):
+        check_records(weighted_table(rows=rows), np.ones(3))
+
+
+def test_weights_are_refused_where_they_have_no_use() -> None:
+    with pytest.raises(DataRejectedError, match="X without weights"):
+        check_unit_records(weighted_table(), np.ones(3))

@@ -66,8 +66,8 @@ def test_the_step_in_one_dimension_by_hand() -> None:
     assert found.contrasts.item() == pytest.approx(1.2, rel=1e-12)
     # d(T theta)/dH = -2c theta/K^2 = -0.008 * 1.5/0.0016 = -7.5, times sd 0.003, squared.
     assert found.extra.item() == pytest.approx((7.5 * 0.003) ** 2, rel=1e-12)
-    # Length of the step 0.3, times its own size, times 0.1.
-    assert found.remainder.item() == pytest.approx(0.1 * 0.3 * 0.3, rel=1e-12)
+    # Length of the step 0.3, times its own size, times 0.01.
+    assert found.remainder.item() == pytest.approx(0.01 * 0.3 * 0.3, rel=1e-12)
     assert not found.in_unidentified.any()
 
 
@@ -105,7 +105,7 @@ def test_the_step_in_three_dimensions() -> None:
     combined = step(H3, THETA3, L=L)
     np.testing.assert_allclose(combined.contrasts, L @ T, rtol=1e-10, atol=1e-12)
     moved = T @ THETA3 - THETA3
-    expected = 0.1 * np.linalg.norm(moved) * np.abs(L @ moved)
+    expected = 0.01 * np.linalg.norm(moved) * np.abs(L @ moved)
     np.testing.assert_allclose(combined.remainder, expected, rtol=1e-10)
 
 
@@ -194,24 +194,24 @@ def test_a_coefficient_partly_in_an_unidentified_direction() -> None:
 
 
 def test_a_long_step_is_marked() -> None:
-    """More than a quarter of the half-width is left: 0.1 |step| times the step of the
+    """More than a quarter of the half-width is left: 0.01 |step| times the step of the
     coefficient.
     """
     H = np.diag([0.04, 0.2])
     theta = np.array([5.0, 5.0])
     own = 2.0 * C / (np.array([0.04, 0.2]) - 2.0 * C) * theta
-    left = 0.1 * np.linalg.norm(own) * own
+    left = 0.01 * np.linalg.norm(own) * own
     found = step(H, theta)
     np.testing.assert_allclose(found.remainder, left, rtol=1e-12)
     assert not found.in_unidentified.any()
     assert found.marked(4.0 * left * 1.01).tolist() == [False, False]
     assert found.marked(4.0 * left * 0.99).tolist() == [True, True]
-    assert found.marked(np.full(2, 0.3)).tolist() == [True, False]
+    assert found.marked(np.full(2, 0.03)).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(("h", "share"), [(0.1, 3.0), (0.5, 0.6), (1.0, 0.3), (2.0, 0.3)])
 def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> None:
-    """Its curvature jumps at the ends of a band of width 2h: 0.3/min(h, 1) in place of 0.1, and
+    """Its curvature jumps at the ends of a band of width 2h: 0.3/min(h, 1) in place of 0.01, and
     nothing else.
     """
     H = np.diag([0.04, 0.2])
@@ -346,11 +346,14 @@ class Runs:
 
 @pytest.fixture(scope="module")
 def experiments() -> dict[str, Runs]:
-    large = fit_moments(
-        *draw(400_000, np.random.default_rng(99)), loss=Logistic(), regularization=C_TRUTH
-    )
     found = {}
     for target in ("penalised", "unpenalised"):
+        large = fit_moments(
+            *draw(400_000, np.random.default_rng(99)),
+            loss=Logistic(),
+            regularization=C_TRUTH,
+            target=target,
+        )
         design, runs = design_of(target), []
         for i in range(N_RUNS):
             rng = np.random.default_rng([5, i])
@@ -401,8 +404,15 @@ def test_the_forecast_sees_a_target_out_of_reach() -> None:
     is lost.
     """
     design = dataclasses.replace(design_of("unpenalised"), regularization=0.05)
-    fit = fit_moments(*draw(20_000, np.random.default_rng(3)), loss=Logistic(), regularization=0.05)
+    fit = fit_moments(
+        *draw(20_000, np.random.default_rng(3)),
+        loss=Logistic(),
+        regularization=0.05,
+        target="unpenalised",
+    )
     found = forecast(fit, design=design, n_records=100_000)
+    assert found.is_out_of_reach[:2].all()
+    assert np.abs(found.bias[:2]).min() > 0.25 * found.ci_length[:2].max() / 2.0
     assert found.unidentified_share[:2].min() == 1.0
     assert found.coverage[:2].max() < 0.5
 

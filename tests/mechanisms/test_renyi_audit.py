@@ -69,6 +69,10 @@ class Setting:
         """L = 2 n c."""
         return paper.largest_curvature(self.loss, self.h) / self.kappa
 
+    def weights(self, records: Array) -> Array:
+        """Of the records' losses, each from its record."""
+        return np.ones(len(records))
+
 
 def bounds(order: Array, kappa: float, sd: float) -> Array:
     """The three claimed bounds on the divergence, stacked first; the first only holds for (a - 1)
@@ -90,8 +94,9 @@ def log_density(records: Array, theta: Array, setting: Setting) -> Array:
     """log p_D (M,) at theta (p, M), p = 1 or 2."""
     p, L = len(theta), setting.stiffness
     z = records @ theta
-    b = -(records.T @ paper.loss_slope(z, setting.loss, setting.h) + L * theta)
-    products = np.stack([records[:, i] * records[:, j] for i, j in [(0, 0), (0, -1), (-1, -1)]])
+    weighted = setting.weights(records)[:, None] * records
+    b = -(weighted.T @ paper.loss_slope(z, setting.loss, setting.h) + L * theta)
+    products = np.stack([weighted[:, i] * records[:, j] for i, j in [(0, 0), (0, -1), (-1, -1)]])
     xx, xy, yy = products @ paper.loss_curvature(z, setting.loss, setting.h)
     det = L + xx if p == 1 else (L + xx) * (L + yy) - xy**2
     return (
@@ -226,7 +231,9 @@ class Integrals:
         self.setting, self.k = setting, np.asarray(orders, dtype=float) - 1.0
         self.records = np.unique(np.vstack(self.pair), axis=0)
         size = np.linalg.norm(self.records, axis=1)
-        tail = 2.0 * self.k.max() + 14.0 * setting.sd + 4.0 + len(pair[0])
+        pull = setting.weights(self.records) * size  # at most 1 where the claim holds
+        far = max(1.0, pull.max())
+        tail = far * (2.0 * self.k.max() + len(pair[0])) + 14.0 * setting.sd + 4.0
         self.reach = tail / setting.stiffness + 10.0 / size[size > 0.05].min(initial=1.0)
         self.peak = np.full(2 + len(self.k), -np.inf)
         total = (self.along(np.zeros(1)) if self.is_flat else self.across())[:, 0]

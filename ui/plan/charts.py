@@ -337,7 +337,7 @@ def c_chart(
     for row, (name, values, colour, dash) in enumerate(
         (
             ("mean length", curve.length, _HERE, "solid"),
-            ("shift of the target, in half-widths", curve.mean_shift, _TARGET, "dash"),
+            ("shift of the target, in half-widths", curve.largest_shift, _TARGET, "dash"),
         ),
         start=1,
     ):
@@ -399,7 +399,7 @@ def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
             "c": curve.regularization,
             "mean length": np.where(np.isfinite(curve.length), curve.length, np.nan),
             "forecast": list(curve.grade),
-            "mean shift (half-widths)": curve.mean_shift,
+            "largest shift (half-widths)": curve.largest_shift,
             **shifts,
         }
     )

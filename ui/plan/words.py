@@ -181,7 +181,7 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
             "**By length alone there is no best c:** the larger, the shorter, up to the largest "
             f"that was tried, c = {choice.regularization:g}. There the intervals are "
             f"{number(choice.forecast.ci_length_mean)} long on average, and what they are for lies "
-            f"**{number(choice.mean_shift, 2)} half-widths** from the coefficients without "
+            f"**{number(choice.largest_shift, 2)} half-widths** from the coefficients without "
             "penalty: short, and about something else."
         )
     title = {
@@ -192,6 +192,6 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
     return (
         f"**{title}: c = {choice.regularization:g}.** Mean length "
         f"{number(choice.forecast.ci_length_mean)}; what the intervals are for lies "
-        f"**{number(choice.mean_shift, 2)} half-widths** from the coefficients without penalty. "
+        f"**{number(choice.largest_shift, 2)} half-widths** from the coefficients without penalty. "
         f"Between c = {low:g} and {high:g} lengths are within 5 %."
     )
