@@ -4,6 +4,7 @@ split.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import Any, cast
@@ -129,6 +130,8 @@ def _amount(case: Case) -> None:
         **bound(name, getattr(settings, name), lambda value: _take_amount(case, name, value)),
         help=words.GOAL_HELP[settings.goal],
     )
+    if settings.goal == "zero" and unit.startswith("log odds") and settings.goal_value <= 20.0:
+        st.caption(f"That is odds × {text.number(math.exp(settings.goal_value))}.")
     if refused := st.session_state.pop("goal_refused", None):
         st.warning(refused)
 

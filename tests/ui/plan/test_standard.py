@@ -152,6 +152,11 @@ def test_a_target_is_in_the_units_people_typed(on, unit, factor):
     assert again.goal_on == on
 
 
+def test_log_odds_are_said_as_odds_too():
+    app = start("plan", **LINK | {"goal": "zero", "goal_on": "pressure", "goal_value": "0.2"})
+    assert "That is odds × 1.22." in words(app)
+
+
 def test_a_description_without_steps_is_told_per_unit_as_before():
     columns = (NumericColumn("age", 0.0, 100.0), CategoricalColumn("sex", ("f", "m")))
     table = DeclaredTable(schema=Schema(columns, "ill", "yes"), guesses=Guesses(n_rows=1_000))
