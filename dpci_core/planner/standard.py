@@ -14,7 +14,7 @@ from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
-from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.split import quick_split
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
@@ -110,6 +110,8 @@ def best_standard(
         InfeasibleDesignError: no c lets the design run.
     """
     check_design(design)
+    if not isinstance(limits, Sequence) or not limits:
+        raise ValueError(f"Expected limits={limits!r} to hold at least one number.")
     wanted = replace(design, target="unpenalised")
     search = _Search(encode, wanted, n_records, limits)
     for limit in limits:
@@ -125,14 +127,21 @@ class _Search:
         self.order = {limit: place for place, limit in enumerate(limits)}
         self.tried: list[Tried] = []
         self.error: InfeasibleDesignError | None = None
+        self.smallest_radius = math.inf
 
     def look_at(self, limit: float) -> None:
         """Every radius at this limit, each with every c."""
         rows = self.encode(StandardEncoding(radius=_LARGE_RADIUS, limit=limit)).X
-        assert isinstance(rows, WeightedRows)
+        if not isinstance(rows, WeightedRows):
+            raise ValueError(
+                "Expected encode to give rows with weights, as a standard encoding does, got "
+                f"{type(rows).__name__}."
+            )
         lengths = _LARGE_RADIUS * np.linalg.norm(rows.rows, axis=1)
         found = np.quantile(lengths, _QUANTILES)
-        for radius in sorted({float(f"{max(r, 1.0):.2g}") for r in found}):
+        radii = sorted({float(f"{max(r, 1.0):.2g}") for r in found})
+        self.smallest_radius = min(self.smallest_radius, radii[0])
+        for radius in radii:
             encoding = StandardEncoding(radius=radius, limit=limit)
             records = _some(self.encode(encoding))
             start = None
@@ -151,7 +160,7 @@ class _Search:
         self, records: Records, encoding: StandardEncoding, c: float, start: Array | None
     ) -> tuple[Tried, Array]:
         """What a release would give; the fit, for the next one to start from."""
-        moments = self.fit(records, c, start)
+        moments = self.fit(records, c, start, with_drift=False)
         design = replace(self.design, regularization=c)
         d = len(moments.theta_hat) - 1
         length, reach = np.full(d, math.inf), np.ones(d, dtype=np.bool_)
@@ -164,7 +173,9 @@ class _Search:
         tried = Tried(encoding=encoding, regularization=c, length=length, is_out_of_reach=reach)
         return tried, moments.theta_hat
 
-    def fit(self, records: Records, c: float, start: Array | None = None) -> Moments:
+    def fit(
+        self, records: Records, c: float, start: Array | None = None, *, with_drift: bool = True
+    ) -> Moments:
         """Moments with what the target without penalty needs."""
         return fit_moments(
             records.X,
@@ -173,15 +184,24 @@ class _Search:
             regularization=c,
             start=start,
             target="unpenalised",
+            with_drift=with_drift,
         )
 
     def best(self) -> Tried:
         """The design of the lowest score."""
         able = [one for one in self.tried if np.isfinite(one.length).all()]
         if not able:
-            assert self.error is not None
-            raise self.error
+            raise self.error or self.refusal()
         return min(able, key=self.score)
+
+    def refusal(self) -> InfeasibleDesignError:
+        """Why no c in the range can run: what the largest of them lacks."""
+        c = _LARGEST / (_FIRST * self.smallest_radius) ** 2
+        try:
+            model_noise(replace(self.design, regularization=c), self.n)
+        except InfeasibleDesignError as error:
+            return error
+        raise AssertionError("A c that can run was not tried.")
 
     def score(self, one: Tried) -> float:
         """What counts, small where intervals are short."""
