@@ -60,8 +60,8 @@ class Moments:
     they were made.
 
     drift and without_penalty are None where no records were at hand, as for moments that are
-    themselves a release; the second also where nobody asked for it, and where there is no minimiser
-    without a penalty because the classes can be separated (`is_separable`).
+    themselves a release, and where nobody asked for them; the second also where there is no
+    minimiser without a penalty because the classes can be separated (`is_separable`).
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -86,6 +86,7 @@ def fit_moments(
     regularization: float,
     start: npt.ArrayLike | None = None,
     target: Estimand = "penalised",
+    with_drift: bool = True,
 ) -> Moments:
     """Return the non-private fit and its moments, from which `forecast` answers every question
     about lengths.
@@ -97,6 +98,7 @@ def fit_moments(
         regularization: c > 0, in c |theta|^2 of the mean objective.
         start: first guess, (p,); it decides how long the fit takes.
         target: "unpenalised" adds what a forecast of that target needs, a second fit.
+        with_drift: False leaves out what only the validity of a forecast needs, for searches.
 
     Privacy: none. The result describes the table; use it for public, simulated or already released
              data.
@@ -125,7 +127,7 @@ def fit_moments(
         n_records=len(A),
         loss=loss,
         regularization=regularization,
-        drift=_hessian_drift(A, theta, H, loss=loss),
+        drift=_hessian_drift(A, theta, H, loss=loss) if with_drift else None,
         without_penalty=found,
         is_separable=target == "unpenalised" and found is None,
     )
