@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
+from dpci_core.base.limits import NORM_MARGIN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +111,12 @@ class WeightedRows:
     weights: Array
 
     __array_ufunc__ = None  # tells NumPy that `array @ rows` is for `__rmatmul__`
+
+    @classmethod
+    def of(cls, rows: Array) -> Self:
+        """Rows (n, p) with the weights min(1, 1/|x|^2), a little less against rounding."""
+        squares = np.einsum("ij,ij->i", rows, rows)
+        return cls(rows, NORM_MARGIN / np.maximum(squares, NORM_MARGIN))
 
     @property
     def shape(self) -> tuple[int, int]:

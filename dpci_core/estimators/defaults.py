@@ -1,4 +1,4 @@
-"""A penalty from public quantities, for those who do not choose one."""
+"""Penalties from public quantities, for those who do not choose one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 
 _WITHOUT_PRIVACY = 0.01
 """Penalty times n where the budget is unlimited, so that separable classes have a minimiser."""
+_NOISE_SHARE = 4.0
+"""Times t / (n epsilon): about an eighth of the share of the coefficients pays for the penalty, the
+rest for noise. A smaller c lengthens intervals quickly, a larger one hardly shortens them and adds
+bias (`python -m benchmarks.effects`)."""
+_BALANCE = 0.04
+"""Of c R^2 over (s R)^(1/4). Noise on the minimiser, per spread, is s R / (c R^2), and what the
+step to the coefficient without penalty leaves of its bias grows with the cube of c R^2: so both
+fall alike (`python -m benchmarks.effects`)."""
 
 
 def default_regularization(design: Design, *, n_records: int, n_coefficients: int) -> float:
@@ -43,7 +51,48 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     wanted = mechanism.usual_regularization(
         design, n_records=n_records, n_coefficients=n_coefficients
     )
-    wanted += _WITHOUT_PRIVACY / n_records
+    return _in_range(wanted + _WITHOUT_PRIVACY / n_records)
+
+
+def effects_regularization(
+    design: Design, *, n_records: int, n_coefficients: int, row_radius: float
+) -> float:
+    """Return a penalty c for intervals of the coefficients without penalty, of rows v / R.
+
+    4 t / (n epsilon) (objective) or 0.04 (s R)^(1/4) / R^2 (output), plus 0.01 / (n R^2), where s
+    and epsilon are those of `default_regularization`. c R^2 is what acts on coefficients per
+    spread.
+
+    Args:
+        design: mechanism, loss and budget count.
+        n_records: number of records, public (>= 1).
+        n_coefficients: p.
+        row_radius: R, in spreads.
+
+    Privacy: n, p, R and the budget are public; nothing is read off the records.
+    Source:  own.
+
+    >>> from dpci_core.losses import Logistic
+    >>> from dpci_core.privacy.budget import PureDP
+    >>> budget = PureDP(model="1", hessian="0.5", covariance="0.5")
+    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
+    >>> size = {"n_records": 10_000, "n_coefficients": 3}
+    >>> c = effects_regularization(design, **size, row_radius=2.0)
+    >>> round(c, 9)  # 4 * 0.25 / 10000 + 0.01 / 10000 / 4
+    0.00010025
+    """
+    check_count(n_records=n_records, n_coefficients=n_coefficients)
+    mechanism, squared = mechanism_of(design), row_radius**2
+    if mechanism.perturbs_objective:
+        epsilon = design.budget.pure_run(design.budget.model)
+        wanted = _NOISE_SHARE * design.loss.max_curvature / (n_records * epsilon)
+    else:
+        noise = mechanism.noise_per_record(design, n_records, n_coefficients)
+        wanted = _BALANCE * (noise * row_radius) ** 0.25 / squared
+    return _in_range(wanted + _WITHOUT_PRIVACY / (n_records * squared))
+
+
+def _in_range(wanted: float) -> float:
     low, high = REGULARIZATION
     return min(max(wanted, low), high)
 

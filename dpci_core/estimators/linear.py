@@ -5,6 +5,7 @@ are.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -17,8 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
+from dpci_core.base.rows import EncodedRows, Rows, WeightedRows
 from dpci_core.design import Calibration, CalibrationName, Design, Estimand, MechanismName
-from dpci_core.estimators.defaults import certifiable, default_regularization
+from dpci_core.estimators.defaults import (
+    certifiable,
+    default_regularization,
+    effects_regularization,
+)
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.released import (
     ReleasedModel,
@@ -26,12 +32,13 @@ from dpci_core.estimators.released import (
     draw_model,
     for_coefficients_alone,
 )
-from dpci_core.estimators.scaling import Scaling
-from dpci_core.estimators.statement import PrivacyStatement, noise_source
-from dpci_core.estimators.summary import CoefficientIntervals, Summary
+from dpci_core.estimators.scaling import Scaling, Standardisation
+from dpci_core.estimators.statement import PrivacyStatement, covered, noise_source
+from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.schema.declare import DEFAULT_LIMIT
 
 Units = Literal["original", "scaled"]
 
@@ -55,6 +62,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         *,
         budget: Budget | ApproxDP | None = None,
         feature_bounds: Any = None,
+        feature_typical: Any = None,
+        feature_spread: Any = None,
+        row_radius: float | None = None,
+        column_limit: float = DEFAULT_LIMIT,
         random_state: Any = None,
         classes: Any = None,
         norm_bound: float | None = None,
@@ -62,12 +73,16 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         regularization: float | None = None,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
-        target: Estimand = "penalised",
+        target: Estimand | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:
         self.budget = budget
         self.feature_bounds = feature_bounds
+        self.feature_typical = feature_typical
+        self.feature_spread = feature_spread
+        self.row_radius = row_radius
+        self.column_limit = column_limit
         self.random_state = random_state
         self.classes = classes
         self.norm_bound = norm_bound
@@ -79,6 +94,10 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self.intervals = intervals
         self.fit_intercept = fit_intercept
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open pickles of versions with fewer settings, which stand at their defaults."""
+        super().__setstate__(type(self)().get_params(deep=False) | state)
+
     @abstractmethod
     def _loss(self) -> Loss:
         """The pointwise loss."""
@@ -88,12 +107,13 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         read off X.
 
         Args:
-            X: (n, d) features in their own units, clipped to `feature_bounds`.
+            X: (n, d) features in their own units, cut at `feature_bounds` and at `column_limit`.
             y: (n,) labels.
 
         Privacy: `privacy_`.  n and d count as public.
-        Raises:  ValueError without budget or bounds, for weights, or for records that break a rule;
-                 no message holds a value of a record.  InfeasibleDesignError, ConvergenceError.
+        Raises:  ValueError without budget or declared columns, for weights, or for records that
+                 break a rule; no message holds a value of a record.  InfeasibleDesignError,
+                 ConvergenceError.
         """
         if unsupported:
             raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
@@ -108,22 +128,17 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     def _fitted(self, X: Any, y: Any) -> Self:
         budget = self._declared_budget()
         X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
-        scaling = Scaling.of(self.feature_bounds, n_features=X.shape[1], norm_bound=self.norm_bound)
+        scaling = self._declared_scaling(X.shape[1])
         classes, codes = check_labels(y, self.classes, n_records=len(X))
         n_models = 1 if len(classes) == 2 else len(classes)
         source = noise_source(self.random_state)
         designs = self._designs(
-            budget, n_models, source, n_records=len(X), n_coefficients=X.shape[1] + 1
+            budget, n_models, source, scaling, n_records=len(X), n_coefficients=X.shape[1] + 1
         )
-        records = scaling.encode(X)
+        signs = (signs_of(codes, k, n_models) for k in range(n_models))
         models = tuple(
-            draw_model(
-                records.signed(signs_of(codes, k, n_models)),
-                design=design,
-                intervals=self.intervals,
-                source=source,
-            )
-            for k, design in enumerate(designs)
+            draw_model(rows, design=design, intervals=self.intervals, source=source)
+            for design, rows in zip(designs, _signed(scaling.encode(X), signs), strict=True)
         )
         self._keep(scaling, models, classes)
         self.privacy_ = PrivacyStatement(
@@ -148,10 +163,11 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(self.budget).__name__}."
             )
-        if self.feature_bounds is None:
+        if not self._has_typical and self.feature_bounds is None:
             raise ValueError(
-                "Expected feature_bounds=(low, high), declared from what is known beforehand. "
-                "Bounds read from the data would reveal its extremes."
+                "Expected feature_bounds=(low, high), or feature_typical and feature_spread, "
+                "declared from what is known beforehand. Bounds read from the data would reveal "
+                "its extremes."
             )
         if self.fit_intercept is not True:
             raise ValueError(_NO_INTERCEPT)
@@ -159,16 +175,48 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"Expected intervals={self.intervals!r} to be True or False.")
         return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
 
+    @property
+    def _has_typical(self) -> bool:
+        return self.feature_typical is not None or self.feature_spread is not None
+
+    def _declared_scaling(self, n_features: int) -> Scaling | Standardisation:
+        """The encoding by typical values and spreads where they are declared, else by bounds."""
+        if not self._has_typical:
+            if self.row_radius is not None or self.column_limit != DEFAULT_LIMIT:
+                raise ValueError(
+                    "Expected feature_typical and feature_spread beside row_radius and "
+                    "column_limit, which count in spreads."
+                )
+            return Scaling.of(
+                self.feature_bounds, n_features=n_features, norm_bound=self.norm_bound
+            )
+        if self.norm_bound is not None:
+            raise ValueError(
+                f"Expected norm_bound={self.norm_bound!r} to be None beside feature_typical: "
+                "row_radius says where rows count less."
+            )
+        return Standardisation.of(
+            self.feature_typical,
+            self.feature_spread,
+            n_features=n_features,
+            limit=self.column_limit,
+            radius=self.row_radius,
+            bounds=self.feature_bounds,
+        )
+
     def _designs(
         self,
         budget: Budget,
         n_models: int,
         source: NoiseSource,
+        scaling: Scaling | Standardisation,
         *,
         n_records: int,
         n_coefficients: int,
     ) -> list[Design]:
         """One design for each model; the budget divided, the penalty shared."""
+        is_standard = isinstance(scaling, Standardisation)
+        usual: Estimand = "unpenalised" if is_standard and self.intervals else "penalised"
         designs = [
             Design(
                 loss=self._loss(),
@@ -179,20 +227,26 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
                 regularization=1.0 if self.regularization is None else self.regularization,
                 confidence_level=self.confidence_level,
                 calibration=self.calibration,
-                target=self.target,
+                target=usual if self.target is None else self.target,
             )
             for share in divide_budget(budget, n_models)
         ]
         if self.regularization is not None:
             return designs
         size = {"n_records": n_records, "n_coefficients": n_coefficients}
-        c = default_regularization(designs[0], **size)
+        if isinstance(scaling, Standardisation) and designs[0].target == "unpenalised":
+            c = effects_regularization(designs[0], **size, row_radius=scaling.radius)
+        else:
+            c = default_regularization(designs[0], **size)
         if isinstance(source, SystemSource):
             c = certifiable(replace(designs[0], regularization=c), **size)
         return [replace(design, regularization=c) for design in designs]
 
     def _keep(
-        self, scaling: Scaling, models: tuple[ReleasedModel, ...], classes: npt.NDArray[Any]
+        self,
+        scaling: Scaling | Standardisation,
+        models: tuple[ReleasedModel, ...],
+        classes: npt.NDArray[Any],
     ) -> None:
         """Set what scikit-learn calls fitted attributes: released numbers and declared ones, no
         record.
@@ -206,8 +260,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Return the signed scores, (n,) for two classes and (n, n_classes) for more.
 
-        Inside the bounds this is X @ coef_.T + intercept_; outside, X is clipped as it was for the
-        fit.
+        Where nothing is cut this is X @ coef_.T + intercept_; elsewhere X is cut as for the fit.
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False, may_be_infinite=True)
@@ -258,6 +311,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             confidence_level=level,
             units=units,
             joint=joint,
+            covers=covered(self._models[0].design),
         )
 
     def _coefficient_names(self) -> tuple[str, ...]:
@@ -271,16 +325,13 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         found = self.confidence_intervals(level, units, joint=joint)
         design, privacy = self._models[0].design, self.privacy_
         notes = list(privacy.sentences)
-        notes.append(
-            f"The intervals are for the {design.target} coefficients of the population; units: "
-            f"{units}."
-        )
+        notes.append(f"The intervals cover, in the population, the {found.covers}; units: {units}.")
         if joint:
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
         if found.is_unidentified.any():
             notes.append(
-                "The step to the unpenalised coefficient removes the bias of some coefficients "
-                "only in part."
+                f"{FLAG} The release cannot speak about this coefficient without penalty: the step "
+                "to it falls short, and the interval may miss it."
             )
         facts = (
             ("Loss", design.loss.name),
@@ -302,6 +353,20 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         )
 
 
+def _signed(records: EncodedRows | WeightedRows, signs: Iterator[Array]) -> Iterator[Rows]:
+    """The rows y_i x_i of each model in turn; written-out rows are turned where they are, so that
+    only those asked for last are valid.
+    """
+    before: Array | float = 1.0
+    for y in signs:
+        if isinstance(records, EncodedRows):
+            yield records.signed(y)
+            continue
+        np.multiply(records.rows, (before * y)[:, None], out=records.rows)
+        before = y
+        yield records
+
+
 class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression under differential privacy, with confidence intervals for its
     coefficients.
@@ -309,7 +374,14 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Args:
         budget: `PureDP`, `ZCDP` or `ApproxDP`; `fit` refuses without.
         feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
-            refuses without.
+            refuses without, unless typical values and spreads are declared.
+        feature_typical: a middling value of every feature, a number or one for each, in its units,
+            declared beforehand; of a column of 0 and 1 the share of 1. None encodes by bounds.
+        feature_spread: about its standard deviation, likewise; 0.5 for a column of 0 and 1. With
+            both, features are cut, centred and scaled by them (`schema.StandardEncoding`).
+        row_radius: R, in spreads; records longer than that count less, by a public function of
+            their own values. None takes 1.25 sqrt(d + 1).
+        column_limit: values further than so many spreads from the typical one count as that far.
         random_state: None draws from the operating system's entropy as a release does. A seed or a
             generator, for tests and teaching, makes the fit a SIMULATION whose noise can be
             subtracted (`privacy_.noise`, `privacy_.is_simulation`).
@@ -317,17 +389,21 @@ class DPLogisticRegression(PrivateLinearClassifier):
         norm_bound: declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).
         mechanism: "objective" or "output" perturbation.
         regularization: c in c |theta|^2 of the mean objective (scaled units, the constant too).
-            None takes `default_regularization`, a function of n, d and the budget, and with the
-            operating system's noise at least what the fit can be certified for (`certifiable`).
-        calibration, confidence_level, target: as for `Design`.
+            None takes `default_regularization`, a function of n, d and the budget, or, with typical
+            values and the target "unpenalised", `effects_regularization`, one of R besides; with
+            the operating system's noise at least what the fit can be certified for (`certifiable`).
+        calibration, confidence_level: as for `Design`.
+        target: as for `Design`; None is "unpenalised" where typical values are declared and
+            intervals asked for, else "penalised".
         intervals: False spends the whole budget on the coefficients.
         fit_intercept: only True.
 
     Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than
              two.
-    Privacy: `budget` for replace-one neighbours; with more than two classes it is divided between
-             the models. With the system's noise and objective perturbation, a delta of at most
-             2^-200 besides (docs/release.md, section 2).
+    Privacy: `budget` for replace-one neighbours, under either encoding: every row, times the root
+             of its weight, has norm at most 1, whatever it holds. With more than two classes it is
+             divided between the models. With the system's noise and objective perturbation, a delta
+             of at most 2^-200 besides (docs/release.md, section 2).
     Raises:  ValueError, InfeasibleDesignError and ConvergenceError from `fit`; none holds a value.
     Source:  WKL Algorithms 1-5.
 
@@ -382,6 +458,10 @@ class DPLinearSVC(PrivateLinearClassifier):
         *,
         budget: Budget | ApproxDP | None = None,
         feature_bounds: Any = None,
+        feature_typical: Any = None,
+        feature_spread: Any = None,
+        row_radius: float | None = None,
+        column_limit: float = DEFAULT_LIMIT,
         random_state: Any = None,
         classes: Any = None,
         norm_bound: float | None = None,
@@ -391,13 +471,17 @@ class DPLinearSVC(PrivateLinearClassifier):
         h: float = 0.5,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
-        target: Estimand = "penalised",
+        target: Estimand | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:
         super().__init__(
             budget=budget,
             feature_bounds=feature_bounds,
+            feature_typical=feature_typical,
+            feature_spread=feature_spread,
+            row_radius=row_radius,
+            column_limit=column_limit,
             random_state=random_state,
             classes=classes,
             norm_bound=norm_bound,

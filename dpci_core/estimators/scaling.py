@@ -1,5 +1,5 @@
-"""From features in the user's units to records of norm at most 1 and back: the `schema` encoding
-for numbers.
+"""From features in the user's units to records and back: the encodings of `schema` for numbers, by
+bounds or, with rows that have weights, by typical value and spread.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_positive
+from dpci_core.base.errors import check_positive, check_range
 from dpci_core.base.limits import NORM_MARGIN
-from dpci_core.base.rows import EncodedRows
-from dpci_core.schema.declare import SPAN
+from dpci_core.base.rows import EncodedRows, WeightedRows
+from dpci_core.schema.declare import LIMIT, RADIUS, SPAN
 
 _SMALLEST_NORM_BOUND = 1e-6
 """Squares of much smaller numbers are lost to underflow, and with them the bound."""
 _BLOCK_NUMBERS = 2**15
 """Cells handled at a time, which stay in the cache from one look at them to the next."""
+_RADIUS = 1.25
+"""Default radius over sqrt(p), the length of a row that is one spread from typical everywhere."""
+_SMALLEST_SPREAD = 1e-12
+"""Of the typical value; doubles leave little between two values of a smaller spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +59,7 @@ class Scaling:
 
         Raises:  ValueError naming the first feature whose bounds are not low < high.
         """
-        if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-            raise ValueError(
-                "Expected feature_bounds to be a pair (low, high) of numbers or of one number a "
-                "feature."
-            )
-        low, high = (
-            _one_each(side, n_features, name)
-            for side, name in zip(bounds, ("low", "high"), strict=True)
-        )
-        with np.errstate(over="ignore"):
-            span = high - low
-        bad = ~((span >= SPAN[0]) & (span <= SPAN[1]))
-        if bad.any():
-            j = int(bad.argmax())
-            raise ValueError(
-                f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of "
-                f"feature {j}, {SPAN[0]:g} to {SPAN[1]:g} apart."
-            )
+        low, high = _pair(bounds, n_features)
         largest = math.sqrt(n_features)
         if norm_bound is None:
             return cls(low, high, largest)
@@ -100,7 +87,7 @@ class Scaling:
         if not (np.all(self.low == -1.0) and np.all(self.high == 1.0)):
             return False
         ones = np.ones(X.shape[1])
-        for x in self._blocks(X):
+        for x in _blocks(X):
             squares = x * x
             if not squares.max() <= 1.0:
                 return False
@@ -113,7 +100,7 @@ class Scaling:
         assert_all_finite(X, input_name="X")
         found = np.empty(X.shape)
         centre, factor = (self.low + self.high) / 2.0, 2.0 / (self.high - self.low)
-        for x, z in zip(self._blocks(X), self._blocks(found), strict=True):
+        for x, z in zip(_blocks(X), _blocks(found), strict=True):
             np.subtract(x, centre, out=z)
             z *= factor
             np.clip(z, -1.0, 1.0, out=z)
@@ -122,11 +109,6 @@ class Scaling:
                     :, None
                 ]
         return found
-
-    def _blocks(self, X: Array) -> Iterator[Array]:
-        n_rows = max(1, _BLOCK_NUMBERS // len(self.low))
-        for start in range(0, len(X), n_rows):
-            yield X[start : start + n_rows]
 
     @property
     def _may_shorten(self) -> bool:
@@ -151,6 +133,129 @@ class Scaling:
         return NORM_MARGIN / (self.norm_bound * math.sqrt(2.0))
 
 
+@dataclass(frozen=True, slots=True)
+class Standardisation:
+    """A public map of features: v = ((x - typical) / spread, 1), its numbers cut at their limits,
+    to rows v / R with weights min(1, R^2 / |v|^2) (`schema.StandardEncoding`).
+
+    typical, spread: (d,), declared, in the units of the columns.
+    low, high: (d,), where numbers are cut, in spreads from the typical value.
+    radius: R, in spreads; a longer v counts less.
+
+    >>> scaling = Standardisation.of([40, 2], [10, 1], n_features=2, radius=2, limit=4)
+    >>> rows = scaling.encode(np.array([[50.0, 2.0], [999.0, 1.0]]))
+    >>> rows.rows.tolist(), np.round(rows.weights, 3).tolist()
+    ([[0.5, 0.0, 0.5], [2.0, -0.5, 0.5]], [1.0, 0.222])
+    """
+
+    typical: Array
+    spread: Array
+    low: Array
+    high: Array
+    radius: float
+
+    @classmethod
+    def of(
+        cls,
+        typical: object,
+        spread: object,
+        *,
+        n_features: int,
+        limit: object,
+        radius: object = None,
+        bounds: object = None,
+    ) -> Standardisation:
+        """Return the map of declared typical values and spreads, each a number or one for each
+        feature.
+
+        Args:
+            limit: spreads from the typical value at which numbers are cut.
+            radius: R; None takes 1.25 sqrt(d + 1).
+            bounds: (low, high), at which numbers are cut as well, or None.
+
+        Raises:  ValueError naming the argument and the first feature that breaks a rule.
+        """
+        if typical is None or spread is None:
+            raise ValueError("Expected feature_typical and feature_spread both or neither.")
+        centre = _one_each(typical, n_features, "feature_typical")
+        unit = _one_each(spread, n_features, "feature_spread")
+        least = np.maximum(SPAN[0], _SMALLEST_SPREAD * np.abs(centre))
+        if (bad := ~((unit >= least) & (unit <= SPAN[1]))).any():
+            j = int(bad.argmax())
+            raise ValueError(
+                f"Expected {least[j]:g} <= feature_spread={float(unit[j])!r} <= {SPAN[1]:g} of "
+                f"feature {j}."
+            )
+        R = _RADIUS * math.sqrt(n_features + 1.0) if radius is None else radius
+        check_range(RADIUS, row_radius=R)
+        check_range(LIMIT, column_limit=limit)
+        reach = np.full(n_features, float(limit))  # type: ignore[arg-type]
+        if bounds is None:
+            return cls(centre, unit, -reach, reach, float(R))  # type: ignore[arg-type]
+        low, high = ((side - centre) / unit for side in _pair(bounds, n_features))
+        if (bad := ~((low <= 0.0) & (high >= 0.0))).any():
+            j = int(bad.argmax())
+            raise ValueError(
+                f"Expected feature_typical={float(centre[j])!r} of feature {j} to lie within its "
+                "feature_bounds."
+            )
+        return cls(centre, unit, np.maximum(low, -reach), np.minimum(high, reach), float(R))  # type: ignore[arg-type]
+
+    def encode(self, X: Array) -> WeightedRows:
+        """Return rows (n, d+1), the constant last, with weights that make up for their length.
+
+        Raises:  ValueError for numbers that are not finite, without their values.
+        """
+        assert_all_finite(X, input_name="X")
+        rows = np.empty((len(X), X.shape[1] + 1))
+        with np.errstate(over="ignore"):  # a cell far outside its limits is cut without a word
+            for x, z in zip(_blocks(X), _blocks(rows[:, :-1]), strict=True):
+                np.subtract(x, self.typical, out=z)
+                z /= self.spread
+                np.clip(z, self.low, self.high, out=z)
+        rows[:, -1] = 1.0
+        rows /= self.radius
+        return WeightedRows.of(rows)
+
+    @property
+    def to_original(self) -> Array:
+        """L (d+1, d+1), as for `Scaling`."""
+        slopes = 1.0 / (self.spread * self.radius)
+        L = np.diag(np.append(slopes, 1.0 / self.radius))
+        L[-1, :-1] = -slopes * self.typical
+        return L
+
+
+def _blocks(X: Array) -> Iterator[Array]:
+    """Some rows at a time."""
+    n_rows = max(1, _BLOCK_NUMBERS // X.shape[1])
+    for start in range(0, len(X), n_rows):
+        yield X[start : start + n_rows]
+
+
+def _pair(bounds: object, n_features: int) -> tuple[Array, Array]:
+    """Bounds (low, high), each (d,)."""
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ValueError(
+            "Expected feature_bounds to be a pair (low, high) of numbers or of one number a "
+            "feature."
+        )
+    low, high = (
+        _one_each(side, n_features, f"{name} in feature_bounds")
+        for side, name in zip(bounds, ("low", "high"), strict=True)
+    )
+    with np.errstate(over="ignore"):
+        span = high - low
+    bad = ~((span >= SPAN[0]) & (span <= SPAN[1]))
+    if bad.any():
+        j = int(bad.argmax())
+        raise ValueError(
+            f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of "
+            f"feature {j}, {SPAN[0]:g} to {SPAN[1]:g} apart."
+        )
+    return low, high
+
+
 def _norms(z: Array) -> Array:
     """Euclidean norm of every row."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", z, z)))
@@ -163,7 +268,5 @@ def _one_each(side: object, n_features: int, name: str) -> Array:
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if not np.isfinite(values).all() or values.shape not in {(), (n_features,)}:
-        raise ValueError(
-            f"Expected {name} in feature_bounds to be a finite number, or {n_features} of them."
-        )
+        raise ValueError(f"Expected {name} to be a finite number, or {n_features} of them.")
     return np.array(np.broadcast_to(values, n_features))

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.errors import check_probability
-from dpci_core.design import Definition, MechanismName
+from dpci_core.design import Definition, Design, MechanismName
 from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
@@ -40,6 +40,13 @@ LABELS_READ = (
     "The set of class labels was read from y, which the guarantee does not cover: a label that "
     "only one person has would show. Declare classes= to keep it out of the result."
 )
+
+
+def covered(design: Design) -> str:
+    """Return what the intervals of a design cover."""
+    if design.target == "unpenalised":
+        return "coefficient without penalty of the declared columns"
+    return f"coefficient penalised at c={design.regularization:.4g}"
 
 
 def noise_source(random_state: object) -> NoiseSource:

@@ -12,6 +12,8 @@ from dpci_core.base.array import Array, Flags
 
 WIDTH = 88
 """Characters in a line of a summary."""
+FLAG = "*"
+"""Beside a coefficient that a release cannot speak about."""
 _COLUMNS = ("coef", "std err", "sampling", "privacy", "low", "high")
 
 
@@ -21,6 +23,7 @@ class CoefficientIntervals:
 
     models: the class each model tells from the rest; one entry for two classes.
     is_unidentified: where the step to the unpenalised coefficient falls short (`_newton_step`).
+    covers: what the intervals are for (`statement.covered`).
     Joint intervals hold all together at `confidence_level`.
     """
 
@@ -35,6 +38,7 @@ class CoefficientIntervals:
     confidence_level: float
     units: str
     joint: bool
+    covers: str
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each model and coefficient."""
@@ -85,13 +89,13 @@ class Summary:
         half = (1.0 - found.confidence_level) / 2.0
         headers = (*_COLUMNS[:4], f"[{half:.4g}", f"{1.0 - half:.4g}]")
         lines = []
-        for model, of_class in zip(
-            found.models, np.split(self.to_frame().to_numpy(), len(found.models)), strict=True
+        tables = np.split(self.to_frame().to_numpy(), len(found.models))
+        for model, of_class, flagged in zip(
+            found.models, tables, found.is_unidentified, strict=True
         ):
             name = f"class {model}"[:21]
             lines += [f"{name:<22}" + "".join(f"{header:>11}" for header in headers), "-" * WIDTH]
-            for coefficient, row in zip(found.names, of_class, strict=True):
-                lines.append(
-                    f"{coefficient[:21]:<22}" + "".join(f"{value:>11.4g}" for value in row)
-                )
+            for coefficient, row, flag in zip(found.names, of_class, flagged, strict=True):
+                label = coefficient[:20] + FLAG if flag else coefficient[:21]
+                lines.append(f"{label:<22}" + "".join(f"{value:>11.4g}" for value in row))
         return lines

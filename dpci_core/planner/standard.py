@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,45 +14,56 @@ from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.planner.search import COVERAGE_SLACK
 from dpci_core.planner.split import quick_split
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Encode = Callable[[StandardEncoding], Records]
 
-LIMITS = (4.0, 3.0)
+LIMITS = (6.0, 4.0, 3.0)
 """Limits of columns that are tried, in spreads; a smaller one has to be worth it (`_WORTH`)."""
-_QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.97, 1.0)
+_QUANTILES = (0.25, 0.5, 0.75, 0.9, 1.0)
 """Radii that are tried: these quantiles of the lengths of the planning rows."""
-_FIRST = 1.05
+_FIRST = 2.0
 _FACTOR = 2.0
 _SMALLEST = 1e-6
 _LARGEST = 0.3
-"""c that are tried: from a little above the smallest that a release can run with, by this factor,
-while c R^2, which acts on coefficients per spread, stays below this."""
+"""c that are tried: from so many times the smallest that a release can run with, by this factor,
+while c R^2, which acts on coefficients per spread, stays below the last and something is in
+reach."""
 _ROWS = 6_000
 """Planning rows of the search; the answer is forecast from all of them."""
 _DRAWS = 16
+_TOLERATED = 0.2
+"""Bias in half-widths beyond which the search counts a coefficient as out of reach: a little less
+than `TOLERATED_BIAS`, since the table of a release is not the planning rows."""
 _UNREACHED = 3.0
 """What a coefficient out of reach counts for: an interval so many times as long as its shortest."""
+_SHORTFALL = 10.0
+"""How much longer an interval counts for each unit of coverage that it lacks: 1 % for 0.001."""
 _WORTH = 0.05
 """Share of the mean length that a smaller limit has to save, as it moves what effects mean."""
 _LARGE_RADIUS = 1e3
+_FINALISTS = 3
+"""Encodings that are planned in full, with their best split."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tried:
-    """One radius, limit and c with what a release would give, per spread of each column.
+    """One radius, limit, c and split with what a release would give, per spread of each column.
 
     encoding: with radius and limit.
-    regularization: c.
-    length: (d,) expected lengths of the features' intervals, infinite where nothing can run.
-    is_out_of_reach: (d,) of `Forecast`.
+    design: with c and split.
+    length: (d,) expected lengths of the features' intervals.
+    coverage: (d,) of the coefficients without penalty, by forecast.
+    is_out_of_reach: (d,) whether a release could not speak about it.
     """
 
     encoding: StandardEncoding
-    regularization: float
+    design: Design
     length: Array
+    coverage: Array
     is_out_of_reach: Flags
 
 
@@ -110,11 +120,12 @@ def best_standard(
         InfeasibleDesignError: no c lets the design run.
     """
     check_design(design)
-    wanted = replace(design, target="unpenalised")
-    search = _Search(encode, wanted, n_records, limits)
+    if not limits:
+        raise ValueError("Expected limits to hold at least one number of spreads.")
+    search = _Search(encode, replace(design, target="unpenalised"), n_records, limits)
     for limit in limits:
         search.look_at(limit)
-    return search.answer(search.best())
+    return search.answer()
 
 
 class _Search:
@@ -134,35 +145,29 @@ class _Search:
         found = np.quantile(lengths, _QUANTILES)
         for radius in sorted({float(f"{max(r, 1.0):.2g}") for r in found}):
             encoding = StandardEncoding(radius=radius, limit=limit)
-            records = _some(self.encode(encoding))
-            start = None
+            records, start = _some(self.encode(encoding)), None
             for c in self.penalties(radius):
-                made, start = self.tried_at(records, encoding, c, start)
-                self.tried.append(made)
+                moments = self.fit(records, c, start)
+                start = moments.theta_hat
+                design = replace(self.design, regularization=c)
+                try:
+                    made = forecast(moments, design=design, n_records=self.n, n_draws=_DRAWS)
+                except InfeasibleDesignError as error:
+                    self.error = error
+                    continue
+                self.tried.append(_tried(encoding, made))
+                if self.tried[-1].is_out_of_reach.all():
+                    break
 
     def penalties(self, radius: float) -> Iterator[float]:
-        """c in ascending order."""
-        c = _FIRST * _smallest(self.design, self.n)
-        while c * radius**2 <= _LARGEST:
+        """c in ascending order, one at least."""
+        c = max(
+            _FIRST * mechanism_of(self.design).smallest_regularization(self.design, self.n),
+            _SMALLEST,
+        )
+        yield float(f"{c:.3g}")
+        while (c := c * _FACTOR) * radius**2 <= _LARGEST:
             yield float(f"{c:.3g}")
-            c *= _FACTOR
-
-    def tried_at(
-        self, records: Records, encoding: StandardEncoding, c: float, start: Array | None
-    ) -> tuple[Tried, Array]:
-        """What a release would give; the fit, for the next one to start from."""
-        moments = self.fit(records, c, start)
-        design = replace(self.design, regularization=c)
-        d = len(moments.theta_hat) - 1
-        length, reach = np.full(d, math.inf), np.ones(d, dtype=np.bool_)
-        try:
-            made = forecast(moments, design=design, n_records=self.n, n_draws=_DRAWS)
-        except InfeasibleDesignError as error:
-            self.error = error
-        else:
-            length, reach = made.ci_length[:-1] / encoding.radius, made.is_out_of_reach[:-1]
-        tried = Tried(encoding=encoding, regularization=c, length=length, is_out_of_reach=reach)
-        return tried, moments.theta_hat
 
     def fit(self, records: Records, c: float, start: Array | None = None) -> Moments:
         """Moments with what the target without penalty needs."""
@@ -175,17 +180,11 @@ class _Search:
             target="unpenalised",
         )
 
-    def best(self) -> Tried:
-        """The design of the lowest score."""
-        able = [one for one in self.tried if np.isfinite(one.length).all()]
-        if not able:
-            assert self.error is not None
-            raise self.error
-        return min(able, key=self.score)
-
     def score(self, one: Tried) -> float:
-        """What counts, small where intervals are short."""
-        counted = np.where(one.is_out_of_reach, _UNREACHED * self.shortest, one.length)
+        """What counts, small where intervals are short and hold what they promise."""
+        lacking = np.maximum(self.design.confidence_level - COVERAGE_SLACK - one.coverage, 0.0)
+        length = one.length * (1.0 + _SHORTFALL * lacking)
+        counted = np.where(one.is_out_of_reach, _UNREACHED * self.shortest, length)
         return float(np.mean(np.log(counted))) + _WORTH * self.order[one.encoding.limit]
 
     @cached_property
@@ -196,43 +195,62 @@ class _Search:
         best = np.min(reached, axis=0)
         return np.asarray(np.where(np.isfinite(best), best, every.min(axis=0)))
 
-    def answer(self, chosen: Tried) -> StandardAnswer:
-        """The c around the chosen one with its best split, from all planning rows."""
-        records = self.encode(chosen.encoding)
-        found: list[tuple[float, Moments, Design, Forecast]] = []
-        for factor in (1.0, 1.0 / _FACTOR, _FACTOR):
-            c = float(f"{chosen.regularization * factor:.3g}")
-            moments = self.fit(records, c)
-            try:
-                design, made = quick_split(
-                    moments, design=replace(self.design, regularization=c), n_records=self.n
-                )
-            except InfeasibleDesignError:
-                continue
-            length = made.ci_length[:-1] / chosen.encoding.radius
-            split = replace(chosen, length=length, is_out_of_reach=made.is_out_of_reach[:-1])
-            found.append((self.score(split), moments, design, made))
-        _, moments, design, made = min(found, key=lambda one: one[0])
+    def answer(self) -> StandardAnswer:
+        """The best of the best encodings, each with its best split and the c around its own, from
+        all planning rows.
+        """
+        if not self.tried:
+            assert self.error is not None
+            raise self.error
+        best: dict[StandardEncoding, Tried] = {}
+        for one in sorted(self.tried, key=self.score):
+            best.setdefault(one.encoding, one)
+        found: list[tuple[float, Tried, Records, Moments, Forecast]] = []
+        for one in list(best.values())[:_FINALISTS]:
+            records = self.encode(one.encoding)
+            for factor in (1.0 / _FACTOR, 1.0):
+                c = float(f"{one.design.regularization * factor:.3g}")
+                moments = self.fit(records, c)
+                try:
+                    _, made = quick_split(
+                        moments, design=replace(self.design, regularization=c), n_records=self.n
+                    )
+                except InfeasibleDesignError:
+                    continue
+                whole = _tried(one.encoding, made)
+                found.append((self.score(whole), whole, records, moments, made))
+        if not found:  # the smallest c that runs at all leaves nothing for the matrices
+            assert self.error is not None
+            raise self.error
+        _, whole, records, moments, made = min(found, key=lambda one: one[0])
         names = records.feature_names
         return StandardAnswer(
-            encoding=chosen.encoding,
-            design=design,
+            encoding=whole.encoding,
+            design=made.design,
             forecast=made,
             moments=moments,
             names=names,
             out_of_reach=tuple(
                 name for name, is_out in zip(names, made.is_out_of_reach, strict=True) if is_out
             ),
-            tried=tuple(self.tried),
+            tried=(*self.tried, *(one[1] for one in found)),
         )
+
+
+def _tried(encoding: StandardEncoding, made: Forecast) -> Tried:
+    """What a forecast says, per spread."""
+    half = made.ci_length[:-1] / 2.0
+    is_biased = np.abs(made.bias[:-1]) > _TOLERATED * half
+    return Tried(
+        encoding=encoding,
+        design=made.design,
+        length=made.ci_length[:-1] / encoding.radius,
+        coverage=made.coverage[:-1],
+        is_out_of_reach=made.is_out_of_reach[:-1] | is_biased,
+    )
 
 
 def _some(records: Records) -> Records:
     """Evenly spaced planning rows, few enough to search with."""
     every = -(-len(records.y) // _ROWS)
     return replace(records, X=records.X[::every], y=records.y[::every])
-
-
-def _smallest(design: Design, n: int) -> float:
-    """The smallest c that the mechanism can run with, and that is worth a look."""
-    return max(mechanism_of(design).smallest_regularization(design, n), _SMALLEST)

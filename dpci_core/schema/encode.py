@@ -108,9 +108,7 @@ def encoded_rows(
         return X, notes
     X[:, -1] = 1.0
     X /= standard.radius
-    squares = np.einsum("ij,ij->i", X, X)
-    weights = np.where(squares > NORM_MARGIN, NORM_MARGIN / squares, 1.0)
-    return WeightedRows(X, weights), notes
+    return WeightedRows.of(X), notes
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:

@@ -60,7 +60,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarn
 
 
 @parametrize_with_checks(
-    [kind(budget=NO_PRIVACY, feature_bounds=(-10, 10), random_state=0) for kind in ESTIMATORS],
+    [
+        kind(budget=NO_PRIVACY, random_state=0, **declared)
+        for kind in ESTIMATORS
+        for declared in (
+            {"feature_bounds": (-10, 10)},
+            {"feature_typical": 0, "feature_spread": 3},
+        )
+    ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_agrees(estimator, check) -> None:
@@ -622,7 +629,7 @@ def test_names_of_a_frame_reach_the_summary() -> None:
         "[0.05",
         "0.95]",
         "Penalty c",
-        "penalised coefficients",
+        "coefficient penalised at c=0.001427",
         "hold together",
         "Guarantee: epsilon",
     ):
