@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +27,7 @@ from dpci_core import (
     PureDP,
     Schema,
     SmoothedHinge,
+    StandardEncoding,
     Target,
 )
 
@@ -97,6 +99,15 @@ WORDS = LINE | st.sampled_from(
 AMOUNT = st.decimals("0.000001", 50, places=6).filter(bool)
 
 
+def _said_of(low: float, high: float) -> st.SearchStrategy[dict[str, Any]]:
+    """What may be declared of a number besides its bounds."""
+    typical = {"typical": (low + high) / 2.0, "spread": (high - low) / 8.0, "step": 10.0}
+    choices = [{}, typical, typical | {"limit": 3.0}]
+    if low > 1e-3:
+        choices.append({"transform": "log"})
+    return st.sampled_from(choices)
+
+
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
     names = draw(st.lists(WORDS, min_size=2, max_size=4, unique=True))
@@ -104,19 +115,28 @@ def schemas(draw: st.DrawFn) -> Schema:
     for name in names[:-1]:
         if draw(st.booleans()):
             low = draw(st.floats(-1e6, 1e6))
-            columns.append(NumericColumn(name, low, low + draw(st.floats(1e-2, 1e6))))
+            high = low + draw(st.floats(1e-2, 1e6))
+            columns.append(NumericColumn(name, low, high, **draw(_said_of(low, high))))
         else:
             levels = tuple(
                 draw(st.lists(WORDS.map(str.strip), min_size=2, max_size=3, unique=True))
             )
             columns.append(
                 CategoricalColumn(
-                    name, levels, draw(st.sampled_from([None, levels[0]])), draw(st.booleans())
+                    name,
+                    levels,
+                    draw(st.sampled_from([None, levels[0]])),
+                    draw(st.booleans()),
+                    draw(st.sampled_from([None, (1.0 / len(levels),) * len(levels)])),
                 )
             )
     try:
         return Schema(
-            tuple(columns), names[-1], draw(WORDS), tuple(draw(st.lists(TEXT, max_size=2)))
+            tuple(columns),
+            names[-1],
+            draw(WORDS),
+            tuple(draw(st.lists(TEXT, max_size=2))),
+            draw(st.sampled_from([None, StandardEncoding(radius=4.0)])),
         )
     except ValueError:  # two columns whose features have the same name
         return SCHEMA
@@ -135,9 +155,12 @@ def guesses(draw: st.DrawFn, schema: Schema) -> Guesses:
             shares[column.name] = tuple(w / math.fsum(weights) for w in weights)
         else:
             numbers[column.name] = NumberGuess(
-                draw(st.floats(column.low, column.high)), draw(st.floats(1e-3, 1e3))
+                draw(st.floats(column.low, column.high)),
+                draw(st.floats(1.5 if column.transform else 1e-3, 1e3)),
             )
-            effects[column.name] = draw(st.floats(-50.0, 50.0)) / (column.high - column.low)
+            effects[column.feature_names[0]] = draw(st.floats(-50.0, 50.0)) / (
+                column.high - column.low
+            )
     return Guesses(
         shares=shares,
         numbers=numbers,
@@ -154,7 +177,12 @@ def plans(draw: st.DrawFn) -> Plan:
     declared = DeclaredTable(schema=schema, guesses=draw(guesses(schema)), unit=draw(LINE))
     source = draw(
         st.sampled_from(
-            [declared, PublicTable(key="census"), PublicTable(key="census", n_rows=200)]
+            [
+                declared,
+                PublicTable(key="census"),
+                PublicTable(key="census", n_rows=200),
+                PublicTable(key="census", standard=StandardEncoding(radius=3.0, limit=2.5)),
+            ]
         )
     )
     kind, parts = draw(st.sampled_from([PureDP, ZCDP])), [draw(AMOUNT) for _ in range(3)]
@@ -215,6 +243,20 @@ TWIN = DeclaredTable(
     ),
     unit=HOSTILE,
 )
+STANDARD_TWIN = DeclaredTable(
+    schema=Schema(
+        (
+            NumericColumn("age", 18, 98, typical=60, spread=15, step=10),
+            NumericColumn(HOSTILE, 1, 1e6, typical=1000, spread=3, transform="log", limit=3),
+            CategoricalColumn("home", ("no", "1"), shares=(0.7, 0.3)),
+        ),
+        "ill",
+        "yes",
+        standard=StandardEncoding(radius=3.0),
+    ),
+    guesses=Guesses(effects={"age": 0.03}, n_rows=2_000),
+    unit=HOSTILE,
+)
 CENSUS = PublicTable(key="census", n_rows=2_000)
 ODD = Calibration(gaussian_objective=False, huber_corner=False)
 
@@ -237,6 +279,17 @@ PLANS = {
     ),
     "public svm": _hostile(
         CENSUS, APPROX, features=4, design={"loss": SmoothedHinge(h=0.5), "calibration": ODD}
+    ),
+    "public standard": _hostile(
+        replace(CENSUS, standard=StandardEncoding(radius=4.0)),
+        RHO,
+        features=3,
+        design={"calibration": "sharp", "target": "unpenalised", "regularization": 0.0003},
+    ),
+    "twin standard": _hostile(
+        STANDARD_TWIN,
+        RHO,
+        design={"calibration": "sharp", "target": "unpenalised", "regularization": 0.0003},
     ),
     "twin sharp": _hostile(
         TWIN, RHO, design={"calibration": "sharp"}, goal=Target(0.2, coefficient=1, probability=0.9)

@@ -4,6 +4,7 @@ written out before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -170,6 +171,19 @@ def signed(X: Array | WeightedRows, y: Array) -> Array | WeightedRows:
     if isinstance(X, WeightedRows):
         return WeightedRows(y[:, None] * X.rows, X.weights)
     return y[:, None] * X
+
+
+def stacked(parts: Sequence[Array | WeightedRows]) -> Array | WeightedRows:
+    """Blocks of rows of one encoding, one below the other."""
+    weighted = [part for part in parts if isinstance(part, WeightedRows)]
+    if not weighted:
+        return np.concatenate([np.asarray(part) for part in parts])
+    if len(weighted) < len(parts):
+        raise ValueError("Expected all blocks of rows with weights, or none.")
+    return WeightedRows(
+        np.concatenate([part.rows for part in weighted]),
+        np.concatenate([part.weights for part in weighted]),
+    )
 
 
 def plain(A: Array | WeightedRows) -> Array:

@@ -20,9 +20,9 @@ from dpci_core.cli.plan_export import add_show_and_export
 from dpci_core.cli.refuse import refuse
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import MECHANISMS, Design, guarantee_at
-from dpci_core.intervals.forecast import HEADLINE_DELTA
+from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
 from dpci_core.losses import LOSSES, Loss, make_loss
-from dpci_core.plan import Plan, read_plan, write_plan
+from dpci_core.plan import Plan, read_plan, shrinkage_of, write_plan
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -39,21 +39,28 @@ from dpci_core.planner import (
     shares_of,
 )
 from dpci_core.planner.amounts import delta_in_range
+from dpci_core.planner.standard import best_standard
 from dpci_core.privacy.budget import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
-from dpci_core.schema import Records
+from dpci_core.report.answers import standard_encoding
+from dpci_core.report.cautions import cautions
+from dpci_core.schema import Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Answer = dict[str, Any]
 
+_ANY_PENALTY = 0.001
+"""Stands where the planner will choose c."""
 _NEEDED = ("data", "loss", "regularization")
 _NEEDED_OF_A_DESIGN = ("mechanism", "calibration")
 _DEFAULTS: dict[str, Any] = {
     "encoding": "schema",
     "confidence_level": 0.95,
-    "target": "penalised",
     "shares": ["0.5", "0.25", "0.25"],
 }
-_OF_A_PLAN = (*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS, "features", "rows", "h", "rho")
+_OF_A_PLAN = (
+    *(*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS),
+    *("target", "features", "rows", "h", "rho", "radius", "limit"),
+)
 """Flags that say what a plan file says already."""
 
 
@@ -126,16 +133,31 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rows", type=int, help="of the set (default: all; the census: its usual size)"
     )
-    parser.add_argument("--encoding", choices=("schema", "paper"), help="(default: schema)")
+    parser.add_argument(
+        "--encoding",
+        choices=("schema", "standard", "paper"),
+        help="(default: schema; standard is by typical values and spreads)",
+    )
+    parser.add_argument("--radius", type=float, help="of rows in the standard encoding, in spreads")
+    parser.add_argument(
+        "--limit", type=float, help="of values in the standard encoding, in spreads (default: 4)"
+    )
     parser.add_argument("--loss", choices=tuple(LOSSES))
     parser.add_argument("--h", type=float, help="smoothing of an SVM")
-    parser.add_argument("--regularization", type=float, help="c")
+    parser.add_argument(
+        "--regularization",
+        type=float,
+        help="c; in the standard encoding the planner chooses it with the radius where neither is "
+        "given",
+    )
     parser.add_argument(
         "--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)"
     )
     parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
     parser.add_argument(
-        "--target", choices=("penalised", "unpenalised"), help="(default: penalised)"
+        "--target",
+        choices=("penalised", "unpenalised"),
+        help="(default: penalised; in the standard encoding unpenalised)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
 
@@ -195,35 +217,87 @@ def _check_flags(options: argparse.Namespace) -> None:
         ]
         return ", ".join(f"--{name.replace('_', '-')}" for name in found)
 
+    if options.action == "standard" and options.plan is None:
+        options.parser.error("--plan is required: radius and limit are fields of a plan")
     if options.plan is not None:
         repeated = flags(_OF_A_PLAN if is_rank else (*_OF_A_PLAN, "epsilon", "delta"), given=True)
         if repeated:
             options.parser.error(f"not with --plan, which says it already: {repeated}")
     else:
-        needed = (*_NEEDED, "epsilon", "delta") if is_rank else (*_NEEDED, *_NEEDED_OF_A_DESIGN)
+        needed: tuple[str, ...] = (
+            (*_NEEDED, "epsilon", "delta") if is_rank else (*_NEEDED, *_NEEDED_OF_A_DESIGN)
+        )
+        if _is_chosen(options):
+            needed = tuple(name for name in needed if name != "regularization")
+        if options.encoding == "standard" and not _is_chosen(options):
+            needed = (*needed, "radius")
+        elif options.encoding != "standard" and flags(("radius", "limit"), given=True):
+            options.parser.error("--radius and --limit are for --encoding standard")
         if missing := flags(needed, given=False):
             options.parser.error(f"the following arguments are required: {missing} (or --plan)")
         if not is_rank and options.write is not None:
             options.parser.error("--write needs --plan: an answer alone has no title and no delta")
+    if options.target is None:
+        options.target = "unpenalised" if options.encoding == "standard" else "penalised"
     for name, value in _DEFAULTS.items():
         if hasattr(options, name) and getattr(options, name) is None:
             setattr(options, name, value)
+
+
+def _is_chosen(options: argparse.Namespace) -> bool:
+    """Whether the planner chooses radius, limit and c together."""
+    given = (options.regularization, options.radius, options.limit, options.plan)
+    return (
+        options.encoding == "standard"
+        and options.action != "rank"
+        and all(value is None for value in given)
+    )
+
+
+def _loaded(options: argparse.Namespace, standard: StandardEncoding | None) -> Records:
+    """The named set of the flags."""
+    return load(
+        options.data,
+        encoding=options.encoding,
+        features=options.features,
+        n_rows=options.rows,
+        standard=standard,
+    )
+
+
+def _choose(options: argparse.Namespace) -> StandardEncoding | None:
+    """The standard encoding of the flags; c goes into them where the planner chooses it."""
+    if options.encoding != "standard":
+        return None
+    if not _is_chosen(options):
+        limit = {} if options.limit is None else {"limit": options.limit}
+        return StandardEncoding(radius=options.radius, **limit)
+    n = options.n_records
+    if n is None:
+        n = len(_loaded(options, StandardEncoding(radius=1.0)).y)
+    found = best_standard(
+        lambda encoding: _loaded(options, encoding),
+        design=_design_of(options, _loss(options), _ANY_PENALTY),
+        n_records=n,
+    )
+    options.regularization = found.design.regularization
+    return found.encoding
 
 
 def _start(options: argparse.Namespace) -> _Start:
     if options.plan is not None:
         plan = read_plan(options.plan)
         n = plan.n_records if options.n_records is None else options.n_records
-        records, design = plan.records(), plan.design
-        moments = fit_moments(
-            records.X, records.y, loss=design.loss, regularization=design.regularization
+        return _Start(
+            records=plan.records(), moments=plan.moments(), names=plan.names, n_records=n, plan=plan
         )
-        return _Start(records=records, moments=moments, names=plan.names, n_records=n, plan=plan)
-    records = load(
-        options.data, encoding=options.encoding, features=options.features, n_rows=options.rows
-    )
+    records = _loaded(options, _choose(options))
     moments = fit_moments(
-        records.X, records.y, loss=_loss(options), regularization=options.regularization
+        records.X,
+        records.y,
+        loss=_loss(options),
+        regularization=options.regularization,
+        target="unpenalised",
     )
     return _Start(
         records=records,
@@ -236,7 +310,7 @@ def _start(options: argparse.Namespace) -> _Start:
 
 def _in_words(answer: Answer) -> str:
     if "designs" not in answer:
-        return str(answer["reason"])
+        return "\n".join([answer["reason"], *answer["warnings"]])
     rows = answer["designs"]
     return "\n".join(
         f"{r['calibration']:<11}{r['definition']:<6}{r['mechanism']:<11}{r['reason']}" for r in rows
@@ -255,11 +329,16 @@ def _loss(options: argparse.Namespace) -> Loss:
 def _design(options: argparse.Namespace, start: _Start) -> Design:
     if start.plan is not None:
         return start.plan.design
+    return _design_of(options, start.moments.loss, options.regularization)
+
+
+def _design_of(options: argparse.Namespace, loss: Loss, c: float) -> Design:
+    """The design of the flags."""
     return Design(
-        loss=start.moments.loss,
+        loss=loss,
         mechanism=options.mechanism,
         budget=_budget(options),
-        regularization=options.regularization,
+        regularization=c,
         confidence_level=options.confidence_level,
         calibration=options.calibration,
         target=options.target,
@@ -316,6 +395,19 @@ def _text(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
 
 
+def _warned(start: _Start, found: Forecast) -> list[str]:
+    """What speaks against an answer, in the words of every page."""
+    same_c = found.design.regularization == start.moments.regularization
+    return list(
+        cautions(
+            found,
+            design=found.design,
+            names=start.names,
+            shrinkage=shrinkage_of(start.moments) if same_c else None,
+        )
+    )
+
+
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     locked = dict(item.partition("=")[::2] for item in options.locked)
     found = best_split(
@@ -337,6 +429,7 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
             start.moments, design=found.design, n_records=start.n_records
         ),
         "reason": found.reason,
+        "warnings": _warned(start, found.forecast),
     }
     return answer, _better(start, found.design, found.forecast.n_records)
 
@@ -395,6 +488,7 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
         ],
         "as_if_records": as_if_records(moments, design=found.design, n_records=n),
         "reason": found.reason,
+        "warnings": _warned(start, found.forecast),
     }
 
 
@@ -476,8 +570,38 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
             )
         ],
         "reason": found.reason,
+        "warnings": _warned(start, best.forecast),
     }
     return answer, None if start.plan is None else replace(start.plan, design=best.design)
+
+
+def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    assert start.plan is not None
+    assert start.n_records is not None
+    asked = replace(start.plan, n_records=start.n_records)
+    plan, found = asked.in_standard()
+    numbers = plan.numbers(found.moments)
+    answer = {
+        "radius": found.encoding.radius,
+        "limit": found.encoding.limit,
+        "regularization": plan.design.regularization,
+        "design": _plain_design(plan.design),
+        "n_records": plan.n_records,
+        "epsilon_delta": (numbers.epsilon, numbers.delta),
+        "length": numbers.ci_length_mean,
+        "out_of_reach": list(numbers.out_of_reach),
+        "lengths": dict(zip(plan.names, numbers.original.ci_length.tolist(), strict=True)),
+        "reason": standard_encoding(
+            found.encoding.radius,
+            found.encoding.limit,
+            plan.design.regularization,
+            shares_of(plan.design.budget),
+        ),
+        "warnings": list(
+            cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+        ),
+    }
+    return answer, plan
 
 
 def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
@@ -498,5 +622,9 @@ _ACTIONS: dict[
     "records": (_records, "the smallest number of records for a target"),
     "budget": (_needed_budget, "the smallest total for a target"),
     "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
+    "standard": (
+        _standard,
+        "a plan for the coefficients without penalty: row radius, limit, c and split together",
+    ),
     "c": (_c, "the best regularization, and what it does to the target"),
 }

@@ -22,6 +22,8 @@ from dpci_core.plan import (
     to_html,
     to_script,
 )
+from dpci_core.report.cautions import cautions
+from dpci_core.report.covered import covered
 from dpci_core.report.words import number, percent, risk
 
 FORMS: dict[str, Callable[[Plan], str]] = {
@@ -89,8 +91,8 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
         f"as if only {found.as_if_records:,} records, without privacy. Forecast coverage "
         f"{100 * found.coverage_mean:.1f} %.",
         *([goal] if goal else []),
-        *found.validity.reasons,
-        *([found.usefulness.sentence] if found.usefulness.is_useless else []),
+        f"For the {covered(plan.design, found.shrinkage)}.",
+        *cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage),
         *([plan.design.status] if plan.design.status else []),
     ]
     headers = (

@@ -22,12 +22,16 @@ from dpci_core.release import (
     Release,
     check_account,
     check_table,
+    effect_lines,
     load_release,
     price_of,
     read_cells,
     read_header,
     release,
+    warnings_of,
 )
+from dpci_core.report.cautions import silent
+from dpci_core.report.covered import covered
 from dpci_core.schema import RecordMapper
 
 _RECORDS_NEEDED = (
@@ -55,6 +59,11 @@ def add_release(rooms: Any) -> None:
     )
     spend.add_argument(
         "--confirm", metavar="DATASET", help="the name of the data set again, instead of typing it"
+    )
+    spend.add_argument(
+        "--accept-warnings",
+        action="store_true",
+        help="go on although something speaks against the plan; without it, that is asked",
     )
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
@@ -115,8 +124,9 @@ def run_release(options: argparse.Namespace) -> int:
     return 0
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def _say(text: str) -> None:
+    if text:
+        print(text, file=sys.stderr, flush=True)
 
 
 def _check(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> int:
@@ -145,6 +155,8 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "unit": plan.unit,
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
+        "covers": covered(plan.design, price.numbers.shrinkage),
+        "warnings": list(warnings_of(plan, price)),
         "planned": price.numbers.to_record(),
     }
 
@@ -156,8 +168,10 @@ def _price_lines(plan: Plan, price: Price) -> list[str]:
         f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {plan.unit}.",
         f"  of it {', '.join(f'{name} {as_text(amount)}' for name, amount in cost.lines)}",
         f"  schema {price.schema_hash}",
+        f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
         f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
+        *(f"Warning: {sentence}" for sentence in warnings_of(plan, price)),
         _RECORDS_NEEDED,
     ]
 
@@ -171,23 +185,34 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
 
 
 def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bool:
-    """Whether the name of the data set was typed once more, after the price was shown."""
-    if options.confirm is not None:
-        return bool(options.confirm == options.dataset)
+    """Whether the warnings were accepted and the name of the data set was typed once more, after
+    the price was shown.
+    """
     price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
-    for line in [
-        *_price_lines(plan, price),
-        _remaining(ledger, options.dataset),
-        "This cannot be undone.",
-    ]:
-        _say(line)
+    warnings = () if options.accept_warnings else warnings_of(plan, price)
+    if options.confirm is None:
+        _say("\n".join([*_price_lines(plan, price), _remaining(ledger, options.dataset)]))
+        _say("This cannot be undone.")
+    else:
+        _say("\n".join(f"Warning: {sentence}" for sentence in warnings_of(plan, price)))
     if not sys.stdin.isatty():
-        raise ValueError(
-            "Expected --confirm with the name of the data set: nobody is here to type it."
-        )
-    sys.stderr.write("Type the name of the data set to spend it: ")
+        missing = [] if options.confirm else ["--confirm with the name of the data set"]
+        missing += ["--accept-warnings"] if warnings else []
+        if missing:
+            raise ValueError(
+                f"Expected {' and '.join(missing)}: nobody is here to be asked. Nothing was spent."
+            )
+    if warnings and _typed('Type "yes" to release in spite of the warnings: ') != "yes":
+        return False
+    question = "Type the name of the data set to spend it: "
+    given = _typed(question) if options.confirm is None else options.confirm
+    return str(options.dataset) == given
+
+
+def _typed(question: str) -> str:
+    sys.stderr.write(question)
     sys.stderr.flush()
-    return str(options.dataset) == sys.stdin.readline().strip()
+    return sys.stdin.readline().strip()
 
 
 def _print_result(made: Release, options: argparse.Namespace) -> None:
@@ -197,8 +222,10 @@ def _print_result(made: Release, options: argparse.Namespace) -> None:
     if options.json:
         print(made.to_json(), end="")
     else:
+        level = f"{100 * made.design.confidence_level:.10g} %"
+        print(f"{level} intervals for the {made.target_words}, in original units:")
         print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
-        for c in made.coefficients:
+        for c in (c for c in made.coefficients if not c.is_flat):
             numbers = (
                 c.original.estimate,
                 c.original.low,
@@ -207,6 +234,9 @@ def _print_result(made: Release, options: argparse.Namespace) -> None:
                 c.planned_original,
             )
             print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
+        print("\n".join(effect_lines(made)))
+        if made.silent:
+            print(silent(made.silent))
         print(f"Written to {options.folder}.")
     if made.note is not None and made.note.sentences() and sys.stderr.isatty():
         _say("For you alone, not for publication:")

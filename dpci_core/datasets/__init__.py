@@ -4,7 +4,8 @@ the user's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,15 @@ from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
 from dpci_core.datasets.upload import read_upload
 from dpci_core.datasets.upload_rules import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS
-from dpci_core.schema import Encoding, Provenance, Records, Schema, encode
+from dpci_core.schema import (
+    Encoding,
+    Provenance,
+    Records,
+    Schema,
+    StandardEncoding,
+    encode,
+    propose_standard,
+)
 
 __all__ = [
     "COEFFICIENTS",
@@ -133,10 +142,28 @@ def _info(key: str, entry: _Entry) -> DatasetInfo:
     )
 
 
-def schema_of(key: str) -> Schema:
-    """Return the declared schema of a set."""
+def schema_of(key: str, *, standard: StandardEncoding | None = None) -> Schema:
+    """Return the declared schema of a set.
+
+    Args:
+        key: name of the set.
+        standard: for the standard encoding; typical values, spreads and shares are read off the
+            public table (`schema.propose_standard`).
+
+    Raises:  ValueError naming the argument; FileNotFoundError with the command that gets the set.
+    """
     check_choice(key, tuple(_ENTRIES), name="key")
-    return _ENTRIES[key].schema
+    if standard is None:
+        return _ENTRIES[key].schema
+    return replace(_with_typical(key), standard=standard)
+
+
+@cache
+def _with_typical(key: str) -> Schema:
+    """The schema of a set with what the standard encoding needs; any radius would do."""
+    schema = _ENTRIES[key].schema
+    columns = tuple(column.name for column in schema.features)
+    return propose_standard(_read(key, columns, None), schema, StandardEncoding(radius=1.0))
 
 
 def feature_names(key: str) -> tuple[str, ...]:
@@ -150,26 +177,33 @@ def load(
     encoding: Encoding = "schema",
     features: int | tuple[str, ...] | None = None,
     n_rows: int | None = None,
+    standard: StandardEncoding | None = None,
 ) -> Records:
     """Return the encoded records of a named set.
 
     Args:
         key: name of the set.
-        encoding: "schema", from declared bounds, or "paper", from the data.
+        encoding: "schema", from declared bounds; "standard", from typical values and spreads of the
+            whole public table; or "paper", from the data.
         features: the first so many encoded features, or their names; chosen before encoding.
         n_rows: the census is generated to this size (the first rows never depend on it); of another
             set, a fixed pseudo-random choice of so many rows, nested in n_rows and in the order of
             the file.
+        standard: radius and limit, for the encoding "standard" and no other.
 
     Raises:  ValueError naming the argument; FileNotFoundError with the command that gets the set.
     """
-    schema = schema_of(key)
-    check_choice(encoding, ("paper", "schema"), name="encoding")
+    check_choice(encoding, ("paper", "schema", "standard"), name="encoding")
+    if (standard is None) == (encoding == "standard"):
+        raise ValueError(
+            f"Expected standard for encoding='standard' alone, got {encoding=} and {standard!r}."
+        )
+    schema = schema_of(key, standard=standard)
     names = schema.select(features)
     entry = _ENTRIES[key]
     columns = (*(column.name for column in schema.columns_of(names)), schema.target)
     frame = _read(key, columns, n_rows)
-    encoder = encode if encoding == "schema" else encode_paper
+    encoder = encode_paper if encoding == "paper" else encode
     return encoder(frame, schema, features=names, source=entry.source, title=entry.title)
 
 

@@ -52,6 +52,10 @@ _TOLERATED = 0.25
 this share of its half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and
 unmarked intervals."""
 
+_NO_CURVATURE = 1e-10
+"""A direction flatter than this share of the steepest is one that no record tells apart, as among
+all levels of a column and the constant; coefficients with a part in it are marked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Correction:
@@ -97,17 +101,22 @@ def unpenalised_error(
     truth = moments.without_penalty
     assert truth is not None
     p, c = len(hessian), design.regularization
-    K = np.linalg.inv(hessian - 2.0 * c * np.eye(p))
+    K = _inverse(hessian - 2.0 * c * np.eye(p))
     bent = K @ (truth.hessian - moments.hessian + 2.0 * c * np.eye(p))
     if is_halfway(design):
         bent = bent @ (np.eye(p) + c * K)
     inverse = np.linalg.inv(moments.hessian)
     law = partial(variance_of_rows, mechanism=design.mechanism, noise=noise, n_records=n_records)
     moved = steps - contrasts @ bent
-    exact = contrasts @ np.linalg.inv(truth.hessian)
+    exact = contrasts @ _inverse(truth.hessian)
     sampled = exact + (steps - contrasts @ (np.eye(p) + 2.0 * c * K)) @ inverse
     privacy = law(moved @ inverse, moments.covariance, moved)
     return privacy._replace(sampling=law(sampled, truth.covariance, steps).sampling)
+
+
+def _inverse(K: Array) -> Array:
+    """Of a curvature (p, p), 0 along directions that no record tells apart."""
+    return np.asarray(np.linalg.pinv(K, rcond=_NO_CURVATURE, hermitian=True), dtype=np.float64)
 
 
 def no_correction(contrasts: Array, size: int) -> Correction:

@@ -68,6 +68,7 @@ class Drawn:
     theta_priv: Array
     hessian: Array
     covariance: Array
+    hessian_at: Array
     estimate: Array
     low: Array
     high: Array
@@ -79,6 +80,7 @@ class Drawn:
     contrast_estimate: Array
     contrast_low: Array
     contrast_high: Array
+    contrast_is_unidentified: Flags
     usefulness: Usefulness
 
 
@@ -290,6 +292,7 @@ def _draw(
         theta_priv=theta,
         hessian=widths.hessian,
         covariance=widths.covariance,
+        hessian_at=released.hessian_at,
         estimate=estimate[:p],
         low=(estimate - q)[:p],
         high=(estimate + q)[:p],
@@ -298,6 +301,7 @@ def _draw(
         noise_factor=widths.factor[:p],
         is_noise_aware=widths.is_noise_aware[:p],
         is_unidentified=widths.is_unidentified[:p],
+        contrast_is_unidentified=widths.is_unidentified[p:],
         contrast_estimate=estimate[p:],
         contrast_low=(estimate - q)[p:],
         contrast_high=(estimate + q)[p:],

@@ -19,7 +19,7 @@ from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.solvers.moments import Moments
 
-RESULTS_VERSION = 1
+RESULTS_VERSION = 2
 """Raised whenever a number changes for the same input and generator."""
 
 

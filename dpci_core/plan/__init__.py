@@ -7,7 +7,7 @@ A plan holds declarations and guesses, never a record, so it may be shared like 
 from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
 from dpci_core.plan.link import LINK_KEY
-from dpci_core.plan.numbers import Lengths, PlanNumbers
+from dpci_core.plan.numbers import Lengths, PlanNumbers, shrinkage_of
 from dpci_core.plan.plan import VERSION, Plan
 from dpci_core.plan.script import notebook_text, to_notebook, to_script
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
@@ -28,6 +28,7 @@ __all__ = [
     "as_yaml",
     "notebook_text",
     "read_plan",
+    "shrinkage_of",
     "to_html",
     "to_notebook",
     "to_script",

@@ -31,6 +31,7 @@ from dpci_core.schema import (
     NumberGuess,
     NumericColumn,
     Schema,
+    StandardEncoding,
 )
 
 _NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
@@ -66,7 +67,8 @@ READERS.update(
 )
 FORMS.update(
     {
-        NumericColumn: Form(short=("low", "high", "missing")),
+        NumericColumn: Form(short=("low", "high", "missing", "typical", "spread", "step", "limit")),
+        StandardEncoding: Form(short=("radius", "limit")),
         Schema: Form(first=("target", "positive")),
         NumberGuess: Form(short=("centre", "spread")),
         Guesses: Form(always=("base_rate", "n_rows"), short=("effects",)),
@@ -92,6 +94,8 @@ def goal_from(given: Mapping[str, Any], names: tuple[str, ...]) -> Target:
     return goal
 
 
-def coefficient_names(schema: Schema, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
+def coefficient_names(
+    of: Schema | Source, features: int | tuple[str, ...] | None
+) -> tuple[str, ...]:
     """The coefficients of a plan in their order, the constant last."""
-    return (*schema.select(features), CONSTANT)
+    return (*of.select(features), CONSTANT)

@@ -33,13 +33,23 @@ _COMMENTS = {
     "for nothing.",
     "delta": "At which the epsilon of a zcdp budget is stated.",
 }
+_STANDARD_COMMENTS = {
+    "source": _COMMENTS["source"] + "\n"
+    "typical and spread (of a logarithm a factor) centre and scale a number, step is the "
+    "difference that effects\nare told for; shares are of the levels; radius and limit are in "
+    "spreads.",
+    "goal": "What the plan is for, in encoded units (per spread, times the radius); null for "
+    "nothing.",
+}
+"""Instead, where the encoding is the standard one."""
 
 
 def as_yaml(plan: Plan) -> str:
     """Return the plan as commented YAML."""
     parts = [_HEAD]
+    comments = _COMMENTS | (_STANDARD_COMMENTS if plan.source.is_standard else {})
     for name, value in plan.to_dict().items():
-        comment = "".join(f"# {line}\n" for line in _COMMENTS.get(name, "").splitlines())
+        comment = "".join(f"# {line}\n" for line in comments.get(name, "").splitlines())
         parts.append(("\n" if comment else "") + comment + dump_yaml({name: value}))
     return "".join(parts)
 

@@ -11,26 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design, guarantee_at
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inflation import Usefulness
 from dpci_core.planner import Target, as_if_records, meeting_probability
 from dpci_core.solvers.moments import Moments
 
-_FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
+_FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Lengths:
     """One unit's forecast, arrays (p,): what the intervals lie around, planned length and its
-    standard deviation over the matrix noise, variability length, length without privacy."""
+    standard deviation over the matrix noise, variability length, length without privacy, and the
+    expected distance of the estimate from its target."""
 
     estimate: Array
     ci_length: Array
     ci_length_sd: Array
     vi_length: Array
     nonprivate_length: Array
+    bias: Array
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -39,7 +41,9 @@ class PlanNumbers:
 
     scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
     delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
-    None without one.
+    None without one.  is_out_of_reach: (p,), coefficients that a release cannot speak about, in
+    encoded or original units (`Forecast.is_out_of_reach`).  shrinkage: share of the coefficients
+    without penalty that c leaves, None where the moments do not know or there are none.
     """
 
     names: tuple[str, ...]
@@ -47,6 +51,7 @@ class PlanNumbers:
     scaled: Lengths
     original: Lengths
     coverage: Array
+    is_out_of_reach: Flags
     ci_length_mean: float
     vi_length_mean: float
     nonprivate_length_mean: float
@@ -55,8 +60,15 @@ class PlanNumbers:
     delta: float
     as_if_records: int
     probability: float | None
+    shrinkage: float | None
     validity: Validity
     usefulness: Usefulness
+
+    @property
+    def out_of_reach(self) -> tuple[str, ...]:
+        """Names of the coefficients that a release cannot speak about."""
+        flags = zip(self.names, self.is_out_of_reach, strict=True)
+        return tuple(name for name, is_lost in flags if is_lost)
 
     def to_record(self) -> dict[str, Any]:
         """Return the numbers as plain values for JSON; the exported script prints the same."""
@@ -72,6 +84,7 @@ class PlanNumbers:
             "probability": self.probability,
             "validity": self.validity.grade,
             "is_useless": self.usefulness.is_useless,
+            "out_of_reach": list(self.out_of_reach),
             "coefficients": [
                 {
                     "name": name,
@@ -109,6 +122,7 @@ def plan_numbers(
         scaled=_lengths(made),
         original=_lengths(original),
         coverage=made.coverage,
+        is_out_of_reach=made.is_out_of_reach | original.is_out_of_reach,
         ci_length_mean=made.ci_length_mean,
         vi_length_mean=made.vi_length_mean,
         nonprivate_length_mean=made.nonprivate_length_mean,
@@ -117,9 +131,24 @@ def plan_numbers(
         delta=at,
         as_if_records=as_if_records(moments, design=design, n_records=n_records),
         probability=chance,
+        shrinkage=shrinkage_of(moments),
         validity=made.validity,
         usefulness=made.usefulness,
     )
+
+
+def shrinkage_of(moments: Moments) -> float | None:
+    """Return the share of the slopes without penalty that the penalised ones are, by projection.
+
+    Args:
+        moments: fitted for the target "unpenalised"; None where they do not know, or where there
+            are no coefficients without penalty.
+    """
+    if moments.without_penalty is None:
+        return None
+    left, full = moments.theta_hat[:-1], moments.without_penalty.meant[:-1]
+    size = float(full @ full)
+    return float(left @ full) / size if size > 0.0 else None
 
 
 def _lengths(found: Forecast) -> Lengths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers
 from dpci_core.plan.source import DeclaredTable, PublicTable, Source, check_line, check_text
 from dpci_core.planner import Target
+from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
 from dpci_core.schema import Records, Schema, to_original
@@ -79,7 +80,7 @@ class Plan:
             object.__setattr__(self, "features", tuple(given))
         if self.goal is not None:
             check_target(self.goal, p=len(self.names))
-        self.schema.select(self.features)
+        self.source.select(self.features)
 
     @property
     def schema(self) -> Schema:
@@ -98,19 +99,25 @@ class Plan:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the coefficients in their order, the constant last."""
-        return coefficient_names(self.schema, self.features)
+        return coefficient_names(self.source, self.features)
 
     def records(self) -> Records:
-        """Return the public or simulated records that the plan is computed from, under the `schema`
-        encoding.
+        """Return the public or simulated records that the plan is computed from, as they would be
+        encoded.
         """
         return self.source.records(self.features)
 
     def moments(self) -> Moments:
-        """Return the moments of `records` for the loss and the penalty of the design."""
+        """Return the moments of `records` for the loss and the penalty of the design, and the fit
+        without penalty, which says what the penalty leaves of the coefficients.
+        """
         records = self.records()
         return fit_moments(
-            records.X, records.y, loss=self.design.loss, regularization=self.design.regularization
+            records.X,
+            records.y,
+            loss=self.design.loss,
+            regularization=self.design.regularization,
+            target="unpenalised",
         )
 
     def numbers(self, moments: Moments | None = None) -> PlanNumbers:
@@ -127,6 +134,21 @@ class Plan:
             delta=self.delta,
             goal=self.goal,
         )
+
+    def in_standard(self) -> tuple[Plan, StandardAnswer]:
+        """Return the plan for the coefficients without penalty, in the standard encoding with the
+        row radius, limit, c and split of the shortest intervals; without a goal, whose units were
+        those of another encoding.
+
+        Raises:  ValueError naming a number without a typical value; InfeasibleDesignError.
+        """
+        found = best_standard(
+            lambda encoding: self.source.in_standard(encoding).records(self.features),
+            design=self.design,
+            n_records=self.n_records,
+        )
+        source = self.source.in_standard(found.encoding)
+        return replace(self, source=source, design=found.design, goal=None), found
 
     @property
     def digest(self) -> str:
@@ -189,7 +211,7 @@ def _plan_from(
     """A plan of the fields of its file; a goal names its coefficient among those of the source."""
     with at("features"):
         chosen = _features_from(features)
-        names = coefficient_names(given["source"].schema, chosen)
+        names = coefficient_names(given["source"], chosen)
     with at("goal"):
         target = None if goal is None else goal_from(goal, names)
     return Plan(features=chosen, goal=target, notes=notes or "", **given)

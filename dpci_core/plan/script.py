@@ -117,6 +117,7 @@ def _imports(plan: Plan) -> str:
         names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
     else:
         names.add("datasets")
+    names |= {"StandardEncoding"} if plan.source.is_standard else set()
     if plan.goal is not None:
         names |= {"Target", "meeting_probability"}
     if plan.design.budget.has_delta:
@@ -156,7 +157,10 @@ def _records(plan: Plan) -> _Step:
         )
         return _Step("The table", words, code)
     rows = "" if plan.source.n_rows is None else f", n_rows={plan.source.n_rows}"
-    code = f"records = datasets.load({plan.source.key!r}{features}{rows})\n"
+    encoding = ""
+    if plan.source.standard is not None:
+        encoding = f', encoding="standard", standard={plan.source.standard!r}'
+    code = f"records = datasets.load({plan.source.key!r}{features}{rows}{encoding})\n"
     return _Step("The table", "A public or simulated set that stands for the private one.", code)
 
 
@@ -165,7 +169,8 @@ Moments of one fit, then the forecast: expected length of the private intervals 
 the private estimates (vi), and without privacy; in encoded units, and per original unit of each column."""  # noqa: E501 - text of the script
 
 _RECORD = """\
-fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length")
+fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
+is_lost = encoded.is_out_of_reach | original.is_out_of_reach
 numbers = {
     "n_records": n_records,
     "epsilon": epsilon,
@@ -178,6 +183,7 @@ numbers = {
     "probability": probability,
     "validity": encoded.validity.grade,
     "is_useless": encoded.usefulness.is_useless,
+    "out_of_reach": [name for name, lost in zip(records.feature_names, is_lost) if lost],
     "coefficients": [
         {
             "name": name,
@@ -203,8 +209,8 @@ def _numbers(plan: Plan) -> str:
         chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"
         probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
     return (
-        "moments = fit_moments(records.X, records.y, loss=design.loss, "
-        "regularization=design.regularization)\n"
+        "moments = fit_moments(\n    records.X,\n    records.y,\n    loss=design.loss,\n"
+        "    regularization=design.regularization,\n    target=design.target,\n)\n"
         "encoded = forecast(moments, design=design, n_records=n_records)\n"
         "original = forecast(moments, design=design, n_records=n_records, "
         "contrasts=records.to_original)\n"
@@ -258,19 +264,21 @@ def _schema(schema: Schema) -> str:
         f"target={schema.target!r}",
         f"positive={schema.positive!r}",
         *([f"notes={schema.notes!r}"] if schema.notes else []),
+        *([f"standard={schema.standard!r}"] if schema.standard is not None else []),
     )
 
 
 def _column(column: Column) -> str:
     if not isinstance(column, CategoricalColumn):
-        missing = "" if column.missing is None else f", missing={float(column.missing)!r}"
-        return (
-            f"NumericColumn({column.name!r}, low={float(column.low)!r}, "
-            f"high={float(column.high)!r}{missing})"
-        )
+        names = ("low", "high", "missing", "typical", "spread", "step", "limit")
+        given = {name: getattr(column, name) for name in names}
+        items = [f"{name}={float(x)!r}" for name, x in given.items() if x is not None]
+        items += [] if column.transform is None else [f"transform={column.transform!r}"]
+        return _call("NumericColumn", repr(column.name), *items)
     items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
     items += [f"other={column.other!r}"] if column.other is not None else []
     items += [] if column.has_reference else ["has_reference=False"]
+    items += [] if column.shares is None else [f"shares={column.shares!r}"]
     return _call("CategoricalColumn", *items)
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpci_core.base.errors import TextError, check_count
 from dpci_core.base.text import TextProblem, line_problem, text_problem
 from dpci_core.datasets import list_datasets, load, schema_of
-from dpci_core.schema import Guesses, Records, Schema, simulate_twin
+from dpci_core.schema import (
+    Guesses,
+    NumericColumn,
+    Records,
+    Schema,
+    StandardEncoding,
+    simulate_twin,
+)
 
 DEFAULT_UNIT = "one row is one person"
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
@@ -23,14 +30,25 @@ MOST_CELLS = 25_000_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PublicTable:
-    """A set that comes with the project or can be had by anybody: its key, and how many of its rows
-    (default: all, of the census its usual number)."""
+    """A set that comes with the project or can be had by anybody.
+
+    key: its name.
+    n_rows: how many of its rows (default: all, of the census its usual number).
+    standard: the standard encoding, or None for that by bounds; typical values, spreads and shares
+    are those of the public table (`schema.propose_standard`).
+    """
 
     key: str
     n_rows: int | None = None
+    standard: StandardEncoding | None = None
 
     def __post_init__(self) -> None:
         schema_of(self.key)
+        given: object = self.standard
+        if not isinstance(given, StandardEncoding | None):
+            raise ValueError(
+                f"Expected standard to be StandardEncoding, got {type(given).__name__}."
+            )
         if self.n_rows is None:
             return
         check_count(n_rows=self.n_rows)
@@ -43,12 +61,31 @@ class PublicTable:
 
     @property
     def schema(self) -> Schema:
-        """The declared columns."""
-        return schema_of(self.key)
+        """The declared columns; in the standard encoding the public table is read for them."""
+        return schema_of(self.key, standard=self.standard)
+
+    def select(self, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
+        """As `Schema.select`, and nothing is read for it."""
+        return schema_of(self.key).select(features)
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether the encoding is the standard one."""
+        return self.standard is not None
+
+    def in_standard(self, standard: StandardEncoding) -> PublicTable:
+        """The same set in a standard encoding."""
+        return replace(self, standard=standard)
 
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
-        """The records under the `schema` encoding."""
-        return load(self.key, encoding="schema", features=features, n_rows=self.n_rows)
+        """The records under the `schema` encoding, or the standard one."""
+        return load(
+            self.key,
+            encoding="schema" if self.standard is None else "standard",
+            features=features,
+            n_rows=self.n_rows,
+            standard=self.standard,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +118,28 @@ class DeclaredTable:
 
     def __hash__(self) -> int:
         return hash((self.schema, self.unit))
+
+    def select(self, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
+        """As `Schema.select`."""
+        return self.schema.select(features)
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether the encoding is the standard one."""
+        return self.schema.standard is not None
+
+    def in_standard(self, standard: StandardEncoding) -> DeclaredTable:
+        """The same table in a standard encoding.
+
+        Raises:  ValueError naming the first number whose typical value is not declared.
+        """
+        for column in self.schema.features:
+            if isinstance(column, NumericColumn) and column.typical is None:
+                raise ValueError(
+                    f"Expected typical and spread of column {column.name!r}: the standard encoding "
+                    "needs them of every number."
+                )
+        return replace(self, schema=replace(self.schema, standard=standard))
 
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
         """The records of the simulated twin; no file is opened."""

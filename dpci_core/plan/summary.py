@@ -15,18 +15,17 @@ from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
 from dpci_core.planner import PARTS, Target, shares_of
+from dpci_core.report.cautions import cautions
+from dpci_core.report.covered import covered, transformations
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import number, percent, risk
-from dpci_core.schema import Guesses
+from dpci_core.schema import Guesses, told_steps
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
 _MOST_NOTES = 300
 _MOST_NAME = 60
 _MOST_GUESSES = 6
-COVERAGE_SLACK = 0.005
-"""Forecast coverage may fall so far below the level without a warning, as for a best split."""
-
 _PART_WORDS = {
     "model": ("Coefficients", "the coefficients themselves"),
     "hessian": ("Curvature", "the Hessian, from which interval lengths are computed"),
@@ -47,12 +46,15 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         guarantee=_guarantee(plan, numbers),
         risk=risk(numbers.epsilon, numbers.delta),
         split=_split(plan.design),
-        released=_released(plan),
+        released=_released(plan, numbers),
+        covers=covered(plan.design, numbers.shrinkage),
         status=plan.design.status,
-        chart=_chart(numbers),
+        chart=_chart(plan, numbers),
         lengths=_lengths(plan, numbers),
         assumptions=list(_assumptions(plan, numbers)),
-        warnings=list(_warnings(plan, numbers)),
+        warnings=cautions(
+            numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage
+        ),
         notes=_cut(plan.notes, _MOST_NOTES),
         digest=plan.digest,
     )
@@ -88,28 +90,30 @@ def _split(design: Design) -> str:
     )
 
 
-def _released(plan: Plan) -> str:
+def _released(plan: Plan, numbers: PlanNumbers) -> str:
     design, mechanism = plan.design, mechanism_of(plan.design)
-    goal = (
-        "without penalty"
-        if design.target == "unpenalised"
-        else f"at the penalty c = {design.regularization:g}"
-    )
     return (
         f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} "
         f"= {_name(plan.schema.positive)} by {mechanism.title} ({mechanism.place}), each with a "
-        f"{100 * design.confidence_level:g} % confidence interval for the coefficient {goal}."
+        f"{100 * design.confidence_level:g} % confidence interval for the "
+        f"{covered(design, numbers.shrinkage)}."
     )
 
 
-def _chart(numbers: PlanNumbers) -> str:
-    scaled = numbers.scaled
+def _chart(plan: Plan, numbers: PlanNumbers) -> str:
+    """What is planned of the coefficients that a release can speak about."""
+    told = _pictured(plan, numbers)
+    shown, unit = numbers.scaled, np.ones(len(numbers.names))
+    if plan.source.is_standard:
+        shown, unit = numbers.original, np.array(told_steps(plan.schema, plan.names))
+    if not told:
+        return ""
     rows = []
-    for j, name in enumerate(numbers.names[:MOST_ROWS]):
-        centre = float(scaled.estimate[j])
+    for j in told[:MOST_ROWS]:
+        name, centre = numbers.names[j], float(shown.estimate[j] * unit[j])
         halves = [
-            float(length[j]) / 2.0
-            for length in (scaled.ci_length, scaled.vi_length, scaled.nonprivate_length)
+            float(length[j] * unit[j]) / 2.0
+            for length in (shown.ci_length, shown.vi_length, shown.nonprivate_length)
         ]
         intervals = tuple((centre - half, centre + half) for half in halves)
         rows.append(IntervalRow(label=name, centre=centre, intervals=intervals))
@@ -117,11 +121,19 @@ def _chart(numbers: PlanNumbers) -> str:
     return interval_chart(
         rows,
         series=_SERIES,
-        title="Planned intervals",
+        title=f"Planned intervals for the {covered(plan.design, numbers.shrinkage)}",
         description=f"On average the private intervals are {ratio:.2f} times as long as those "
         "without privacy.",
-        axis="coefficient in encoded units (every number on [-1, 1] by its declared bounds)",
+        axis="coefficient, for the step told of each column"
+        if plan.source.is_standard
+        else "coefficient in encoded units (every number on [-1, 1] by its declared bounds)",
     )
+
+
+def _pictured(plan: Plan, numbers: PlanNumbers) -> list[int]:
+    """Places of the coefficients in reach; told per step, a constant would be on another scale."""
+    n = len(numbers.names) - int(plan.source.is_standard)
+    return [j for j in range(n) if not numbers.is_out_of_reach[j]]
 
 
 def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
@@ -140,24 +152,11 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         found.append(
             f"Goal: {goal_words(plan.goal, plan.names)}. {_chance(plan.goal, numbers.probability)}"
         )
-    if (left := len(numbers.names) - MOST_ROWS) > 0:
+    if (left := len(_pictured(plan, numbers)) - MOST_ROWS) > 0:
         found.append(
             f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan."
         )
     return found
-
-
-def _warnings(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
-    yield from numbers.validity.reasons
-    if numbers.usefulness.is_useless:
-        yield numbers.usefulness.sentence
-    short = int(np.sum(numbers.coverage < plan.design.confidence_level - COVERAGE_SLACK))
-    if short:
-        yield (
-            f"For {short} of {len(numbers.names)} coefficients the forecast coverage is more than "
-            f"{100 * COVERAGE_SLACK:g} points below the level: these intervals would promise too "
-            "much."
-        )
 
 
 def _chance(goal: Target, probability: float) -> str:
@@ -190,6 +189,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         f"{design.regularization:g}, {named} calibration. Bounds and levels were declared without "
         "looking at the private data."
     )
+    yield from transformations(plan.schema.transformations)
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 

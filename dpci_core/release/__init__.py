@@ -4,8 +4,14 @@ checked later.
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
-from dpci_core.release.content import Price, assumptions_of, schema_hash
-from dpci_core.release.effects import effect_sentences, reading_sentence
+from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
+from dpci_core.release.effects import (
+    Effect,
+    effect_lines,
+    effect_sentences,
+    effects,
+    reading_sentence,
+)
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release
 from dpci_core.release.report import intervals_csv, model_card, report_html
@@ -35,6 +41,7 @@ __all__ = [
     "TAU",
     "Coefficient",
     "Drawn",
+    "Effect",
     "Guarantee",
     "Header",
     "Interval",
@@ -54,7 +61,9 @@ __all__ = [
     "check_feasible",
     "check_table",
     "draw_release",
+    "effect_lines",
     "effect_sentences",
+    "effects",
     "intervals_csv",
     "load_release",
     "model_card",
@@ -67,4 +76,5 @@ __all__ = [
     "report_html",
     "schema_hash",
     "share_out",
+    "warnings_of",
 ]

@@ -25,6 +25,8 @@ from dpci_core.release.record import (
     Release,
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
+from dpci_core.report.cautions import cautions
+from dpci_core.report.covered import covered, transformations
 from dpci_core.schema import Schema
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
@@ -35,7 +37,7 @@ class Price:
     """What a release of a plan would do, before anything is spent.
 
     cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned
-    lengths.
+    lengths, and which coefficients are out of reach: decided here, from public numbers.
     """
 
     cost: Cost
@@ -46,6 +48,12 @@ class Price:
 def schema_hash(schema: Schema) -> str:
     """SHA-256 of what a schema declares, in hexadecimal; its notes do not count."""
     return hashlib.sha256(canonical(plain(replace(schema, notes=()))).encode()).hexdigest()
+
+
+def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:
+    """Return what speaks against a release of a plan, before anything is spent."""
+    found = price.numbers
+    return cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
 
 
 def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
@@ -70,6 +78,10 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         coefficients=_coefficients(plan, drawn, price.numbers),
         hessian=tuple(map(tuple, drawn.hessian.tolist())),
         covariance=tuple(map(tuple, drawn.covariance.tolist())),
+        hessian_at=tuple(drawn.hessian_at.tolist()),
+        covers=covered(plan.design, price.numbers.shrinkage),
+        out_of_reach=price.numbers.out_of_reach,
+        warnings=warnings_of(plan, price),
         verdict=drawn.usefulness.sentence,
         assumptions=assumptions_of(plan),
         software=dict(_software()),
@@ -117,7 +129,11 @@ def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coeff
             privacy_se=float(drawn.privacy_se[j]),
             noise_factor=float(drawn.noise_factor[j]),
             is_noise_aware=bool(drawn.is_noise_aware[j]),
-            is_flat=bool(drawn.is_unidentified[j]),
+            is_flat=bool(
+                numbers.is_out_of_reach[j]
+                or drawn.is_unidentified[j]
+                or drawn.contrast_is_unidentified[j]
+            ),
         )
         for j, name in enumerate(plan.names)
     )
@@ -128,6 +144,7 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
     design = plan.design
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
     found.append("The bounds, levels and settings were chosen without looking at the records.")
+    found += transformations(plan.schema.transformations)
     found.append(
         "All noise is drawn from the operating system's entropy and exact, and every number here "
         "is made from multiples of a public grid; the program, the OpenDP and Arb libraries do "

@@ -1,62 +1,133 @@
 """What each released coefficient says, in sentences and in the units of the declared columns.
 
-Only declarations and released numbers enter: the step of a number comes from its declared bounds.
+Only declarations and released numbers enter: the step of a number is declared, or comes from its
+declared bounds.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from dpci_core.release.record import Interval, Release
+from dpci_core.release.record import Coefficient, Interval, Release
+from dpci_core.report.cautions import silent
 from dpci_core.report.words import number
-from dpci_core.schema import CONSTANT, CategoricalColumn, NumericColumn
+from dpci_core.schema import CONSTANT, CategoricalColumn, Column, NumericColumn, told_step
 
-_ONE_BY_ONE = (2.0, 200.0)
-"""A declared range within these is told per unit: a year of age, a point of a score."""
 _LARGEST_LOG_ODDS = 10.0
 """Beyond it a factor on the odds is a number that nobody can read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effect:
+    """What one coefficient does, as people say it.
+
+    name: of the coefficient.
+    change: what changes, to stand before "all else equal".
+    per: the same after "odds times 1.2".
+    unit: what `per_unit` is per, to stand after it; empty for a level.
+    step: by which the coefficient is multiplied, on the scale of the column's effects.
+    by: its interval for that change: of log-odds, or of the score of an SVM.
+    per_unit: its interval in original units.
+    odds: the factor on the odds, None for an SVM and where nobody can read it.
+    is_flat: whether the release cannot speak about it.
+    """
+
+    name: str
+    change: str
+    per: str
+    unit: str
+    step: float
+    by: Interval
+    per_unit: Interval
+    odds: Interval | None
+    is_flat: bool
+
+
+def effects(release: Release) -> tuple[Effect, ...]:
+    """Return the effect of every coefficient but the constant."""
+    columns = {name: column for column in release.schema.features for name in column.feature_names}
+    return tuple(_effect(c, columns[c.name], release) for c in release.coefficients[:-1])
+
+
+def _effect(c: Coefficient, column: Column, release: Release) -> Effect:
+    step, unit = 1.0, ""
+    if isinstance(column, NumericColumn):
+        step = told_step(column)
+        shown = f"{math.exp(step) if column.transform == 'log' else step:,.12g}"
+        unit = f" per unit of {c.name}"
+        if column.transform == "log":
+            times = "doubled" if shown == "2" else f"multiplied by {shown}"
+            change = per = f"each time {column.name} is {times}"
+        else:
+            change, per = f"{shown} more of {column.name}", f"per {shown} of {column.name}"
+    else:
+        level = c.name.removeprefix(f"{column.name}=")
+        change = f"{column.name} = {level} {_base(column, release)}"
+        per = f"for {change}"
+    by = scaled_by(c.original, step)
+    is_readable = max(abs(by.low), abs(by.high)) <= _LARGEST_LOG_ODDS
+    has_odds = release.design.loss.is_log_odds and is_readable
+    return Effect(
+        name=c.name,
+        change=change,
+        per=per,
+        unit=unit,
+        step=step,
+        by=by,
+        per_unit=c.original,
+        odds=_exp(by) if has_odds else None,
+        is_flat=c.is_flat,
+    )
+
+
+def scaled_by(interval: Interval, step: float) -> Interval:
+    """The interval of so many times the coefficient."""
+    return Interval(
+        estimate=interval.estimate * step, low=interval.low * step, high=interval.high * step
+    )
+
+
+def _exp(interval: Interval) -> Interval:
+    low, middle, high = map(math.exp, (interval.low, interval.estimate, interval.high))
+    return Interval(estimate=middle, low=low, high=high)
+
+
+def effect_lines(release: Release) -> tuple[str, ...]:
+    """Return one short line for each coefficient that the release can speak about, the constant
+    aside, as in "odds times 1.22 per 10 of pressure, 95 % interval 1.08 to 1.37".
+    """
+    return tuple(
+        f"{_measured(effect, release)} {effect.per}, {_interval(effect, release)}"
+        for effect in effects(release)
+        if not effect.is_flat
+    )
+
+
+def _measured(effect: Effect, release: Release) -> str:
+    if effect.odds is not None:
+        return f"odds times {number(effect.odds.estimate)}"
+    kind = "log-odds" if release.design.loss.is_log_odds else "score"
+    return f"{kind} {number(effect.by.estimate)} more"
+
+
+def _interval(effect: Effect, release: Release) -> str:
+    ends = effect.by if effect.odds is None else effect.odds
+    level = f"{100.0 * release.design.confidence_level:.10g} %"
+    return f"{level} interval {number(ends.low)} to {number(ends.high)}"
 
 
 def effect_sentences(release: Release) -> tuple[str, ...]:
     """Return one sentence for each coefficient, the constant last.
 
-    Log-odds for a logistic model, with the factor on the odds; the score of its decision for an
-    SVM.
+    The factor on the odds and the log-odds of a logistic model; the score of an SVM. Where the
+    release cannot speak about a coefficient, the sentence says so and holds no number.
     """
-    columns = {name: column for column in release.schema.features for name in column.feature_names}
-    found = []
-    for c in release.coefficients[:-1]:
-        column = columns[c.name]
-        if isinstance(column, NumericColumn):
-            step = unit_step(column)
-            found.append(
-                _moves(f"{step:,.12g} more of {column.name}", _times(c.original, step), release)
-            )
-        else:
-            level = c.name.removeprefix(f"{column.name}=")
-            found.append(
-                _moves(f"{column.name} = {level} {_base(column, release)}", c.original, release)
-            )
-    return (*found, _start(release))
-
-
-def unit_step(column: NumericColumn) -> float:
-    """Return the difference that an effect is told for: 1, or a power of ten of at most a tenth of
-    the declared range.
-
-    >>> [unit_step(NumericColumn("x", 0, high)) for high in (1, 99, 100_000)]
-    [0.1, 1.0, 10000.0]
-    """
-    width = column.high - column.low
-    if _ONE_BY_ONE[0] <= width <= _ONE_BY_ONE[1]:
-        return 1.0
-    return float(f"1e{math.floor(math.log10(width / 10.0) + 1e-9)}")
-
-
-def _times(interval: Interval, step: float) -> Interval:
-    return Interval(
-        estimate=interval.estimate * step, low=interval.low * step, high=interval.high * step
-    )
+    told = [
+        silent([effect.name]) if effect.is_flat else _moves(effect, release)
+        for effect in effects(release)
+    ]
+    return (*told, silent([CONSTANT]) if release.coefficients[-1].is_flat else _start(release))
 
 
 def _base(column: CategoricalColumn, release: Release) -> str:
@@ -67,28 +138,34 @@ def _base(column: CategoricalColumn, release: Release) -> str:
     return f"instead of {' or '.join(rest)}"
 
 
-def _moves(change: str, by: Interval, release: Release) -> str:
+def _moves(effect: Effect, release: Release) -> str:
     """What a change does, all else equal, and whether its direction is known."""
+    by, unit = effect.by, effect.per_unit
     if by.low > 0.0:
         sure = f"It points towards {_outcome(release)}."
     elif by.high < 0.0:
         sure = f"It points away from {_outcome(release)}."
     else:
         sure = "Zero is within: it may go either way."
-    level = f"{release.design.confidence_level:.10g}"
-    ends = f"between {number(by.low)} and {number(by.high)} at level {level}"
-    moved = f"{_measure(release, 'change')} by {number(by.estimate)}, {ends}{_odds(by, release)}"
-    return f"{change}, all else equal: {moved}. {sure}"
+    ends = f"between {number(unit.low)} and {number(unit.high)}"
+    coefficient = f"{_measure(release, 'change')} by {number(unit.estimate)}{effect.unit}, {ends}"
+    told = f"{effect.change}, all else equal: {_measured(effect, release)}, "
+    return f"{told}{_interval(effect, release)}. {_capital(coefficient)}. {sure}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _start(release: Release) -> str:
     """The constant: where all numbers are 0 and all levels those that have no coefficient."""
     at = release.coefficients[-1].original
     ends = f"between {number(at.low)} and {number(at.high)}"
+    ones = " (1 where the logarithm is taken)" if release.schema.transformations.logarithms else ""
     return (
         f"{CONSTANT}: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
-        "numbers are all 0 and whose levels have no coefficient of their own; perhaps no such row "
-        "exists."
+        f"numbers are all 0{ones} and whose levels have no coefficient of their own; perhaps no "
+        "such row exists."
     )
 
 
@@ -101,13 +178,6 @@ def _measure(release: Release, verb: str) -> str:
 
 def _outcome(release: Release) -> str:
     return f"{release.schema.target} = {release.schema.positive}"
-
-
-def _odds(by: Interval, release: Release) -> str:
-    if not release.design.loss.is_log_odds or max(abs(by.low), abs(by.high)) > _LARGEST_LOG_ODDS:
-        return ""
-    low, middle, high = (number(math.exp(x)) for x in (by.low, by.estimate, by.high))
-    return f" (odds times {middle}, between {low} and {high})"
 
 
 def reading_sentence(release: Release) -> str:

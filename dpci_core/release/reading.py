@@ -4,6 +4,7 @@ that breaks it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,15 @@ from dpci_core.plan.link import load_json
 from dpci_core.release.record import FORMAT, READABLE, RECORD_NAME, RecordError, Release
 
 _MOST_BYTES = 64 * 1024**2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matrices:
+    """The released matrices as they stand in a record, and where the first was released."""
+
+    hessian: tuple[tuple[float, ...], ...]
+    covariance: tuple[tuple[float, ...], ...]
+    hessian_at: tuple[float, ...] = ()
 
 
 def load_release(path: str | Path) -> Release:
@@ -47,7 +57,7 @@ def _release_from(
     format: str,
     ledger: dict[str, Any],
     n_records: dict[str, Any],
-    matrices: dict[str, Any],
+    matrices: Matrices,
     status: str,
     switches: object,
     grid: float,
@@ -66,7 +76,9 @@ def _release_from(
         given["schema"].select(given["features"])
     return Release(
         **given,
-        **matrices,
+        hessian=matrices.hessian,
+        covariance=matrices.covariance,
+        hessian_at=matrices.hessian_at,
         ledger_head=ledger["head"],
         charge_id=ledger["charge"],
         n_planned=n_records["planned"],
@@ -74,7 +86,6 @@ def _release_from(
     )
 
 
-_MATRIX = tuple[tuple[float, ...], ...]
 FORMS[Release] = Form(
     needed=("version",),
     types={
@@ -82,11 +93,19 @@ FORMS[Release] = Form(
         "version": Literal[READABLE],
         "ledger": {"head": str, "charge": int},
         "n_records": {"planned": int, "actual": int},
-        "matrices": {"hessian": _MATRIX, "covariance": _MATRIX},
+        "matrices": Matrices,
         "status": str,
         "switches": Any,
         "grid": float,
     },
-    without=("note", "ledger_head", "charge_id", "n_planned", "hessian", "covariance"),
+    without=(
+        "note",
+        "ledger_head",
+        "charge_id",
+        "n_planned",
+        "hessian",
+        "covariance",
+        "hessian_at",
+    ),
     build=_release_from,
 )

@@ -22,12 +22,15 @@ from dpci_core.ledger import caution_of
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
+from dpci_core.report.covered import covered
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 
 FORMAT = "dpci release"
-VERSION = 2
-"""Of the content of release.json; 1 is read too, another one is refused."""
-READABLE = (1, VERSION)
+VERSION = 3
+"""Of the content of release.json; 1 and 2 are read too, another one is refused."""
+READABLE = (1, 2, VERSION)
+_WITH_PLACE = 3
+"""The version from which on a record says where its Hessian was released."""
 RECORD_NAME = "release.json"
 NEIGHBOURS = (
     "Neighbouring tables differ in the value of one record; the number of records is public."
@@ -69,6 +72,8 @@ class Coefficient:
     plan is for, in encoded and in original units; they lie around `released`, or around its step to
     the coefficient without penalty.
     planned_scaled, planned_original: the lengths that the plan expected.
+    is_flat: whether the release cannot speak about it: the plan said so before the draw, or the
+    released matrices do; its intervals are for the full table only.
     """
 
     name: str
@@ -111,6 +116,11 @@ class Release:
     note: for the steward alone, which cells of the table were mapped; only right after the release,
     in no file.
     version: of the record's format; what it says about how the noise was drawn is in `caution`.
+    hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
+    target. Empty in a record of version 1 or 2.
+    covers: what the intervals are for, in words; empty in these too (`target_words`).
+    out_of_reach: names that the plan called out of reach before the draw.
+    warnings: what spoke against the plan before the draw, in sentences.
     """
 
     title: str
@@ -137,6 +147,10 @@ class Release:
     software: dict[str, str]
     note: MappingNote | None = field(default=None, repr=False)
     version: int = VERSION
+    hessian_at: tuple[float, ...] = ()
+    covers: str = ""
+    out_of_reach: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
@@ -150,6 +164,24 @@ class Release:
                 raise RecordError(
                     f"matrices.{name}", f"Expected {len(names)} rows of {len(names)} numbers."
                 )
+
+        if len(self.hessian_at) != (len(names) if self.version >= _WITH_PLACE else 0):
+            raise RecordError(
+                "matrices.hessian_at", f"Expected {len(names)} numbers from version 3 on."
+            )
+        lost = {c.name for c in self.coefficients if c.is_flat}
+        if not set(self.out_of_reach) <= lost:
+            raise RecordError("out_of_reach", "Expected names of coefficients with is_flat.")
+
+    @property
+    def target_words(self) -> str:
+        """What the intervals are for, to stand after "for the"."""
+        return self.covers or covered(self.design)
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Names of the coefficients that this release cannot speak about."""
+        return tuple(c.name for c in self.coefficients if c.is_flat)
 
     @property
     def caution(self) -> str:
@@ -195,6 +227,15 @@ class Release:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of release.json as plain values."""
+        matrices = {"hessian": plain(self.hessian), "covariance": plain(self.covariance)}
+        said: dict[str, Any] = {}
+        if self.version >= _WITH_PLACE:
+            matrices["hessian_at"] = plain(self.hessian_at)
+            said = {
+                "covers": self.covers,
+                "out_of_reach": list(self.out_of_reach),
+                "warnings": list(self.warnings),
+            }
         return {
             "format": FORMAT,
             "version": self.version,
@@ -216,7 +257,8 @@ class Release:
             "features": list(self.features),
             "coefficients": plain(self.coefficients),
             "grid": GRID,
-            "matrices": {"hessian": plain(self.hessian), "covariance": plain(self.covariance)},
+            "matrices": matrices,
+            **said,
             "verdict": self.verdict,
             "assumptions": list(self.assumptions),
             "software": self.software,

@@ -12,10 +12,20 @@ from dpci_core.base.decimals import UP_4
 from dpci_core.ledger import safe_cell
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
-from dpci_core.release.effects import effect_sentences, reading_sentence
-from dpci_core.release.record import Coefficient, Release
+from dpci_core.release.effects import (
+    effect_lines,
+    effect_sentences,
+    effects,
+    reading_sentence,
+    scaled_by,
+)
+from dpci_core.release.record import Coefficient, Interval, Release
+from dpci_core.report.cautions import silent
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
+from dpci_core.schema import told_steps
 
+_MARK = "(out of reach)"
+"""Beside a number that is in the full table only."""
 _HEADS = (
     "coefficient",
     "estimate",
@@ -27,21 +37,48 @@ _HEADS = (
     "high_encoded",
     "planned_length_encoded",
     "released_encoded",
+    "covers",
+    "is_marked",
+    "step",
+    "estimate_per_step",
+    "low_per_step",
+    "high_per_step",
+    "odds_times",
+    "odds_low",
+    "odds_high",
 )
 
 
 def intervals_csv(release: Release) -> str:
-    """Return the intervals as CSV, original units first; a name that a spreadsheet could take for a
-    formula is text.
+    """Return the intervals as CSV: in original units, encoded, and as effects of the step of each
+    column, with the factors on the odds where there are some; a name that a spreadsheet could take
+    for a formula is text.
+
+    is_marked: of a coefficient that the release cannot speak about.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADS)
-    for c in release.coefficients:
-        original, scaled = ([i.estimate, i.low, i.high] for i in (c.original, c.scaled))
-        numbers = [*original, c.planned_original, *scaled, c.planned_scaled, c.released]
-        writer.writerow([safe_cell(c.name), *map(repr, numbers)])
+    for c, effect in zip(release.coefficients, (*effects(release), None), strict=True):
+        numbers = [*_ends(c.original), c.planned_original, *_ends(c.scaled), c.planned_scaled]
+        by = (None,) * 7
+        if effect is not None:
+            odds = (None,) * 3 if effect.odds is None else _ends(effect.odds)
+            by = (effect.step, *_ends(effect.by), *odds)
+        writer.writerow(
+            [
+                safe_cell(c.name),
+                *map(repr, (*numbers, c.released)),
+                release.target_words,
+                str(c.is_flat).lower(),
+                *("" if x is None else repr(float(x)) for x in by),
+            ]
+        )
     return out.getvalue()
+
+
+def _ends(interval: Interval) -> tuple[float, float, float]:
+    return interval.estimate, interval.low, interval.high
 
 
 def report_html(release: Release) -> str:
@@ -61,8 +98,9 @@ def report_html(release: Release) -> str:
         reading=reading_sentence(release),
         positive=release.schema.positive,
         column=release.schema.target,
+        covers=release.target_words,
         level=f"{release.design.confidence_level:.10g}",
-        marked=[c.name for c in release.coefficients if c.is_flat],
+        silence=silent(release.silent) if release.silent else "",
         lines=list(release.guarantee.lines.items()),
     )
 
@@ -114,23 +152,18 @@ def target_sentence(release: Release) -> str:
     """What the intervals are for."""
     if release.design.target == "penalised":
         return (
-            "They are for the coefficients that the penalty leaves in the whole population, not "
-            "for those without penalty."
+            f"They are for the {release.target_words}: what the penalty leaves in the whole "
+            "population, not the coefficient without penalty."
         )
-    return (
-        "They are for the coefficients without penalty, reached by one step from the released ones."
-    )
+    return f"They are for the {release.target_words}, reached by one step from the released one."
 
 
 def _table(release: Release) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
-    return str(
-        table(
-            heads,
-            [_cells(c) for c in release.coefficients],
-            caption="In original units of each column",
-        )
-    )
+    caption = f"In original units of each column: the {release.target_words}"
+    if release.silent:
+        caption += f"; {_MARK} where this release cannot speak about it"
+    return str(table(heads, [_cells(c) for c in release.coefficients], caption=caption))
 
 
 def _cells(c: Coefficient) -> list[str]:
@@ -141,29 +174,43 @@ def _cells(c: Coefficient) -> list[str]:
         c.original.length,
         c.planned_original,
     )
-    return [c.name, *(f"{number:.4g}" for number in numbers)]
+    return [f"{c.name} {_MARK}" if c.is_flat else c.name, *(f"{x:.4g}" for x in numbers)]
 
 
 def _chart(release: Release) -> str:
+    """The intervals of the coefficients that the release can speak about; told per step, a constant
+    would be on another scale.
+    """
+    is_standard = release.schema.standard is not None
+    listed = release.coefficients[: -1 if is_standard else None]
+    steps = told_steps(release.schema, tuple(c.name for c in listed))
     rows = []
-    for c in release.coefficients:
-        half = c.planned_scaled / 2.0
-        planned = (c.scaled.estimate - half, c.scaled.estimate + half)
+    for c, step in zip(listed, steps, strict=True):
+        if c.is_flat:
+            continue
+        shown, half = c.scaled, c.planned_scaled / 2.0
+        if is_standard:
+            shown, half = scaled_by(c.original, step), step * c.planned_original / 2.0
+        planned = (shown.estimate - half, shown.estimate + half)
         rows.append(
             IntervalRow(
                 label=c.name,
-                centre=c.scaled.estimate,
-                intervals=((c.scaled.low, c.scaled.high), planned),
+                centre=shown.estimate,
+                intervals=((shown.low, shown.high), planned),
             )
         )
-    n_apart = sum(c.scaled.low > 0.0 or c.scaled.high < 0.0 for c in release.coefficients)
+    if not rows:
+        return ""
+    n_apart = sum(c.scaled.low > 0.0 or c.scaled.high < 0.0 for c in listed if not c.is_flat)
     return str(
         interval_chart(
             rows,
             series=("released", "planned length"),
-            title="Released coefficients with their intervals",
+            title=f"Intervals for the {release.target_words}",
             description=f"{n_apart} of {len(rows)} intervals exclude zero.",
-            axis="coefficient, encoded units (every number on -1 to 1 by its bounds)",
+            axis="coefficient, for the step told of each column"
+            if is_standard
+            else "coefficient, encoded units (every number on -1 to 1 by its bounds)",
         )
     )
 
@@ -183,17 +230,27 @@ def model_card(release: Release) -> str:
         f"- Intervals: level {release.design.confidence_level:.10g}. {target_sentence(release)}",
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
+        *([f"- Out of reach: {_code(silent(release.silent))}"] if release.silent else []),
+        *(f"- Known before the draw: {_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",
         *(f"  - {sentence}" for sentence in release.assumptions),
         f"- Hashes: plan {release.plan_hash}, schema {release.schema_hash}; ledger "
         f"{release.ledger_head}.",
         "",
-        "| coefficient | estimate | from | to |",
-        "|---|---:|---:|---:|",
     ]
-    for c in release.coefficients:
+    told = [c for c in release.coefficients if not c.is_flat]
+    if told:
+        lines += [
+            f"Intervals for the {release.target_words}, in original units:",
+            "",
+            "| coefficient | estimate | from | to | effect |",
+            "|---|---:|---:|---:|---|",
+        ]
+    said = dict(zip((c.name for c in told), effect_lines(release), strict=False))
+    for c in told:
         name, *numbers = _cells(c)[:4]
-        lines.append(f"| {_code(name)} | {' | '.join(numbers)} |")
+        effect = f" {_code(said[name])} " if name in said else " "
+        lines.append(f"| {_code(name)} | {' | '.join(numbers)} |{effect}|")
     return "\n".join(lines) + "\n"
 
 

@@ -22,6 +22,7 @@ import pyarrow.parquet
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.rows import WeightedRows, stacked
 from dpci_core.datasets.upload import DELIMITERS
 from dpci_core.schema.mapping import MappingNote, RecordMapper
 
@@ -251,7 +252,9 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, MappingNote]:
+def read_records(
+    header: Header, mapper: RecordMapper
+) -> tuple[Array | WeightedRows, Array, MappingNote]:
     """Return X (n, p), y (n,) of every row below the header, and the private note of what was
     mapped.
 
@@ -260,7 +263,7 @@ def read_records(header: Header, mapper: RecordMapper) -> tuple[Array, Array, Ma
     parts = [mapper.records_of(cells) for cells in _blocks(header, mapper.needed, mapper.numbers)]
     if not parts:
         raise TableError("no_rows")
-    X = np.concatenate([x for x, _ in parts])
+    X = stacked([x for x, _ in parts])
     y = np.concatenate([signs for _, signs in parts])
     return X, y, mapper.note
 

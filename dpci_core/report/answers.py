@@ -59,6 +59,18 @@ def ranked(
     )
 
 
+def standard_encoding(
+    radius: float, limit: float, regularization: float, shares: tuple[float, float, float]
+) -> str:
+    """The encoding and design of the shortest intervals without penalty."""
+    model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares)
+    return (
+        f"Rows count less beyond {radius:g} spreads and values are cut off {limit:g} spreads from "
+        f"the typical one; c = {regularization:g}, with {model} for the coefficients, {hessian} "
+        f"for the Hessian and {covariance} for the gradient covariance."
+    )
+
+
 Choice = tuple[float, float, float, tuple[float, float]]
 """A regularization c, mean length, shift in half-widths, and the c of about that length."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dpci_core.base.errors import check_range
 
@@ -266,6 +266,19 @@ class StandardEncoding:
 Column = NumericColumn | CategoricalColumn
 
 
+class Transformations(NamedTuple):
+    """What a declaration does to values besides scaling them.
+
+    logarithms: columns of which the logarithm is taken.
+    cut: limits in spreads, each with the columns whose bounds are wider than it.
+    radius: in spreads, beyond which a row counts less; None where every row counts in full.
+    """
+
+    logarithms: tuple[str, ...] = ()
+    cut: tuple[tuple[float, tuple[str, ...]], ...] = ()
+    radius: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Schema:
     """What a steward declares about a table before looking at it: feature columns, target column,
@@ -325,6 +338,22 @@ class Schema:
         if not features or len(set(features)) < len(features):
             raise ValueError("Expected features to name at least one feature, each once.")
         return tuple(features)
+
+    @property
+    def transformations(self) -> Transformations:
+        """What is done to values besides scaling them."""
+        numbers = [column for column in self.features if isinstance(column, NumericColumn)]
+        logarithms = tuple(column.name for column in numbers if column.transform == "log")
+        if self.standard is None:
+            return Transformations(logarithms)
+        cut: dict[float, list[str]] = {}
+        for column in numbers:
+            limit = self.standard.limit if column.limit is None else column.limit
+            ends = (column.on_scale(column.low), column.on_scale(column.high))
+            if column.standard_range(limit) != ends:
+                cut.setdefault(limit, []).append(column.name)
+        listed = tuple((limit, tuple(names)) for limit, names in sorted(cut.items()))
+        return Transformations(logarithms, listed, self.standard.radius)
 
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the source columns that the encoded `names` are made of."""

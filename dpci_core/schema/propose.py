@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -13,13 +14,24 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.schema.declare import SPAN, CategoricalColumn, Column, NumericColumn, Schema
+from dpci_core.schema.declare import (
+    SPAN,
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+)
 from dpci_core.schema.encode import as_text
 
 MAX_LEVELS = 50
 """A text column with more different values than this is left out."""
 MAX_LEVEL_LENGTH = 200
 """A text column with a longer value than this is left out: its values name features."""
+_DIGITS = 2
+"""Of proposed typical values, spreads and shares."""
+_LEAST_SPREAD = 1e-3
+"""Of the distance between the bounds; a column that varies less keeps what its bounds say."""
 _BOUND_DIGITS = 2
 """Bounds are rounded outward to this many digits of the column's range."""
 
@@ -49,6 +61,55 @@ def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
     if not columns:
         raise DataRejectedError("no_feature_to_encode")
     return Schema(features=tuple(columns), target=target, positive=positive, notes=tuple(notes))
+
+
+def propose_standard(frame: pd.DataFrame, schema: Schema, standard: StandardEncoding) -> Schema:
+    """Return the schema with the standard encoding and what it needs, from a public table: medians,
+    standard deviations and shares of levels, rounded to two digits.
+
+    Args:
+        frame: the public table.
+        schema: what is declared of it; typical values, spreads and shares that it has stay.
+        standard: radius and limit.
+
+    Privacy: none. The numbers come from the data, so the table must be public, simulated or
+             synthetic.
+    """
+    columns = tuple(_with_typical(frame[column.name], column) for column in schema.features)
+    return replace(schema, features=columns, standard=standard)
+
+
+def _with_typical(series: pd.Series[Any], column: Column) -> Column:
+    """A column with typical value and spread, or with the shares of its levels."""
+    if isinstance(column, CategoricalColumn):
+        if column.shares is not None:
+            return column
+        counts = Counter(as_text(value) for value in series.dropna())
+        seen = [counts[level] for level in column.levels]
+        seen[column.levels.index(column.stand_in)] += len(series) - sum(seen)
+        shares = [_rounded(count / len(series)) for count in seen]
+        total = math.fsum(shares)
+        return replace(column, shares=tuple(share / total for share in shares))
+    if column.typical is not None:
+        return column
+    values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
+    values = np.clip(values[~np.isnan(values)], column.low, column.high)
+    scaled = np.log(values) if column.transform == "log" else values
+    spread = float(np.std(scaled)) if len(scaled) else 0.0
+    if spread <= (column.on_scale(column.high) - column.on_scale(column.low)) * _LEAST_SPREAD:
+        return column
+    median, spread = _rounded(float(np.median(values))), _rounded(spread)
+    typical = min(max(median, column.low), column.high)
+    return replace(
+        column,
+        typical=typical,
+        spread=_rounded(math.exp(spread)) if column.transform == "log" else spread,
+    )
+
+
+def _rounded(x: float) -> float:
+    """To two digits."""
+    return float(f"{x:.{_DIGITS}g}")
 
 
 def _propose(series: pd.Series[Any], name: str) -> Column | str:

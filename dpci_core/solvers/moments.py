@@ -178,10 +178,12 @@ def _hessian_drift(A: Array | WeightedRows, theta: Array, H: Array, *, loss: Los
 
 
 _TINY_PENALTY = 1e-9
-"""Stands for no penalty at all; it moves an unpenalised minimiser by far less than its gradient
-check allows.
+"""Stands for no penalty at all."""
+_HELD = 0.1
+"""A Newton step without it that moves a margin by more says that it holds the minimiser, whatever
+the length of the rows: where classes can be separated such a step is about 1, however often it is
+taken.
 """
-_FLAT_GRADIENT = 1e-6
 
 
 def unpenalised_minimiser(
@@ -197,7 +199,9 @@ def unpenalised_minimiser(
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """
     fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, start=start, method="newton")
-    if 2.0 * _TINY_PENALTY * float(np.linalg.norm(fit.theta)) > _FLAT_GRADIENT:
+    H, _ = moments_at(A, fit.theta, loss=loss, regularization=_TINY_PENALTY)
+    step = 2.0 * _TINY_PENALTY * np.linalg.solve(H, fit.theta)
+    if float(np.max(np.abs(plain(A) @ step))) > _HELD:
         raise ConvergenceError("classes_separable")
     return fit.theta
 

@@ -10,6 +10,7 @@ from dpci_core.base.rows import (
     WeightedRows,
     plain,
     signed,
+    stacked,
     times_weights,
     unit_rows,
 )
@@ -127,3 +128,14 @@ LOSING = {
 def test_no_array_is_made_that_has_lost_the_weights(how: str) -> None:
     with pytest.raises(TypeError):
         LOSING[how](WEIGHTED)
+
+
+def test_blocks_keep_their_weights() -> None:
+    parts = [WeightedRows(Z[:20], np.full(20, 0.5)), WeightedRows(Z[20:], np.full(30, 0.25))]
+    whole = stacked(parts)
+    assert isinstance(whole, WeightedRows)
+    np.testing.assert_array_equal(whole.rows, Z)
+    np.testing.assert_array_equal(whole.weights, [0.5] * 20 + [0.25] * 30)
+    np.testing.assert_array_equal(stacked([Z[:20], Z[20:]]), Z)
+    with pytest.raises(ValueError, match="all blocks of rows with weights, or none"):
+        stacked([parts[0], Z])

@@ -11,7 +11,9 @@ import nbformat
 import pytest
 
 from dpci_core import (
+    DeclaredTable,
     Plan,
+    StandardEncoding,
     Target,
     best_split,
     needed_budget,
@@ -22,6 +24,7 @@ from dpci_core import (
 )
 from dpci_core.__main__ import main
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
+from dpci_core.report.cautions import cautions
 from tests.plan.test_script import PLANS
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
@@ -173,3 +176,69 @@ def test_what_goes_wrong_is_a_sentence(
         captured = capsys.readouterr()
         assert words in captured.err
         assert captured.out == ""
+
+
+STANDARD = ["split", "--data", "census", "--rows", "3000", "--features", "3", *SET[2:4], *WAY]
+
+
+def test_a_plan_becomes_one_for_the_effects_people_mean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = replace(
+        PLANS["twin standard"],
+        title="Effects",
+        design=replace(PLANS["twin standard"].design, target="penalised", regularization=0.01),
+        goal=Target(0.1),
+        n_records=20_000,
+    )
+    source = declared.source
+    assert isinstance(source, DeclaredTable)
+    bounded = replace(source, schema=replace(source.schema, standard=None))
+    before, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
+    write_plan(replace(declared, source=bounded), before)
+    found = said(capsys, "standard", "--plan", str(before), "--write", str(after))
+    plan = read_plan(after)
+    assert plan.schema.standard == StandardEncoding(radius=found["radius"], limit=found["limit"])
+    assert plan.design.target == "unpenalised"
+    assert plan.design.regularization == found["regularization"] != 0.01
+    assert plan.design.budget.total == declared.design.budget.total
+    assert plan.goal is None  # its units were those of the other encoding
+    numbers = plan.numbers()
+    assert found["length"] == pytest.approx(numbers.ci_length_mean)
+    assert found["out_of_reach"] == list(numbers.out_of_reach)
+    assert set(found["warnings"]) == set(
+        cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+    )
+    assert main(["plan", "show", str(after)]) == 0
+    assert "For the coefficient without penalty." in capsys.readouterr().out
+    write_plan(PLAN, before)
+    assert main(["plan", "standard", "--plan", str(before)]) == 1
+    assert "Expected typical and spread of column 'age'" in capsys.readouterr().err
+
+
+def test_the_planner_chooses_c_in_the_standard_encoding(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    budget = ["--epsilon", "2", "--delta", "1e-6", "--encoding", "standard"]
+    found = said(capsys, *STANDARD, *budget)
+    given = said(capsys, *STANDARD, *budget, "--regularization", "0.01", "--radius", "3")
+    assert found["length"] != given["length"]
+    for flags, words in (
+        ((*budget, "--regularization", "0.01"), "--radius"),
+        ((*budget[:4], "--regularization", "0.01", "--radius", "3"), "--encoding standard"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["plan", *STANDARD, *flags])
+        assert words in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["plan", "standard", "--data", "census"])
+    assert "--plan is required" in capsys.readouterr().err
+
+
+def test_warnings_stand_under_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    strong = ["split", *SET, *WAY, "--epsilon", "0.01", "--rows", "500", "--features", "2"]
+    (useless, *_, shrunken) = said(capsys, *strong)["warnings"]
+    assert "too long to be of use" in useless
+    assert "penalised at c = 1, pulled to about" in shrunken
+    assert main(["plan", *strong]) == 0
+    assert useless in capsys.readouterr().out

@@ -14,14 +14,25 @@ import pandas as pd
 import pytest
 
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.rows import unit_rows
 from dpci_core.datasets import feature_names, files, list_datasets, load, schema_of
 from dpci_core.datasets._paper import encode_paper
-from dpci_core.schema import CategoricalColumn, Encoding, NumericColumn, Schema
+from dpci_core.schema import (
+    CategoricalColumn,
+    Encoding,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+)
 from tests.refusals import refuses
 
 needs_originals = pytest.mark.skipif(
     "DPCI_SHARED_DATA" not in os.environ, reason="DPCI_SHARED_DATA is not set: no original files"
 )
+
+
+STANDARD = {"standard": StandardEncoding(radius=8.0)}
+"""What an encoding asks for besides."""
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +86,7 @@ def test_information_about_every_set() -> None:
     assert infos["census"].source == "simulated"
     for key, info in infos.items():
         assert len(feature_names(key)) == info.max_features
-        assert set(info.encodings) == set(get_args(Encoding))
+        assert {*info.encodings, "standard"} == set(get_args(Encoding))
 
 
 def test_first_ten_features() -> None:
@@ -98,11 +109,12 @@ def test_first_ten_features() -> None:
 
 @pytest.mark.parametrize("encoding", get_args(Encoding))
 def test_breast_cancer(encoding: Encoding) -> None:
-    records = load("breast_cancer", encoding=encoding)
+    records = load("breast_cancer", encoding=encoding, standard=STANDARD.get(encoding))
     assert records.X.shape == (569, 31)
     assert int((records.y == 1).sum()) == 212  # malignant tumours
-    assert numerical_rank(records.X) == 31
-    assert records.notes == ()  # nothing outside the declared bounds
+    assert numerical_rank(unit_rows(records.X)) == 31
+    assert all("beyond the limit" in note for note in records.notes)  # none outside the bounds
+    assert (records.notes == ()) == (encoding != "standard")
     assert (records.to_original is None) == (encoding == "paper")
 
 
@@ -121,6 +133,9 @@ def test_bad_arguments() -> None:
         load("iris")
     with pytest.raises(ValueError, match="encoding='raw'"):
         load("census", encoding="raw")  # type: ignore[arg-type]
+    for encoding, standard in (("standard", None), ("schema", STANDARD["standard"])):
+        with pytest.raises(ValueError, match="Expected standard for encoding='standard' alone"):
+            load("census", encoding=encoding, standard=standard)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n_rows=570"):
         load("breast_cancer", n_rows=570)
     with pytest.raises(ValueError, match="features=37"):
@@ -159,12 +174,13 @@ def test_a_changed_original_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 def test_originals_have_full_rank(
     key: str, n: int, p: int, positives: int, encoding: Encoding
 ) -> None:
-    records = load(key, encoding=encoding)
+    records = load(key, encoding=encoding, standard=STANDARD.get(encoding))
     assert records.X.shape == (n, p)
     assert int((records.y == 1).sum()) == positives
-    assert numerical_rank(records.X) == p
-    assert np.linalg.norm(records.X, axis=1).max() <= 1.0
-    assert records.notes == ()
+    assert numerical_rank(unit_rows(records.X)) == p
+    assert np.linalg.norm(unit_rows(records.X), axis=1).max() <= 1.0
+    assert all("beyond the limit" in note for note in records.notes)
+    assert (records.notes == ()) == (encoding != "standard")
 
 
 @needs_originals

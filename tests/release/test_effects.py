@@ -29,9 +29,9 @@ def decision(made: Release, age: float, city: str) -> float:
 def test_a_sentence_says_what_the_model_does(made: Release) -> None:
     age, city, start = effect_sentences(made)
     year = decision(made, 41, "a") - decision(made, 40, "a")
-    assert age.startswith("1 more of age, all else equal: the log-odds of sick = yes change by ")
-    assert f"change by {number(year)}, between" in age
-    assert f"(odds times {number(math.exp(year))}, between" in age
+    odds = number(math.exp(year))
+    assert age.startswith(f"1 more of age, all else equal: odds times {odds}, 95 % interval ")
+    assert f"of sick = yes change by {number(year)} per unit of age, between" in age
     move = decision(made, 40, "b") - decision(made, 40, "a")
     assert city.startswith("city = b instead of a, all else equal: ")
     assert f"change by {number(move)}, between" in city
@@ -42,7 +42,7 @@ def test_the_ends_are_those_of_the_interval(made: Release) -> None:
     for c, sentence in zip(made.coefficients, effect_sentences(made), strict=True):
         assert f"between {number(c.original.low)} and {number(c.original.high)}" in sentence
     age = made.coefficients[0].original
-    odds = f"between {number(math.exp(age.low))} and {number(math.exp(age.high))})"
+    odds = f"95 % interval {number(math.exp(age.low))} to {number(math.exp(age.high))}."
     assert odds in effect_sentences(made)[0]
 
 
@@ -72,7 +72,8 @@ def test_a_machine_speaks_of_scores(tmp_path: Path) -> None:
     made = Desk.at(tmp_path, plan=replace(make_plan(), design=design)).release()
     age, _, start = effect_sentences(made)
     year = decision(made, 41, "a") - decision(made, 40, "a")
-    assert f"the score for sick = yes changes by {number(year)}, between" in age
+    assert f"score {number(year)} more, 95 % interval" in age
+    assert f"score for sick = yes changes by {number(year)} per unit of age, between" in age
     assert "odds" not in age + start + reading_sentence(made)
     assert f"the score for sick = yes is {number(decision(made, 0, 'a'))}" in start
     assert "above 0" in reading_sentence(made)

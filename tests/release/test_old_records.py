@@ -54,7 +54,7 @@ def test_new_records_need_no_caution(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path)
     assert desk.release().caution == ""
     record = desk.folder / "out" / "release.json"
-    assert json.loads(record.read_text())["version"] == 2
+    assert json.loads(record.read_text())["version"] == 3
     assert desk.ledger.verify([RecordedHead.from_record(record)]).remarks == ()
 
 

@@ -590,11 +590,14 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     assert len(rows) == 1 + len(made.coefficients)
     for row in rows:
         assert not row[0].startswith(("=", "+", "-", "@", "\t"))
-        assert all(re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell) for cell in row[1:])
+        assert all(
+            cell in ("", made.target_words) or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
+            for cell in row[1:]
+        )
     card = (tmp_path / "out" / "model_card.md").read_text()
     table = [line for line in card.splitlines() if line.startswith("|")][2:]
     assert len(table) == len(made.coefficients)
-    assert all(len(re.findall(r"(?<!\\)\|", line)) == 5 for line in table)
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 6 for line in table)
     predicted = subprocess.run(
         [sys.executable, "-m", "dpci_core", "predict", str(tmp_path / "out"), str(desk.file)],
         capture_output=True,
@@ -649,7 +652,7 @@ def test_a_machine_has_no_probabilities(tmp_path: Path) -> None:
 
 CHANGES = [
     (("format",), "x", "format"),
-    (("version",), 3, "version"),
+    (("version",), 4, "version"),
     (("status",), "fine", "status"),
     (("switches", "noise_aware"), True, "switches"),
     (("grid",), 0.5, "grid"),
@@ -734,7 +737,14 @@ def test_release_and_predict_on_the_command_line(
     }
     to = ["--folder", str(desk.folder / "out"), "--request", "first", "--person", "Ada"]
     assert main(command(desk, *to)) == 1
-    assert "--confirm" in capsys.readouterr().err
+    assert (
+        "--confirm with the name of the data set and --accept-warnings" in capsys.readouterr().err
+    )
+    assert main(command(desk, *to, "--confirm", "Clinic")) == 1
+    said = capsys.readouterr().err
+    assert "Expected --accept-warnings: nobody is here to be asked. Nothing was spent." in said
+    assert "Warning: These intervals are too long to be of use" in said
+    to.append("--accept-warnings")
     assert main(command(desk, *to, "--confirm", "clinic")) == 1
     assert "nothing was spent" in capsys.readouterr().err
     assert desk.ledger.history() == ()
@@ -755,12 +765,29 @@ def test_release_and_predict_on_the_command_line(
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("typed", "spent"),
+    [("yes\nClinic\n", 1), ("yes\nclinic\n", 0), ("Clinic\nClinic\n", 0), ("", 0)],
+)
+def test_warnings_and_the_name_are_asked_for_at_a_terminal(
+    desk: Desk, typed: str, spent: int, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = io.StringIO(typed)
+    monkeypatch.setattr(here, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdin", here)
+    done = main(command(desk, "--folder", str(desk.folder / "out")))
+    assert (done, len(desk.ledger.history())) == (1 - spent, spent)
+    shown = capsys.readouterr().err
+    assert shown.index("Warning: These intervals") < shown.index('Type "yes" to release')
+    assert ("Type the name" in shown) == typed.startswith("yes")
+
+
 def test_the_private_note_is_said_and_not_printed(
     desk: Desk, capsys: pytest.CaptureFixture[str], monkeypatch
 ) -> None:
     with desk.file.open("a") as rows:
         rows.write("-5,zzz,,\n")
-    to = ["--folder", str(desk.folder / "out"), "--confirm", "Clinic"]
+    to = ["--folder", str(desk.folder / "out"), "--confirm", "Clinic", "--accept-warnings"]
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(command(desk, *to)) == 0
     shown = capsys.readouterr()
@@ -779,10 +806,8 @@ def test_no_count_of_private_cells_gets_into_a_log(
     """
     with desk.file.open("a") as rows:
         rows.write("-5,zzz,,\n")
-    assert (
-        main(command(desk, "--folder", str(desk.folder / "new" / "out"), "--confirm", "Clinic"))
-        == 0
-    )
+    to = ["--folder", str(desk.folder / "new" / "out"), "--confirm", "Clinic"]
+    assert main(command(desk, *to, "--accept-warnings")) == 0
     assert "outside the bounds" not in "".join(capsys.readouterr())
     assert (desk.folder / "new" / "out" / "release.json").is_file()
 

@@ -1,0 +1,69 @@
+"""What an interval is for, and what was done to the columns before: words that stand in every
+title, report and record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dpci_core.design import Design
+from dpci_core.report.words import number, percent
+
+
+def covered(design: Design, shrinkage: float | None = None) -> str:
+    """What an interval of this design covers, to stand after "for the".
+
+    Args:
+        design: its target and c count.
+        shrinkage: what is left of the coefficients at this c, as a share of those without penalty;
+            None where nobody knows.
+
+    >>> from dpci_core.losses import Logistic
+    >>> from dpci_core.privacy.budget import PureDP
+    >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    >>> import dpci_core.mechanisms
+    >>> covered(
+    ...     Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001), 0.43
+    ... )
+    'coefficient penalised at c = 0.001, pulled to about 43 %'
+    """
+    if design.target == "unpenalised":
+        return "coefficient without penalty"
+    pulled = "" if shrinkage is None else f", pulled to about {percent(max(shrinkage, 0.0))}"
+    return f"coefficient penalised at c = {design.regularization:g}{pulled}"
+
+
+class Transformed(Protocol):
+    """What a declaration does to values; `schema.Schema.transformations` has it."""
+
+    @property
+    def logarithms(self) -> Sequence[str]:
+        """Columns of which the logarithm is taken."""
+
+    @property
+    def cut(self) -> Sequence[tuple[float, Sequence[str]]]:
+        """Limits in spreads, with the columns they cut off."""
+
+    @property
+    def radius(self) -> float | None:
+        """In spreads, beyond which a row counts less; None where every row counts in full."""
+
+
+def transformations(of: Transformed) -> tuple[str, ...]:
+    """Return one sentence for each thing that the encoding does to values besides scaling them."""
+    found = []
+    if of.logarithms:
+        found.append(f"{_listed(of.logarithms)}: the logarithm is taken.")
+    for limit, names in of.cut:
+        found.append(
+            f"Values of {_listed(names)} beyond {number(limit)} spreads from the typical count as "
+            "that far."
+        )
+    if of.radius is not None:
+        found.append(f"Rows longer than {number(of.radius)} spreads count less.")
+    return tuple(found)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)

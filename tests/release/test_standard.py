@@ -1,0 +1,239 @@
+"""A release in the standard encoding: what it is for, what it is silent about, and effects per
+declared step.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpci_core import ZCDP, Design, Logistic
+from dpci_core.ledger import Cap
+from dpci_core.plan import DeclaredTable, Plan
+from dpci_core.release import (
+    RecordError,
+    Release,
+    effect_lines,
+    effect_sentences,
+    effects,
+    load_release,
+    price_of,
+    run,
+    warnings_of,
+)
+from dpci_core.report.cautions import silent
+from dpci_core.report.words import number
+from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
+from tests.release_desk import Desk
+
+N = 4_000
+SCHEMA = Schema(
+    (
+        NumericColumn("pressure", 80, 240, typical=130, spread=20, step=10),
+        NumericColumn("cost", 1, 1e6, typical=1000, spread=3, transform="log"),
+        CategoricalColumn("city", ("a", "b"), shares=(0.6, 0.4)),
+    ),
+    "ill",
+    "yes",
+    standard=StandardEncoding(radius=3.0),
+)
+PLAN = Plan(
+    title="Pressure",
+    source=DeclaredTable(
+        schema=SCHEMA, guesses=Guesses(effects={"pressure": 0.02, "log(cost)": 0.3}, n_rows=N)
+    ),
+    design=Design(
+        loss=Logistic(),
+        mechanism="output",
+        budget=ZCDP(model="20", hessian="20", covariance="20"),
+        regularization=0.005,
+        calibration="sharp",
+        target="unpenalised",
+    ),
+    n_records=N,
+    delta="1e-6",
+)
+
+
+def write(path: Path) -> None:
+    rng = np.random.default_rng(3)
+    pressure = rng.normal(130, 20, N)
+    cost = 1000 * 3 ** rng.standard_normal(N)
+    margin = 0.02 * (pressure - 130) + 0.3 * np.log(cost / 1000)
+    ill = np.where(rng.random(N) < 1 / (1 + np.exp(-margin)), "yes", "no")
+    frame = {"pressure": pressure, "cost": cost, "city": rng.choice(["a", "b"], N), "ill": ill}
+    pd.DataFrame(frame).to_csv(path, index=False)
+
+
+def desk_at(folder: Path, plan: Plan = PLAN) -> Desk:
+    desk = Desk.at(folder, plan=plan, cap=Cap.zcdp(1_000))
+    write(desk.file)
+    return desk
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    desk = desk_at(tmp_path_factory.mktemp("desk"))
+    desk.release()
+    return desk
+
+
+@pytest.fixture
+def made(desk: Desk) -> Release:
+    return load_release(desk.folder / "out")
+
+
+def lost(made: Release, *names: str) -> Release:
+    """The same, were it silent about these."""
+    coefficients = (replace(c, is_flat=c.name in names) for c in made.coefficients)
+    return replace(made, coefficients=tuple(coefficients), out_of_reach=names)
+
+
+def test_it_is_for_the_effects_and_says_where_the_hessian_is(made: Release, desk: Desk) -> None:
+    record = json.loads((desk.folder / "out/release.json").read_text())
+    assert record["version"] == 3
+    assert record["covers"] == made.target_words == "coefficient without penalty"
+    assert record["out_of_reach"] == list(price_of(PLAN).numbers.out_of_reach) == []
+    at = np.array(record["matrices"]["hessian_at"])
+    assert at.shape == made.theta.shape
+    assert not np.array_equal(at, made.theta)  # half way, not at the coefficients
+    full = at + (at - made.theta)
+    assert abs(full[0]) > abs(made.theta[0])  # towards the coefficient without penalty
+    assert made.silent == ()
+    pressure, cost = (c.original for c in made.coefficients[:2])
+    assert abs(pressure.estimate - 0.02) < 0.01
+    assert abs(cost.estimate - 0.3) < 0.2
+
+
+def test_the_model_predicts_as_it_was_trained(made: Release) -> None:
+    rows = pd.DataFrame({"pressure": [130.0, 1e9], "cost": [1000.0, -5.0], "city": ["a", "?"]})
+    first, _ = made.decision(rows)
+    v = np.array([0.0, 0.0, (0.0 - 0.4) / 0.5, 1.0]) / 3.0
+    assert first == pytest.approx(float(v @ made.theta))
+    assert made.predict(rows).shape == (2,)
+
+
+def test_effects_are_told_per_declared_step(made: Release, desk: Desk) -> None:
+    pressure, cost, city = effects(made)
+    assert pressure.per == "per 10 of pressure"
+    assert pressure.by.estimate == pytest.approx(10 * made.coefficients[0].original.estimate)
+    assert pressure.odds is not None
+    odds = [number(math.exp(10 * x)) for x in _ends(made.coefficients[0].original)]
+    line = f"odds times {odds[0]} per 10 of pressure, 95 % interval {odds[1]} to {odds[2]}"
+    assert effect_lines(made)[0] == line
+    assert cost.change == "each time cost is doubled"
+    assert cost.by.low == pytest.approx(math.log(2) * made.coefficients[1].original.low)
+    assert city.step == 1.0
+    assert "whose numbers are all 0 (1 where the logarithm is taken)" in effect_sentences(made)[-1]
+    page, card = (
+        (desk.folder / "out" / name).read_text() for name in ("report.html", "model_card.md")
+    )
+    for text in (page, card):
+        assert line.split(" per ")[0] in text
+        assert "coefficient without penalty" in text
+    assert "for the coefficient without penalty.</p>" in page
+    assert "each time cost is doubled, all else equal" in page
+    assert "Values of pressure, cost beyond 4 spreads from the typical count as that far." in page
+    assert "Rows longer than 3 spreads count less." in page
+    assert "per unit of pressure" in page
+
+
+def _ends(interval):
+    return interval.estimate, interval.low, interval.high
+
+
+def test_the_table_holds_effects_and_what_is_covered(desk: Desk, made: Release) -> None:
+    rows = list(csv.DictReader(io.StringIO((desk.folder / "out/intervals.csv").read_text())))
+    assert [row["coefficient"] for row in rows] == [c.name for c in made.coefficients]
+    assert {row["covers"] for row in rows} == {"coefficient without penalty"}
+    assert float(rows[0]["step"]) == 10.0
+    assert float(rows[0]["odds_times"]) == pytest.approx(
+        math.exp(10.0 * float(rows[0]["estimate"]))
+    )
+    assert rows[-1]["odds_times"] == rows[-1]["step"] == ""
+    assert {row["is_marked"] for row in rows} == {"false"}
+
+
+def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> None:
+    quiet = lost(made, "pressure", "constant")
+    sentences = effect_sentences(quiet)
+    assert sentences[0] == silent(["pressure"])
+    assert sentences[-1] == silent(["constant"])
+    assert len(effect_lines(quiet)) == 2
+    page, card = (
+        run.files_of(quiet, PLAN)["report.html"],
+        run.files_of(quiet, PLAN)["model_card.md"],
+    )
+    shown = f"{made.coefficients[0].original.low:.4g}"
+    picture, full = page.split("<table")[0], page.split("<table")[1]
+    assert silent(["pressure", "constant"]) in page
+    assert silent(["pressure", "constant"]) in card
+    assert shown in full  # and marked there
+    assert "pressure (out of reach)" in full
+    assert shown not in picture + card
+    assert "pressure" not in picture.split("<svg")[1].split("</svg>")[0]
+    everything = lost(made, *(c.name for c in made.coefficients))
+    assert "<svg" not in run.files_of(everything, PLAN)["report.html"]
+    rows = list(csv.DictReader(io.StringIO(run.files_of(quiet, PLAN)["intervals.csv"])))
+    assert [row["is_marked"] for row in rows] == ["true", "false", "false", "true"]
+
+
+def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: Path) -> None:
+    few = ZCDP(model="0.05", hessian="0.01", covariance="0.01")
+    plan = replace(PLAN, design=replace(PLAN.design, budget=few, regularization=0.05))
+    planned = price_of(plan).numbers.out_of_reach
+    assert planned
+    made = desk_at(tmp_path, plan).release()
+    assert made.out_of_reach == planned
+    assert made.warnings == warnings_of(plan, price_of(plan))
+    assert silent(planned) in made.warnings
+    page, card = (
+        (tmp_path / "out" / name).read_text() for name in ("report.html", "model_card.md")
+    )
+    assert f"<li>{silent(planned)}</li>" in page.split("before the noise was drawn:")[1]
+    assert silent(planned) in card
+    assert set(planned) <= set(made.silent)
+    record = made.to_dict() | {"out_of_reach": ["constant"]}
+    record["coefficients"][-1]["is_flat"] = False
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(record))
+    with pytest.raises(RecordError) as caught:
+        load_release(path)
+    assert caught.value.field == "out_of_reach"
+
+
+def test_it_is_decided_before_anything_is_booked_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, seen = desk_at(tmp_path), []
+    price = run.price_of
+    monkeypatch.setattr(run, "price_of", lambda *a, **k: seen.append("decided") or price(*a, **k))
+    monkeypatch.setattr(run, "_reached", seen.append)
+    desk.release()
+    assert seen[:2] == ["decided", "before booking"]
+
+
+def test_a_place_of_the_wrong_size_is_named(desk: Desk, tmp_path: Path) -> None:
+    record = json.loads((desk.folder / "out/release.json").read_text())
+    for change in ([0.0], []):
+        record["matrices"]["hessian_at"] = change
+        (tmp_path / "release.json").write_text(json.dumps(record))
+        with pytest.raises(RecordError) as caught:
+            load_release(tmp_path)
+        assert caught.value.field == "matrices.hessian_at"
+
+
+def test_a_penalised_record_says_what_is_left(tmp_path: Path) -> None:
+    plan = replace(PLAN, design=replace(PLAN.design, target="penalised"))
+    made = desk_at(tmp_path, plan).release()
+    assert made.covers.startswith("coefficient penalised at c = 0.005, pulled to about ")
+    assert made.hessian_at == tuple(made.theta)
+    assert made.covers in (tmp_path / "out/report.html").read_text()

@@ -1,0 +1,105 @@
+"""Warnings and the words for what is covered: the same wherever a design is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpci_core import Forecast, PureDP, fit_moments, forecast
+from dpci_core.report.cautions import LEAST_LEFT, cautions, silent
+from dpci_core.report.covered import covered, transformations
+from dpci_core.schema import NumericColumn, Schema, StandardEncoding
+from tests.plan_lab import PLANS, a_design, a_plan
+
+NAMES = ("age", "home", "constant")
+
+
+def foreseen(**changes: object) -> Forecast:
+    """A forecast against which nothing speaks, but for the changes."""
+    records = a_plan().records()
+    design = a_design(budget=PureDP(model=50, hessian=25, covariance=25))
+    moments = fit_moments(records.X, records.y, loss=design.loss, regularization=0.01)
+    made = forecast(moments, design=design, n_records=1_000_000)
+    plain = {"coverage": np.full(3, 0.95), "is_out_of_reach": np.zeros(3, dtype=np.bool_)}
+    return replace(made, **(plain | changes))
+
+
+def said(found: Forecast, **others: object) -> tuple[str, ...]:
+    return cautions(found, design=found.design, names=NAMES, **others)  # type: ignore[arg-type]
+
+
+def test_nothing_is_said_where_nothing_speaks_against_it() -> None:
+    assert said(foreseen()) == ()
+    assert said(foreseen(), shrinkage=LEAST_LEFT) == ()
+
+
+def test_each_reason_has_its_sentence() -> None:
+    lost = np.array([True, False, False])
+    assert said(foreseen(is_out_of_reach=lost)) == (silent(["age"]),)
+    short = np.array([0.90, 0.94, 0.95])
+    (words,) = said(foreseen(coverage=short))
+    assert words.startswith("For 2 of 3 coefficients the forecast coverage is more than 0.5 points")
+    both = said(foreseen(coverage=short, is_out_of_reach=lost))
+    assert both[1].startswith("For 1 of 3 coefficients")  # the other is not spoken of at all
+    (words,) = said(foreseen(), shrinkage=0.3)
+    assert "penalised at c = 0.01, pulled to about 30 %" in words
+
+
+def test_a_useless_and_a_rough_forecast_speak_for_themselves() -> None:
+    made = foreseen()
+    useless = replace(made, usefulness=replace(made.usefulness, half_width=99.0, privacy_share=0.9))
+    assert said(useless) == (useless.usefulness.sentence,)
+    rough = replace(made, validity=replace(made.validity, exceeded=(("r1", 300.0),), r1=400.0))
+    assert said(rough) == rough.validity.reasons
+
+
+def test_a_target_without_penalty_is_not_shrunken() -> None:
+    made = foreseen()
+    design = replace(made.design, target="unpenalised")
+    assert cautions(made, design=design, names=NAMES, shrinkage=0.1) == ()
+    assert covered(design, 0.1) == "coefficient without penalty"
+    assert covered(made.design) == "coefficient penalised at c = 0.01"
+
+
+def test_shrinkage_is_what_the_penalty_leaves() -> None:
+    found = [a_plan(design=a_design(regularization=c)).numbers().shrinkage for c in (1e-6, 0.01, 1)]
+    assert found[0] == pytest.approx(1.0, abs=0.01)
+    assert found[0] > found[1] > found[2] > 0.0  # type: ignore[operator]
+
+
+def test_transformations_are_named() -> None:
+    assert transformations(a_plan().schema.transformations) == ()
+    schema = Schema(
+        (
+            NumericColumn("age", 18, 98, typical=60, spread=15),
+            NumericColumn("income", 0, 1e6, typical=30_000, spread=20_000),
+            NumericColumn("cost", 1, 1e6, typical=1000, spread=3, transform="log", limit=3),
+        ),
+        "ill",
+        "yes",
+        standard=StandardEncoding(radius=3.5),
+    )
+    assert transformations(schema.transformations) == (
+        "cost: the logarithm is taken.",
+        "Values of cost beyond 3 spreads from the typical count as that far.",
+        "Values of income beyond 4 spreads from the typical count as that far.",
+        "Rows longer than 3.5 spreads count less.",
+    )
+
+
+def test_many_names_are_cut() -> None:
+    assert silent([f"x{j}" for j in range(9)]).endswith("x4, x5 and 3 more.")
+
+
+@pytest.mark.parametrize("name", ["public standard", "twin standard"])
+def test_numbers_and_forecast_say_the_same(name: str) -> None:
+    plan = PLANS[name]
+    found, moments = plan.numbers(), plan.moments()
+    made = forecast(moments, design=plan.design, n_records=plan.n_records)
+    others = {"design": plan.design, "names": plan.names}
+    assert set(cautions(made, **others)) <= set(cautions(found, **others))
+    assert set(found.out_of_reach) >= {
+        name for name, lost in zip(plan.names, made.is_out_of_reach, strict=True) if lost
+    }

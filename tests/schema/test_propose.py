@@ -1,0 +1,79 @@
+"""What the standard encoding needs, read off a public table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dpci_core.datasets import schema_of
+from dpci_core.schema import (
+    CategoricalColumn,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+    propose_standard,
+    told_steps,
+)
+
+STANDARD = StandardEncoding(radius=5.0, limit=3.0)
+
+
+def test_medians_spreads_and_shares_have_two_digits() -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(61.234, 14.567, 4_000),
+            "cost": np.exp(rng.normal(np.log(1234.0), 1.0, 4_000)),
+            "same": np.ones(4_000),
+            "city": ["a"] * 1_234 + ["b"] * 2_000 + ["elsewhere"] * 766,
+        }
+    )
+    schema = Schema(
+        (
+            NumericColumn("age", 18, 98),
+            NumericColumn("cost", 1, 1e6, transform="log"),
+            NumericColumn("same", 0, 10),
+            NumericColumn("known", 0, 10, typical=3, spread=2),
+            CategoricalColumn("city", ("a", "b")),
+        ),
+        "ill",
+        "yes",
+    )
+    found = propose_standard(frame.assign(known=1.0), schema, STANDARD)
+    age, cost, same, known, city = found.features
+    assert isinstance(age, NumericColumn)
+    assert (age.typical, age.spread) == (62.0, 14.0)
+    assert isinstance(cost, NumericColumn)
+    assert (cost.typical, cost.spread) == (1200.0, 2.7)
+    assert same == schema.features[2]  # nothing can be said of what does not vary
+    assert known == schema.features[3]  # what is declared stays
+    assert isinstance(city, CategoricalColumn)
+    assert city.shares == (0.5, 0.5)  # others count as the first level
+    assert found.standard == STANDARD
+    assert found.transformations.radius == 5.0
+    assert schema.standard is None
+
+
+def test_a_named_set_in_the_standard_encoding_is_the_same_table_whatever_the_radius() -> None:
+    a, b = (schema_of("census", standard=StandardEncoding(radius=r)) for r in (3.0, 6.0))
+    assert a.features == b.features
+    numbers = [column for column in a.features if isinstance(column, NumericColumn)]
+    assert all(column.typical is not None for column in numbers)
+    assert schema_of("census").standard is None
+    assert schema_of("census").features[0] != a.features[0]
+
+
+def test_a_step_is_declared_or_fits_the_range() -> None:
+    schema = Schema(
+        (
+            NumericColumn("pressure", 80, 240, step=10),
+            NumericColumn("pay", 0, 100_000),
+            NumericColumn("cost", 1, 1e6, transform="log"),
+            NumericColumn("dose", 1, 1e6, transform="log", step=10),
+            CategoricalColumn("sex", ("f", "m")),
+        ),
+        "ill",
+        "yes",
+    )
+    steps = told_steps(schema, (*schema.feature_names, "constant"))
+    assert steps == (10, 10_000.0, np.log(2), np.log(10), 1.0, 1.0)
