@@ -12,8 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.rows import WeightedRows
 from dpci_core.datasets import upload_rules
 from dpci_core.privacy.budget import zcdp_to_epsilon
+from dpci_core.schema import NumericColumn
 from tests.refusals import refuses
 from ui.session.compute import Store, TableSource
 from ui.session.settings import Settings, from_query
@@ -299,9 +301,9 @@ def test_the_target_can_be_the_coefficient_without_penalty():
     assert now(app).target == "unpenalised"
     assert "without penalty" in caption_of(app)
     assert lengths_of(app)["objective"] > pulled["objective"]
-    assert not any("cannot undo the penalty" in w.value for w in app.warning)
+    assert not any("cannot speak about" in w.value for w in app.warning)
     flat = start(d="4", n="30000", c="0.01", target="unpenalised")
-    assert any("cannot undo the penalty" in w.value for w in flat.warning)
+    assert any("cannot speak about" in w.value for w in flat.warning)
 
 
 def names_of(app) -> set[str]:
@@ -424,6 +426,25 @@ def upload(app: AppTest, content: bytes = CSV.encode(), name: str = "mine.csv") 
     app.selectbox(key="dataset").set_value("upload").run()
     app.radio(key="upload_kind").set_value("declared public").run()
     app.file_uploader(key="upload_file").upload(name, content, "text/csv").run()
+
+
+def test_an_uploaded_table_proposes_what_is_usual_and_may_be_encoded_by_it():
+    app = start("plan")
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    check(app)
+    schema = app.session_state["upload"].schema
+    numbers = [c for c in schema.features if isinstance(c, NumericColumn)]
+    assert numbers
+    assert all(c.low <= c.typical <= c.high and c.spread > 0 for c in numbers)
+    assert schema.standard is None
+    app.radio(key="is_standard").set_value(True).run()
+    check(app)
+    kept = app.session_state["upload"]
+    assert kept.schema.standard is not None
+    source = TableSource(Store(), kept)
+    assert isinstance(source.load(now(app), features=1).X, WeightedRows)
 
 
 def test_a_declared_file_is_explored_and_stays_in_its_session():

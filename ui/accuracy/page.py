@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from dpci_core.base.rows import WeightedRows
 from dpci_core.tuning.training import Measured
 from ui.accuracy import chart, published
 from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
@@ -66,8 +67,17 @@ def page() -> None:
         f"{text.SETTINGS_PANEL}."
     )
     if is_ready() and (view := current_view()) is not None:
-        _live(view)
+        if isinstance(view.records.X, WeightedRows):
+            st.info(NOT_WEIGHTED)
+        else:
+            _live(view)
     published.section()
+
+
+NOT_WEIGHTED = (
+    "Test errors are measured under the encoding by bounds only: in the standard encoding some "
+    "rows count less. Choose another table, or scale the columns by their bounds on the page Plan."
+)
 
 
 # --- what is asked, and its answer ----------------------------------------------------------------
@@ -251,7 +261,8 @@ def _headline(view: compute.View, asked: Request, answer: Answer) -> None:
                 if forecast is not None:
                     ratio = forecast.ci_length_mean / forecast.nonprivate_length_mean
                     st.markdown(
-                        f"Mean interval length **{text.number(forecast.ci_length_mean)}**, "
+                        f"Mean interval length **{text.number(forecast.ci_length_mean)}** for the "
+                        f"{text.covers(view.settings)}, "
                         f"**{ratio:.1f}×** the one without privacy."
                     )
 

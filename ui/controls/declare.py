@@ -1,11 +1,12 @@
-"""Describing a table that nobody opens: columns with bounds or levels, and guesses, typed into a
-grid.
+"""Describing a table that nobody opens: columns with bounds or levels and what is usual in them,
+typed into a grid.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -14,10 +15,16 @@ import streamlit as st
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.release.table import MemoryFile, read_header
-from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn, Schema
+from dpci_core.schema import (
+    CategoricalColumn,
+    Column,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+)
 from dpci_core.schema.twin import BASE_RATE
 from ui.session import state, text
-from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.compute import DECLARED, declared_table, packed_table, step_of
 from ui.session.words import in_words
 
 KINDS = ("number", "levels")
@@ -26,18 +33,19 @@ COLUMNS = (
     "kind",
     "lowest",
     "highest",
-    "levels",
-    "if missing",
     "typical",
     "spread",
+    "step",
+    "log",
+    "levels",
     "shares",
+    "if missing",
     "effect",
 )
 WHY = (
     "Bounds and levels must come from what you knew **before** looking at the table: a form, a "
     "code book, the law, common sense. A bound read off the data would give away its most unusual "
-    "person, and nothing in the guarantee would account for it. Bounds that are too wide let "
-    "penalty and noise weigh more; values outside are moved to the nearest bound."
+    "person, and nothing in the guarantee would account for it. Values outside are clipped."
 )
 
 
@@ -45,22 +53,25 @@ def example() -> DeclaredTable:
     """What the grid holds at first."""
     schema = Schema(
         (
-            NumericColumn("age", 18, 100),
+            NumericColumn("age", 18, 100, typical=62.0, spread=16.0, step=10.0),
             CategoricalColumn("sex", ("female", "male")),
-            CategoricalColumn("smoker", ("no", "yes")),
-            NumericColumn("bmi", 12, 60),
+            CategoricalColumn("smoker", ("no", "yes"), shares=(0.8, 0.2)),
+            NumericColumn("bmi", 12, 60, typical=27.0, spread=5.0, step=5.0),
             CategoricalColumn("treatment", ("usual care", "new")),
         ),
         target="readmitted",
         positive="yes",
     )
+    schema = replace(schema, standard=usual_encoding(schema))
     guesses = Guesses(
-        numbers={"age": NumberGuess(62, 16), "bmi": NumberGuess(27, 5)},
-        shares={"smoker": (0.8, 0.2)},
-        effects={"age": 0.02, "smoker=yes": 0.4, "treatment=new": -0.3},
-        base_rate=0.2,
+        effects={"age": 0.02, "smoker=yes": 0.4, "treatment=new": -0.3}, base_rate=0.2
     )
     return DeclaredTable(schema=schema, guesses=guesses, unit="one patient")
+
+
+def usual_encoding(schema: Schema) -> StandardEncoding:
+    """The encoding before anybody chose one: most rows count in full."""
+    return StandardEncoding(radius=float(f"{math.sqrt(len(schema.feature_names) + 1):.2g}"))
 
 
 def to_grid(table: DeclaredTable) -> pd.DataFrame:
@@ -70,7 +81,8 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
     for column in table.schema.features:
         row: dict[str, object] = dict.fromkeys(COLUMNS)
         row["column"] = column.name
-        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
+        step = step_of(column)
+        effects = [guesses.effects.get(name, 0.0) * step for name in column.feature_names]
         row["effect"] = _listed(effects) if any(effects) else None
         if isinstance(column, NumericColumn):
             missing = None if column.missing is None else f"{column.missing:.12g}"
@@ -79,24 +91,30 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
                 "lowest": column.low,
                 "highest": column.high,
                 "if missing": missing,
+                "typical": column.typical,
+                "spread": column.spread,
+                "step": column.step,
+                "log": column.transform == "log",
             }
-            if guess := guesses.numbers.get(column.name):
+            if column.typical is None and (guess := guesses.numbers.get(column.name)):
                 row |= {"typical": guess.centre, "spread": guess.spread}
         else:
             row |= {"kind": "levels", "levels": _joined(column), "if missing": column.other}
-            if shares := guesses.shares.get(column.name):
+            if shares := column.shares or guesses.shares.get(column.name):
                 row["shares"] = _listed(shares)
         rows.append(row)
     return _typed(rows)
 
 
-_NUMBERS = ("lowest", "highest", "typical", "spread")
+_TYPES = dict.fromkeys(COLUMNS, "string") | {
+    **dict.fromkeys(("lowest", "highest", "typical", "spread", "step"), "Float64"),
+    "log": "boolean",
+}
 
 
 def _typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
     """Rows of the grid; a column that is empty all over has its type none the less."""
-    kinds = {name: "Float64" if name in _NUMBERS else "string" for name in COLUMNS}
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(kinds)
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(_TYPES)
 
 
 def _joined(column: CategoricalColumn) -> str:
@@ -116,21 +134,20 @@ def from_grid(
     unit: str,
     rows: int,
     correlation: float = 0.0,
-    before: Schema | None = None,
+    before: DeclaredTable | None = None,
 ) -> DeclaredTable:
     """The declaration that a grid and the fields beside it describe.
 
     rows, correlation: of the twin, which the grid does not show.
-    before: the schema that filled the grid. What it says and a row cannot show stays: levels with a
-    semicolon in them and levels without a reference, as long as the row's levels are as they were;
-    and notes.
+    before: what filled the grid. What it says and a row cannot show stays: levels with a semicolon
+    in them and levels without a reference, as long as the row's levels are as they were; limits;
+    the encoding, as long as there are as many features; and notes.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
-    shares: dict[str, tuple[float, ...]] = {}
-    numbers: dict[str, NumberGuess] = {}
     effects: dict[str, float] = {}
-    known = {column.name.strip(): column for column in before.features} if before else {}
+    old = before.schema if before else None
+    known = {column.name.strip(): column for column in old.features} if old else {}
     filled = [row for row in grid.to_dict("records") if _text(row["column"])]
     for place, row in enumerate(filled, start=1):
         column = _column(row, place, known.get(_text(row["column"])))
@@ -141,79 +158,74 @@ def from_grid(
                 f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
                 f"{', '.join(column.feature_names)}; {len(given)} are there."
             )
+        step = step_of(column)
         effects |= {
-            name: value for name, value in zip(column.feature_names, given, strict=False) if value
+            name: float(f"{value / step:.10g}")
+            for name, value in zip(column.feature_names, given, strict=False)
+            if value
         }
-        if isinstance(column, CategoricalColumn):
-            if wished := _shares(row, column, place):
-                shares[column.name] = wished
-        elif guess := _guess(row, column, place):
-            numbers[column.name] = guess
-    guesses = Guesses(
-        shares=shares,
-        numbers=numbers,
-        effects=effects,
-        base_rate=base_rate,
-        n_rows=rows,
-        correlation=correlation,
-    )
+    guesses = Guesses(effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation)
     schema = Schema(
-        tuple(columns), target=target, positive=positive, notes=before.notes if before else ()
+        tuple(columns), target=target, positive=positive, notes=old.notes if old else ()
     )
+    if old is None or old.standard is not None:
+        is_same = old is not None and len(old.feature_names) == len(schema.feature_names)
+        encoding = old.standard if old is not None and is_same else usual_encoding(schema)
+        schema = replace(schema, standard=encoding)
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
 
 
 def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
-    name = _text(row["column"])
+    name, where = _text(row["column"]), f"row {place} (“{_text(row['column'])}”)"
     if row["kind"] == "levels":
-        old = (
-            known
-            if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known)
-            else None
-        )
-        levels = (
-            old.levels
-            if old
-            else tuple(part.strip() for part in _text(row["levels"]).split(";") if part.strip())
-        )
-        if len(levels) < 2:
+        return _levels(row, name, where, known)
+
+    def number(field: str) -> float:
+        return _number(row[field], f"{where}, {field}")
+
+    def maybe(field: str) -> float | None:
+        return number(field) if _is_given(row[field]) else None
+
+    low, high, missing = number("lowest"), number("highest"), maybe("if missing")
+    typical, spread = maybe("typical"), maybe("spread")
+    if typical is not None or spread is not None:
+        typical, spread = number("typical"), number("spread")
+        if not low <= typical <= high:
             raise ValueError(
-                f"Row {place} (“{name}”), levels: at least two are needed, separated by semicolons."
+                f"{where[0].upper()}{where[1:]}, typical: {typical:g} lies outside {low:g} to "
+                f"{high:g}."
             )
-        other = _text(row["if missing"]) or None
-        if other is not None and other not in levels:
-            raise ValueError(
-                f"Row {place} (“{name}”), if missing: {other!r} is not one of its levels."
-            )
-        return CategoricalColumn(name, levels, other, old is None or old.has_reference)
-    low, high = (
-        _number(row[end], f"row {place} (“{name}”), {end}") for end in ("lowest", "highest")
+    return NumericColumn(
+        name,
+        low,
+        high,
+        missing,
+        typical=typical,
+        spread=spread,
+        step=maybe("step"),
+        limit=known.limit if isinstance(known, NumericColumn) else None,
+        transform="log" if row["log"] is True else None,
     )
-    given = row["if missing"]
-    missing = _number(given, f"row {place} (“{name}”), if missing") if _is_given(given) else None
-    return NumericColumn(name, low, high, missing)
 
 
-def _shares(row: dict[Any, Any], column: CategoricalColumn, place: int) -> tuple[float, ...]:
-    given = _numbers(row["shares"], f"row {place}, shares")
-    if given and len(given) != len(column.levels):
-        raise ValueError(
-            f"Row {place} (“{column.name}”), shares: {len(column.levels)} are needed, one for each "
-            "level."
-        )
-    return tuple(given)
-
-
-def _guess(row: dict[Any, Any], column: NumericColumn, place: int) -> NumberGuess | None:
-    if not _is_given(row["typical"]) and not _is_given(row["spread"]):
-        return None
-    centre, spread = (_number(row[name], f"row {place}, {name}") for name in ("typical", "spread"))
-    if not column.low <= centre <= column.high:
-        raise ValueError(
-            f"Row {place} (“{column.name}”), typical: {centre:g} lies outside {column.low:g} to "
-            f"{column.high:g}."
-        )
-    return NumberGuess(centre, spread)
+def _levels(row: dict[Any, Any], name: str, where: str, known: Column | None) -> CategoricalColumn:
+    where = f"{where[0].upper()}{where[1:]}"
+    old = (
+        known
+        if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known)
+        else None
+    )
+    typed = (part.strip() for part in _text(row["levels"]).split(";"))
+    levels = old.levels if old else tuple(part for part in typed if part)
+    if len(levels) < 2:
+        raise ValueError(f"{where}, levels: at least two are needed, separated by semicolons.")
+    other = _text(row["if missing"]) or None
+    if other is not None and other not in levels:
+        raise ValueError(f"{where}, if missing: {other!r} is not one of its levels.")
+    shares = tuple(_numbers(row["shares"], f"{where}, shares")) or None
+    if shares and len(shares) != len(levels):
+        raise ValueError(f"{where}, shares: {len(levels)} are needed, one for each level.")
+    return CategoricalColumn(name, levels, other, old is None or old.has_reference, shares)
 
 
 def _text(value: object) -> str:
@@ -250,6 +262,7 @@ def take(table: DeclaredTable) -> None:
         names=(),
         d=min(10, count) if is_new or now.names or now.d > count else now.d,
         encoding="schema",
+        **({"target": "unpenalised"} if is_new and table.schema.standard else {}),
     )
 
 
@@ -320,21 +333,22 @@ def with_offered(grid: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 
 
 HOW = (
-    "**Effect**: log odds per unit of a number; for levels one number for each level but the "
-    "first, which is the reference. Leave it out where you have no idea: 0. **Typical, spread**: "
-    "around where, and how widely, a number lies; without them every value between the bounds is "
-    "as likely. **Shares**: of the levels, in their order; without them all alike. Lists are "
-    "separated by semicolons."
+    "**Typical, spread, shares** are declared like bounds: never read off the table. **Told per**: "
+    "the step that effects are told for, 10 years, not 1. **Log**: effects of ratios; spread and "
+    "step are factors then. **Effect** is a guess in log odds per step; for levels one for each "
+    "but the first, the reference. Empty is 0. Lists are separated by semicolons."
 )
 _CONFIG = {
-    "column": st.column_config.TextColumn("Column", required=True),
-    "kind": st.column_config.SelectboxColumn("Kind", options=list(KINDS), required=True),
-    "lowest": st.column_config.NumberColumn("Lowest", help="Bound of a number, known beforehand."),
+    "column": st.column_config.TextColumn("Column", width=88, required=True),
+    "kind": st.column_config.SelectboxColumn("Kind", width=70, options=list(KINDS), required=True),
+    "lowest": st.column_config.NumberColumn(
+        "Lowest", width=74, help="Bound of a number, known beforehand."
+    ),
     "highest": st.column_config.NumberColumn(
-        "Highest", help="Bound of a number, known beforehand."
+        "Highest", width=76, help="Bound of a number, known beforehand."
     ),
     "levels": st.column_config.TextColumn(
-        "Levels", help="All levels, separated by semicolons; the first is the reference."
+        "Levels", width=100, help="All levels, separated by semicolons; the first is the reference."
     ),
     "if missing": st.column_config.TextColumn(
         "If missing",
@@ -342,12 +356,22 @@ _CONFIG = {
         "first).",
     ),
     "typical": st.column_config.NumberColumn(
-        "Typical", help="A guess: where a number usually lies."
+        "Typical", width=74, help="A middling value; empty: the middle of the bounds."
     ),
-    "spread": st.column_config.NumberColumn("Spread", help="A guess: its standard deviation."),
-    "shares": st.column_config.TextColumn("Shares", help="A guess: how often each level occurs."),
+    "spread": st.column_config.NumberColumn(
+        "Spread", width=74, help="About the standard deviation; empty: every value is as likely."
+    ),
+    "step": st.column_config.NumberColumn(
+        "Told per", width=80, help="Effects are told for so many units."
+    ),
+    "log": st.column_config.CheckboxColumn(
+        "Log", width=62, help="For amounts, where ratios count."
+    ),
+    "shares": st.column_config.TextColumn(
+        "Shares", width=74, help="How often each level occurs, in their order; empty: all alike."
+    ),
     "effect": st.column_config.TextColumn(
-        "Effect", help="A guess: log odds per unit, or against the reference."
+        "Effect", help="A guess: log odds per step, or against the reference."
     ),
 }
 
@@ -382,7 +406,7 @@ def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
                 **typed,
                 rows=guesses.n_rows,
                 correlation=guesses.correlation,
-                before=old.schema,
+                before=old,
             )
         )
         st.session_state.pop(_OFFERED, None)

@@ -4,7 +4,7 @@ are not opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -18,9 +18,11 @@ from dpci_core.schema import (
     NumericColumn,
     Provenance,
     Schema,
+    StandardEncoding,
     as_text,
     encode,
     propose_schema,
+    propose_standard,
 )
 from ui.session import state
 from ui.session.compute import Upload
@@ -119,9 +121,13 @@ def _choose_target(frame: pd.DataFrame) -> _Choice | None:
 
 
 def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
-    proposed = propose_schema(frame, choice.target, choice.positive)
-    schema = _edited(proposed)
     now = state.upload()
+    proposed = propose_standard(
+        frame,
+        propose_schema(frame, choice.target, choice.positive),
+        StandardEncoding(radius=1.0),  # any: what is usual in a column does not depend on it
+    )
+    schema = replace(_edited(proposed), standard=now.schema.standard if now else None)
     if now is None or now.schema != schema or now.frame is not frame or now.source != kind:
         title = "Your file"
         # refuses a bad schema before it is kept
@@ -135,39 +141,55 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
 
 
 def _edited(proposed: Schema) -> Schema:
-    """Bounds as the person wants them; proposed ones come from the file, which is fine for a public
-    file only.
+    """Numbers as the person wants them; proposed ones come from the file, which is fine for a
+    public file only.
     """
     numeric = [c for c in proposed.features if isinstance(c, NumericColumn)]
     with st.expander("Columns and bounds"):
         st.caption(
-            "Bounds were proposed from the file, which is all right because you declared it public "
-            "or synthetic. For a private table they must come from knowledge you had before you "
-            "saw it."
+            "All of it was proposed from the file, which is all right because you declared it "
+            "public or synthetic. For a private table it must come from knowledge you had before "
+            "you saw it."
         )
         table = pd.DataFrame(
             {
                 "column": [c.name for c in numeric],
                 "low": [c.low for c in numeric],
                 "high": [c.high for c in numeric],
+                "typical": [c.typical for c in numeric],
+                "spread": [c.spread for c in numeric],
+                "told per": [c.step for c in numeric],
             }
-        )
+        ).astype(dict.fromkeys(_EDITED, "Float64"))
         edited = st.data_editor(
             table,
             disabled=["column"],
             hide_index=True,
             key=f"upload_bounds_{hash(proposed)}",
-            alt="Lowest and highest value of each column; can be changed",
+            alt="Bounds, typical value, spread and step of each column; can be changed",
         )
         categorical = [c for c in proposed.features if isinstance(c, CategoricalColumn)]
         if categorical:
             st.caption("Levels: " + "; ".join(f"{c.name} ({len(c.levels)})" for c in categorical))
-    lows, highs = edited["low"].astype(float), edited["high"].astype(float)
-    bounds = dict(zip(edited["column"].astype(str), zip(lows, highs, strict=True), strict=True))
+    typed = {str(row["column"]): row for row in edited.to_dict("records")}
     features = tuple(
-        NumericColumn(name=c.name, low=bounds[c.name][0], high=bounds[c.name][1])
-        if isinstance(c, NumericColumn)
-        else c
+        replace(c, **_given(typed[c.name])) if isinstance(c, NumericColumn) else c
         for c in proposed.features
     )
     return Schema(features=features, target=proposed.target, positive=proposed.positive)
+
+
+_EDITED = {
+    "low": "low",
+    "high": "high",
+    "typical": "typical",
+    "spread": "spread",
+    "told per": "step",
+}
+"""Fields of a number that may be changed, by the heading above them."""
+
+
+def _given(row: dict[Any, Any]) -> dict[str, Any]:
+    """Fields of a number; an empty cell is None."""
+    cells = {field: row[name] for name, field in _EDITED.items()}
+    return {field: None if pd.isna(cell) else float(cell) for field, cell in cells.items()}

@@ -9,6 +9,7 @@ import streamlit as st
 from dpci_core import remedies
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
+from dpci_core.report.cautions import silent
 from ui.controls import hints
 from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.explore import pins, wasted
@@ -21,8 +22,6 @@ from ui.views.sweep import SWEEP_NAMES, current_value, sweep_control, sweep_curv
 
 NOISE_DOMINATES = 10.0
 """A private interval this many times as long as the non-private one is called useless in words."""
-_MOSTLY = 0.5
-"""A coefficient is named when so many releases would mark it."""
 UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
 
 
@@ -73,7 +72,7 @@ def _warnings(view: compute.View) -> None:
             st.info(f"**{name}: rough forecast.** {reasons}")
         if outcome.forecast is not None:
             _noise_warning(outcome, with_advice=outcome is advised)
-    _unidentified_warning(view)
+    _out_of_reach_warning(view)
     if any(o.forecast and o.forecast.design.status for o in view.outcomes):
         st.caption(f"Sharp objective perturbation under zCDP: **{NOT_REVIEWED}**")
 
@@ -102,17 +101,15 @@ def _noise_warning(outcome: compute.Outcome, *, with_advice: bool) -> None:
         )
 
 
-def _unidentified_warning(view: compute.View) -> None:
-    """Coefficients for which an unpenalised target is out of reach."""
-    unidentified: dict[str, None] = {}
+def _out_of_reach_warning(view: compute.View) -> None:
+    """Coefficients that intervals without penalty do not reach."""
+    lost: dict[str, None] = {}
     for outcome in view.drawn:
         assert outcome.forecast is not None
-        marked = outcome.forecast.unidentified_share > _MOSTLY
-        unidentified |= dict.fromkeys(
-            n for n, m in zip(view.records.feature_names, marked, strict=True) if m
-        )
-    if unidentified:
-        st.warning(text.unidentified_words(list(unidentified)))
+        pairs = zip(view.records.feature_names, outcome.forecast.is_out_of_reach, strict=True)
+        lost |= dict.fromkeys(name for name, is_lost in pairs if is_lost)
+    if lost:
+        st.warning(f"{text.plain(silent(list(lost)))} {text.WHY_OUT_OF_REACH}")
 
 
 def _headline(view: compute.View) -> None:
@@ -121,15 +118,20 @@ def _headline(view: compute.View) -> None:
     for outcome, column in zip(view.drawn, st.columns(len(view.drawn), gap="small"), strict=True):
         made = outcome.forecast
         assert made is not None
-        ratio = made.ci_length_mean / made.vi_length_mean
+        counts = ~made.is_out_of_reach
+        if not counts.any():
+            continue
+        private, spread, plain = (
+            float(lengths[counts].mean())
+            for lengths in (made.ci_length, made.vi_length, made.nonprivate_length)
+        )
         with column.container(border=True):
             st.markdown(f"**{outcome.combination.label}**")
-            st.metric("Mean interval length", text.number(made.ci_length_mean))
+            st.metric("Mean interval length", text.number(private))
             st.markdown(
-                f"**{ratio:.2f}×** the variability interval ({text.number(made.vi_length_mean)}), "
-                f"**{made.ci_length_mean / made.nonprivate_length_mean:.1f}×** the non-private one "
-                f"({text.number(made.nonprivate_length_mean)}). Forecast coverage "
-                f"**{100 * made.coverage_mean:.1f}\u00a0%**. "
+                f"**{private / spread:.2f}×** the variability interval ({text.number(spread)}), "
+                f"**{private / plain:.1f}×** the non-private one ({text.number(plain)}). Forecast "
+                f"coverage **{100 * made.coverage[counts].mean():.1f}\u00a0%**. "
                 f"{text.budget_words(made.design, float(view.settings.delta))}"
             )
             if made.shortfall:
@@ -152,7 +154,7 @@ def _charts(view: compute.View, max_features: int) -> None:
 
 
 def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
-    st.header("Each coefficient's interval")
+    st.header(f"Each interval, for the {text.covers(view.settings)}")
     units = _units_control(view)
     hints.expander("How to read this chart", text.HOW_TO_READ)
     rows = compute.interval_rows(view, units)
@@ -165,6 +167,7 @@ def _interval_chart(view: compute.View, caption: str, meta: dict[str, object]) -
         meta={**meta, "units": units},
         source=view.records.source,
         odds=units == "odds",
+        covers=text.covers(view.settings),
     )
     animation = live_intervals.total_animation(view, units, rows)
     show(
@@ -209,7 +212,7 @@ def _sweep_chart(
         )
     if name == "d":
         note += " Shown is the first coefficient, because the others change with d."
-    y_label = "Length for the first coefficient" if name == "d" else "Mean length over coefficients"
+    y_label = sweep.length_label(settings, name)
     figure = sweep.sweep_chart(
         curves,
         x_label=SWEEP_NAMES[name],
@@ -237,7 +240,7 @@ def _say_if_budget_is_wasted(view: compute.View, curves: list[SweepCurve]) -> No
 
 
 def _coverage_chart(view: compute.View, caption: str, meta: dict[str, object]) -> None:
-    st.header("Coverage: how often the interval contains the coefficient")
+    st.header(f"Coverage: how often it contains the {text.covers(view.settings)}")
     hints.expander("What coverage means", text.HOW_COVERAGE)
     rows = [
         (o.combination, view.records.feature_names, o.forecast.coverage)

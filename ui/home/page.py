@@ -52,7 +52,11 @@ def page() -> None:
             caption = text.assumptions(demo, view.records)
             meta: Meta = {"total": float(demo.split.total)}
             figure = intervals.interval_chart(
-                rows, caption=caption, meta=meta, source=view.records.source, odds=False
+                rows,
+                caption=caption,
+                meta=meta,
+                source=view.records.source,
+                covers=text.covers(demo),
             )
             animation = live_intervals.total_animation(view, "scaled", rows)
             show(

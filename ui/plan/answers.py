@@ -9,15 +9,18 @@ from typing import Any, cast
 
 import streamlit as st
 
-from dpci_core import NeededBudget, NeededRecords
+from dpci_core import NeededBudget, NeededRecords, forecast
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy.budget import to_float_down
+from dpci_core.report.cautions import cautions
 from ui.plan import numbers, words
 from ui.plan.job import memo_key
 from ui.plan.work import Work, work_on
 from ui.session import state, text
 from ui.session.case import Case
+from ui.views.cautions import box
 
 
 def cards(case: Case) -> Work:
@@ -26,42 +29,65 @@ def cards(case: Case) -> Work:
     """
     left, middle, right = st.columns(3, gap="small")
     with left.container(border=True, height="stretch"):
-        _got_card(case)
+        found = _got_card(case)
     work = work_on(case)
     with middle.container(border=True, height="stretch"):
         _budget_card(case, work)
     with right.container(border=True, height="stretch"):
         _records_card(case, work)
+    if found:
+        box(found["cautions"])
     return work
 
 
 def _got(case: Case) -> dict[str, Any]:
     drawn = drawn_intervals(case.moments, design=case.design, n_records=case.n)
     found = outcome_of(drawn, case.target)
+    made = forecast_of(drawn, case.moments, design=case.design)
+    if case.design.target == "unpenalised":  # as the page for the board: out of reach in any units
+        L = case.records.to_original
+        original = forecast(case.moments, design=case.design, n_records=case.n, contrasts=L)
+        made = replace(made, is_out_of_reach=made.is_out_of_reach | original.is_out_of_reach)
     return {
         "length": found.length * case.scale,
         "probability": found.probability,
         "meets": found.meets,
-        "as_if": as_if(forecast_of(drawn, case.moments, design=case.design)),
+        "as_if": as_if(made),
+        "is_out_of_reach": words.is_out_of_reach(made, case.target),
+        "of_no_use": words.of_no_use(made, case.target),
+        "cautions": cautions(
+            made,
+            design=case.design,
+            names=case.records.feature_names,
+            shrinkage=shrinkage_of(case.moments),
+        ),
     }
 
 
-def _got_card(case: Case) -> None:
+def _got_card(case: Case) -> dict[str, Any] | None:
+    """What the settings give, also drawn; None where they give nothing."""
     got, why = state.memo().get(memo_key(case, "got"), lambda: numbers.attempt(lambda: _got(case)))
     st.markdown(f"**With {words.total_words(case.settings)} and n = {case.n:,}**")
     if why is not None:
         st.warning(words.no_answer(why, case.records, case.scale))
-        return
+        return None
     found = cast("dict[str, Any]", got)
+    if found["is_out_of_reach"]:
+        st.markdown(found["of_no_use"])
+        return found
     if case.target.is_power:
         st.metric("Chance to exclude zero", text.percent(found["probability"]))
     else:
         st.metric("Expected length", text.number(found["length"]))
-    st.markdown(words.got_sentence(case.settings, found["meets"], found["probability"]))
+    st.markdown(
+        found["of_no_use"]
+        or words.got_sentence(case.settings, found["meets"], found["probability"])
+    )
     st.markdown(
         "The price of privacy: the mean interval is as long as if you had **only "
         f"{found['as_if']:,}** of your {case.n:,} records, without privacy."
     )
+    return found
 
 
 def _budget_card(case: Case, work: Work) -> None:
@@ -77,6 +103,8 @@ def _budget_card(case: Case, work: Work) -> None:
     typed = numbers.typed_total(settings, found.total)
     st.metric(f"Total {text.symbol(settings)}", text.number(typed, 4))
     st.markdown(words.risk_of(settings, to_float_down(found.total)))
+    if problem := words.of_no_use(found.forecast, case.target):
+        st.markdown(problem)
     st.caption(words.around_words(found.around, case.target, case.scale, "budget"))
     reaches = numbers.in_limits(settings.currency, typed)
     st.button(
@@ -115,6 +143,8 @@ def _records_card(case: Case, work: Work) -> None:
         f"That is **{text.number(ratio, 2)} times** the {case.n:,} of your settings, at the same "
         "budget."
     )
+    if problem := words.of_no_use(found.forecast, case.target):
+        st.markdown(problem)
     st.caption(words.around_words(found.around, case.target, case.scale, "records"))
     reaches = numbers.in_limits("n", found.n_records)
     st.button(

@@ -56,7 +56,8 @@ def moved_target(case: Case, name: str) -> dict[str, float | str]:
     units.
     """
     now = case.settings
-    ratio = unit_of(case.records, place_of(replace(now, goal_on=name), case.records)) / case.scale
+    place = place_of(replace(now, goal_on=name), case.records)
+    ratio = unit_of(case.records, place, case.columns) / case.scale
     length, value = (float(f"{x * ratio:.2g}") for x in (now.goal_length, now.goal_value))
     return {"goal_on": name, "goal_length": length, "goal_value": value}
 
@@ -264,7 +265,7 @@ def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
     the store.
     """
     return best_regularization(
-        lambda c: source.store.moments(case.records, case.design.loss, c),
+        lambda c: source.store.moments(case.records, case.design.loss, c, case.design.target),
         design=case.design,
         n_records=case.n,
     )

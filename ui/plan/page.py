@@ -14,7 +14,7 @@ from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import declare, plan_file
 from ui.controls.sidebar import is_ready
 from ui.kit.bound import among, bound
-from ui.plan import answers, bounds, numbers, pictures, words
+from ui.plan import answers, bounds, numbers, pictures, standard, words
 from ui.session import state, text
 from ui.session.case import Case, PrecisionError, make_case, make_target, place_of
 from ui.session.compute import DECLARED
@@ -50,9 +50,10 @@ def page() -> None:
                 "Take the usual target", key="usual_target", on_click=state.put, args=(usual,)
             )
         return
-    if settings.dataset == DECLARED:
+    if settings.dataset == DECLARED and case.records.encoding == "schema":
         bounds.panel(case)
     _target(case)
+    standard.panel(case)
     if _is_wanted(case):
         work = answers.cards(case)
         pictures.panel(case, work)
@@ -67,7 +68,7 @@ def _target(case: Case) -> None:
     """What the intervals should be able to do."""
     settings = case.settings
     with st.container(border=True):
-        st.header("What should the intervals be able to do?")
+        st.header(f"What should intervals for the {text.covers(settings)} be able to do?")
         left, right = st.columns(2, gap="medium")
         with left:
             st.radio(
@@ -116,7 +117,7 @@ def _say_if_gone(case: Case, shown: str) -> None:
 
 
 def _amount(case: Case) -> None:
-    settings, unit = case.settings, words.goal_unit(case.settings, case.records)
+    settings, unit = case.settings, words.goal_unit(case)
     name = "goal_length" if settings.goal == "length" else "goal_value"
     st.number_input(
         f"At most so long ({text.plain(unit)})"

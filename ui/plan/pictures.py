@@ -67,7 +67,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         is_chance=is_chance,
         marks=marks,
         x_label=x_label,
-        caption=f"{_caption(case)}; {words.target_words(settings, case.records)}",
+        caption=f"{_caption(case)}; {words.target_words(case)}",
         meta={"look": "map", "target": target, "settings": settings.to_query()},
         source=case.records.source,
     )
@@ -79,7 +79,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
     show(
         "plan_map",
         figure,
-        words.map_sentence(settings, case.records, marks),
+        words.map_sentence(case, marks),
         charts.iso_table(found, x_label=x_label, is_chance=is_chance),
         is_plain=True,
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dpci_core import RankedDesign, RegularizationAnswer, Target
+from dpci_core import Forecast, RankedDesign, RegularizationAnswer, Target
+from dpci_core.intervals.forecast import TOLERATED_BIAS
 from dpci_core.planner import Neighbour, RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
+from dpci_core.planner.standard import StandardAnswer
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
-from dpci_core.schema import CONSTANT, Records
+from dpci_core.schema import CONSTANT, NumericColumn, Records, StandardEncoding
 from ui.kit.palette import Combination
 from ui.plan.charts import Mark
-from ui.session.case import place_of
+from ui.session.case import Case, place_of
+from ui.session.compute import per
 from ui.session.settings import Settings
 from ui.session.text import number, percent, plain, risk_approx, risk_pure, symbol
 from ui.session.words import in_words
@@ -38,16 +41,54 @@ def chance_words(goal: str, chance: float) -> str:
     return f"{100 * chance:g} %"
 
 
-def goal_unit(settings: Settings, records: Records) -> str:
+def goal_unit(case: Case) -> str:
     """Units of the asked length or value."""
+    settings, records = case.settings, case.records
     place = place_of(settings, records)
     what = settings.loss(settings.losses[0]).effect
     if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
         return "scaled coefficient"
     name = records.feature_names[place]
+    column = next((c for c in case.columns if name in c.feature_names), None)
+    if isinstance(column, NumericColumn):
+        return f"{what} {per(column)} of “{column.name}”"
     return (
         f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
     )
+
+
+def encoding_words(now: StandardEncoding) -> str:
+    """The encoding in use."""
+    return (
+        f"Columns are scaled by what is **typical**; rows longer than **R = {now.radius:g}** "
+        f"spreads count less, values beyond {now.limit:g} spreads as that far."
+    )
+
+
+def chosen_words(found: StandardAnswer) -> str:
+    """What was chosen, and why."""
+    now, budget = found.encoding, found.design.budget
+    return (
+        f"Chosen: **R = {now.radius:g}** spreads, limit {now.limit:g}, **c = "
+        f"{found.design.regularization:g}**, split **{share_words(budget.parts, budget.total)}**. "
+        f"Of {len(found.tried)} tried, these give the shortest intervals for the coefficients "
+        f"without penalty whose bias stays within {TOLERATED_BIAS:g} half-widths."
+    )
+
+
+def is_out_of_reach(found: Forecast, target: Target) -> bool:
+    """Whether a target is about a coefficient that such a release cannot speak about."""
+    place = target.coefficient
+    return place is not None and bool(found.is_out_of_reach[place])
+
+
+def of_no_use(found: Forecast, target: Target) -> str:
+    """Why a design is of no use for a target, whatever it promises; empty where it is of use."""
+    if is_out_of_reach(found, target):
+        return "**Out of reach**: such a release cannot speak about this coefficient."
+    if found.usefulness.is_useless:
+        return "**Too long to be of use**: the reasons are below."
+    return ""
 
 
 def total_words(settings: Settings) -> str:
@@ -75,13 +116,14 @@ def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
 
-def target_words(settings: Settings, records: Records) -> str:
+def target_words(case: Case) -> str:
     """The precision target, as it stands on charts and exports."""
+    settings, records = case.settings, case.records
     place = place_of(settings, records)
     which = (
         "the mean interval" if place is None else f"the interval of {records.feature_names[place]}"
     )
-    unit = goal_unit(settings, records)
+    unit = goal_unit(case)
     if settings.goal == "zero":
         return (
             f"target: {which} excludes zero with a chance of {100 * settings.goal_chance:g} % if "
@@ -132,9 +174,9 @@ def around_words(around: Sequence[Neighbour], target: Target, scale: float, what
     return f"Nearby {what}: " + "; ".join(parts) + "."
 
 
-def map_sentence(settings: Settings, records: Records, marks: Sequence[Mark]) -> str:
+def map_sentence(case: Case, marks: Sequence[Mark]) -> str:
     """The takeaway of the map."""
-    words = target_words(settings, records)
+    settings, words = case.settings, target_words(case)
     here, *answers = marks
     parts = [
         f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}"

@@ -23,6 +23,7 @@ from dpci_core.release import (
     load_release,
     price_of,
     release,
+    warnings_of,
 )
 from dpci_core.release.table import Header
 from dpci_core.schema import RecordMapper
@@ -35,6 +36,7 @@ from ui.session.compute import DECLARED, PUBLIC, TableSource
 from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
 from ui.views import ledger_text
+from ui.views.cautions import box
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
@@ -148,7 +150,7 @@ def _plan_step() -> Plan | None:
         st.markdown(words.plan_words(plan))
         st.page_link("../pages/plan.py", label="Change the plan →")
     with st.expander("Every column, as declared"):
-        grid = declare.to_grid(declare_of(plan)).iloc[:, :5]
+        grid = declare.to_grid(declare_of(plan)).drop(columns="effect")
         st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
     return plan
 
@@ -278,6 +280,8 @@ def _release_step(
     account, plan = request.account, request.plan
     spent = price(account.cap, request.price.cost)
     with st.container(border=True):
+        said = warnings_of(plan, request.price)
+        box(said)
         st.markdown(words.before_click(plan, account, request.price, spent))
         if spent > account.remaining:
             st.error(
@@ -290,7 +294,10 @@ def _release_step(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
         )
-        missing = words.missing(person, typed.strip() == account.dataset, header is not None)
+        is_read = not said or st.checkbox("I have read the warnings and go on", key="release_read")
+        missing = words.missing(
+            person, typed.strip() == account.dataset, header is not None, is_read=is_read
+        )
         st.button(
             f"Spend {ledger_text.cost_words(request.price.cost)} and release",
             key="release_now",

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core.release import Release, effect_sentences, reading_sentence
+from dpci_core.report.cautions import silent
 from dpci_core.schema import CONSTANT, MappingNote
 from ui.kit.figure import common_layout, literal, short_name
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
@@ -35,7 +36,8 @@ def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) ->
         st.warning(made.verdict)
     st.markdown(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
-        f"from {made.n_records:,} rows (planned for {made.n_planned:,}). Entry {made.charge_id} of "
+        f"from {made.n_records:,} rows (planned for {made.n_planned:,}): intervals for the "
+        f"**{made.target_words}**. Entry {made.charge_id} of "
         "the ledger."
     )
     sentence = takeaway(made)
@@ -48,11 +50,14 @@ def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) ->
 
 def takeaway(made: Release) -> str:
     """The result in a sentence."""
-    planned = sum(c.planned_scaled for c in made.coefficients) / len(made.coefficients)
-    got = sum(c.scaled.length for c in made.coefficients) / len(made.coefficients)
+    spoken = [c for c in made.coefficients if not c.is_flat]
+    if not spoken:
+        return silent(made.silent)
+    planned = sum(c.planned_scaled for c in spoken) / len(spoken)
+    got = sum(c.scaled.length for c in spoken) / len(spoken)
     clear = [
         "the constant" if c.name == CONSTANT else c.name
-        for c in made.coefficients
+        for c in spoken
         if c.scaled.low > 0 or c.scaled.high < 0
     ]
     if len(clear) == 1:
@@ -64,20 +69,25 @@ def takeaway(made: Release) -> str:
     return (
         f"Released intervals are {number(got)} long on average, where {number(planned)} was "
         f"planned ({number(got / planned)} times). {told}"
-    )
+    ) + (f" {silent(made.silent)}" if made.silent else "")
 
 
 def release_chart(made: Release) -> go.Figure:
-    """Released intervals, with the planned length as a thin line under each."""
+    """Released intervals, with the planned length as a thin line under each; grey where the
+    release cannot speak.
+    """
     fig = go.Figure()
     rows = list(reversed(made.coefficients))
-    for word, width, colour, shift in (
-        ("released interval", 10, BLUE, 0.0),
-        ("planned length", 2, QUIET, -0.32),
+    for word, width, colour, shift, is_flat in (
+        ("released interval", 10, BLUE, 0.0, False),
+        ("out of reach", 10, GRID, 0.0, True),
+        ("planned length", 2, QUIET, -0.32, None),
     ):
         xs: list[float | None] = []
         ys: list[float | None] = []
         for place, c in enumerate(rows):
+            if is_flat not in (None, c.is_flat):
+                continue
             half = c.planned_scaled / 2.0
             low, high = (
                 (c.scaled.low, c.scaled.high)
@@ -86,6 +96,8 @@ def release_chart(made: Release) -> go.Figure:
             )
             xs += [low, high, None]
             ys += [place + shift, place + shift, None]
+        if not xs:
+            continue
         fig.add_scatter(
             x=xs,
             y=ys,
@@ -101,12 +113,14 @@ def release_chart(made: Release) -> go.Figure:
         marker={
             "symbol": "circle",
             "size": 9,
-            "color": BLUE,
+            "color": [QUIET if c.is_flat else BLUE for c in rows],
             "line": {"color": PAPER, "width": 1.5},
         },
         name="estimate",
         hovertext=[
-            f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to "
+            f"{literal(c.name)}: this release cannot speak about it"
+            if c.is_flat
+            else f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to "
             f"{number(c.scaled.high)})"
             for c in rows
         ],
@@ -120,7 +134,7 @@ def release_chart(made: Release) -> go.Figure:
         zeroline=False,
         automargin=True,
     )
-    fig.update_xaxes(title={"text": "scaled coefficient"}, gridcolor=GRID, zeroline=False)
+    fig.update_xaxes(title={"text": f"scaled {made.target_words}"}, gridcolor=GRID, zeroline=False)
     guarantee = made.guarantee
     meta: dict[str, object] = {
         "release": made.request_id,
@@ -148,6 +162,7 @@ def release_table(made: Release) -> pd.DataFrame:
                 "from sampling (se)": c.sampling_se,
                 "from privacy (se)": c.privacy_se,
             }
+            | ({"out of reach": c.is_flat} if made.silent else {})
             for c in made.coefficients
         ]
     )

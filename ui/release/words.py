@@ -10,6 +10,7 @@ from dpci_core.ledger import Account, Charge
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Price
+from dpci_core.report.covered import covered
 from ui.session.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import cost_words, moment, shown, symbol
 
@@ -48,8 +49,8 @@ def plan_words(plan: Plan) -> str:
         f"**{plain(plan.title)}**: {design.loss.title} of **{plain(plan.schema.target)}** = "
         f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), "
         f"{design.mechanism} perturbation, c = {design.regularization:g}, "
-        f"{100 * design.confidence_level:g} % intervals. Planned for n = {plan.n_records:,}; one "
-        f"row is: {plain(plan.unit)}."
+        f"{100 * design.confidence_level:g} % intervals for the **{covered(design)}**. Planned for "
+        f"n = {plan.n_records:,}; one row is: {plain(plan.unit)}."
     )
 
 
@@ -99,7 +100,7 @@ def other_rows(found: int, planned: int) -> str:
     )
 
 
-def missing(person: str, is_confirmed: bool, has_file: bool) -> str:
+def missing(person: str, is_confirmed: bool, has_file: bool, *, is_read: bool = True) -> str:
     """What the button waits for."""
     wanted = [
         words
@@ -107,6 +108,7 @@ def missing(person: str, is_confirmed: bool, has_file: bool) -> str:
             ("a table whose header fits", has_file),
             ("your name", bool(person)),
             ("the typed name of the data set", is_confirmed),
+            ("that you have read the warnings", is_read),
         )
         if not is_there
     ]

@@ -60,8 +60,8 @@ def page() -> None:
     st.title("Reproduce the paper")
     st.markdown(
         "Wang, Kifer and Lee published how often their private intervals contain the coefficient "
-        "(Tables 2-6, promised 95 %) and how long they are (Figures 1-4). Here are their numbers "
-        "**beside ours**, and a button that computes any of them again."
+        "penalised at c (Tables 2-6, promised 95 %) and how long they are (Figures 1-4). Here are "
+        "their numbers **beside ours**, and a button that computes any of them again."
     )
     link_problem()
     name = st.selectbox("Table or figure", _NAMES, format_func=_title, **_SHOWN.bound())
@@ -294,7 +294,7 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
         y_label = (
             "Length for the first coefficient"
             if panel.swept == "d"
-            else "Mean length over coefficients"
+            else "Mean length, coefficients penalised at c"
         )
         caption = (
             f"{_title(name)}; k = {next(iter(recent.values())).k:,}, m = "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpci_core import Moments, Target
 from dpci_core.design import Design
-from dpci_core.schema import CONSTANT, Records
-from ui.session.compute import TableSource
+from dpci_core.schema import CONSTANT, Column, Records
+from ui.session.compute import TableSource, columns_of, fit_target, told_in
 from ui.session.settings import Settings
 
 
@@ -23,6 +24,7 @@ class Case:
     moments.
 
     scale: what a scaled length is multiplied by to be in the units of the wish.
+    columns: of the table, with the steps that effects are told for; none for a named set.
     """
 
     settings: Settings
@@ -31,6 +33,7 @@ class Case:
     design: Design
     target: Target
     scale: float
+    columns: tuple[Column, ...] = ()
 
     @property
     def n(self) -> int:
@@ -62,10 +65,13 @@ def make_case(settings: Settings, source: TableSource) -> Case:
     chosen = single(settings)
     records = source.load(chosen, features=chosen.names or chosen.d)
     design = chosen.design(chosen.combinations[0])
-    moments = source.store.moments(records, design.loss, chosen.c)
+    fitted = fit_target(records, design)
+    moments = source.store.moments(records, design.loss, chosen.c, fitted)
     place = place_of(chosen, records)
-    scale = unit_of(records, place)
-    return Case(chosen, records, moments, design, make_target(chosen, place, scale), scale)
+    columns = columns_of(chosen, source)
+    scale = unit_of(records, place, columns)
+    target = make_target(chosen, place, scale)
+    return Case(chosen, records, moments, design, target, scale, columns)
 
 
 def place_of(settings: Settings, records: Records) -> int | None:
@@ -78,11 +84,11 @@ def place_of(settings: Settings, records: Records) -> int | None:
     return None if settings.goal == "length" else 0
 
 
-def unit_of(records: Records, place: int | None) -> float:
-    """Units of the wish per scaled unit; the mean and the constant, which mixes all units, stay
-    scaled.
+def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> float:
+    """Units of the wish, for the step of its column, per scaled unit; the mean and the constant,
+    which mixes all units, stay scaled.
     """
-    L = records.to_original
+    L = told_in(records, columns)
     if place is None or L is None or records.feature_names[place] == CONSTANT:
         return 1.0
     return float(L[place, place])

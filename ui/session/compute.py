@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -22,13 +22,15 @@ from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_mo
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
+from dpci_core.design import Design, Estimand
 from dpci_core.losses import Loss
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Source
 from dpci_core.privacy.budget import PARTS
-from dpci_core.schema import Provenance, Records, Schema, encode
+from dpci_core.schema import Column, NumericColumn, Provenance, Records, Schema, encode
+from dpci_core.schema.declare import DEFAULT_STEP
 from ui.kit.palette import Combination
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
@@ -41,6 +43,8 @@ DECLARED = "declared"
 SWEEP_POINTS = 25
 SUBSAMPLE = 10_000
 """Rows on which sweeps over c, h and d are fitted."""
+LARGEST_UNPENALISED = 5_000_000
+"""Numbers in a table that is fitted without penalty only to say what a penalty leaves."""
 _MEGABYTE = 2.0**20
 RECORDS_LIMIT = 1500 * _MEGABYTE
 SESSION_LIMIT = 300 * _MEGABYTE
@@ -111,20 +115,24 @@ class Store:
         """Encoded records under `key`."""
         return self._records.get(key, make)
 
-    def moments(self, records: Records, loss: Loss, c: float) -> Moments:
-        """The fit of one table, warm-started from the last fit of the same table and kind of
-        loss.
+    def moments(
+        self, records: Records, loss: Loss, c: float, target: Estimand = "penalised"
+    ) -> Moments:
+        """The fit of one table, warm-started from the last fit of the same table and kind of loss;
+        for a target without penalty with what its forecast needs.
         """
 
         def make() -> Moments:
             warm = self._starts.get((records.digest, loss.name))
-            fitted = fit_moments(records.X, records.y, loss=loss, regularization=c, start=warm)
+            fitted = fit_moments(
+                records.X, records.y, loss=loss, regularization=c, start=warm, target=target
+            )
             if len(self._starts) > 200:
                 self._starts.clear()
             self._starts[records.digest, loss.name] = fitted.theta_hat
             return fitted
 
-        return self._moments.get((records.digest, loss, c), make)
+        return self._moments.get((records.digest, loss, c, target), make)
 
 
 PUBLIC = Store()
@@ -180,6 +188,17 @@ class TableSource:
         )
 
 
+def columns_of(settings: Settings, source: TableSource) -> tuple[Column, ...]:
+    """The columns of a described table, or of an upload; of a named set none, whose effects are
+    told per unit.
+    """
+    if source.upload is not None:
+        return source.upload.schema.features
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).schema.features
+    return ()
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One combination under the settings: its forecast, or the sentence that says why there is
@@ -199,6 +218,12 @@ class View:
     settings: Settings
     records: Records
     outcomes: tuple[Outcome, ...]
+    columns: tuple[Column, ...] = ()
+
+    def contrasts(self, units: str) -> Array | None:
+        """L (k, p) of the units of a chart; None for scaled ones."""
+        is_told = units in ("original", "odds")
+        return told_in(self.records, self.columns) if is_told else None
 
     @property
     def drawn(self) -> tuple[Outcome, ...]:
@@ -241,6 +266,11 @@ def packed_table(table: DeclaredTable) -> str:
         ) from None
 
 
+def fit_target(records: Records, design: Design) -> Estimand:
+    """For which target a table is fitted: also without penalty, if that does not take long."""
+    return "unpenalised" if records.X.size <= LARGEST_UNPENALISED else design.target
+
+
 def compute(settings: Settings, source: TableSource) -> View:
     """Forecast every chosen combination."""
     features: int | tuple[str, ...] = settings.names or settings.d
@@ -249,7 +279,7 @@ def compute(settings: Settings, source: TableSource) -> View:
         _outcome(settings, records, combination, source.store)
         for combination in settings.combinations
     )
-    return View(settings, records, outcomes)
+    return View(settings, records, outcomes, columns_of(settings, source))
 
 
 def _outcome(
@@ -260,15 +290,61 @@ def _outcome(
     except ValueError as problem:  # a paired budget can leave the range of a design
         return Outcome(combination, None, None, in_words(problem))
     try:
-        moments = store.moments(records, design.loss, settings.c)
+        moments = store.moments(records, design.loss, settings.c, fit_target(records, design))
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
         return Outcome(combination, None, None, in_words(problem))
 
 
+def told_in(records: Records, columns: Sequence[Column]) -> Array | None:
+    """L (p, p): L @ theta are effects for the step of each column; None without a way back."""
+    if records.to_original is None:
+        return None
+    steps = dict.fromkeys(records.feature_names, 1.0) | {
+        name: step_of(column) for column in columns for name in column.feature_names
+    }
+    L: Array = records.to_original * np.array([steps[n] for n in records.feature_names])[:, None]
+    return L
+
+
+def step_of(column: Column) -> float:
+    """What an effect is told for, on the scale of its column; 1 for a level."""
+    return column.step_size if isinstance(column, NumericColumn) else 1.0
+
+
+def told_name(name: str, columns: Sequence[Column]) -> str:
+    """A coefficient with the step that its effect is told for, where that is not 1."""
+    column = next((c for c in columns if name in c.feature_names), None)
+    if isinstance(column, NumericColumn) and column.step_size != 1.0:
+        return f"{column.name} {per(column)}"
+    return name
+
+
+def per(column: NumericColumn) -> str:
+    """The step that effects of a number are told for."""
+    if column.transform == "log":
+        factor = DEFAULT_STEP["log"] if column.step is None else column.step
+        return "per doubling" if factor == DEFAULT_STEP["log"] else f"per factor {factor:g}"
+    return "per unit" if column.step in (None, 1.0) else f"per {column.step:g}"
+
+
+def left_by_penalty(made: Forecast, moments: Moments, contrasts: Array | None) -> Array | None:
+    """Share of each coefficient without penalty that intervals for penalised ones lie around."""
+    free = moments.without_penalty
+    if made.design.target != "penalised" or free is None:
+        return None
+    meant = free.meant if contrasts is None else contrasts @ free.meant
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share: Array = made.estimate / meant
+    return share
+
+
 def interval_rows(view: View, units: str) -> list[IntervalRows]:
     """Chart 1: per coefficient, in scaled or original units, or as odds ratios."""
-    contrasts = view.records.to_original if units in ("original", "odds") else None
+    contrasts = view.contrasts(units)
+    names = view.records.feature_names
+    if contrasts is not None:
+        names = tuple(map(told_name, names, [view.columns] * len(names)))
     rows = []
     for outcome in view.drawn:
         assert outcome.forecast is not None
@@ -281,11 +357,13 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
         rows.append(
             IntervalRows(
                 combination=outcome.combination,
-                names=view.records.feature_names,
+                names=names,
                 estimate=made.estimate,
                 ci_length=made.ci_length,
                 vi_length=made.vi_length,
                 nonprivate_length=made.nonprivate_length,
+                left=left_by_penalty(made, outcome.moments, contrasts),
+                is_out_of_reach=made.is_out_of_reach,
             )
         )
     return rows
@@ -363,7 +441,7 @@ def _sweep_point(
     try:
         moved = settings.swept(name, x)
         design = moved.design(combination)
-        moments = store.moments(records, design.loss, moved.c)
+        moments = store.moments(records, design.loss, moved.c, design.target)
         draws = SWEEP_DRAWS[len(moments.theta_hat) > 21]
         made = forecast(moments, design=design, n_records=moved.n, n_draws=draws)
     except (ConvergenceError, ValueError):

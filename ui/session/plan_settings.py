@@ -11,10 +11,10 @@ from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
 from dpci_core.design import CalibrationName
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import epsilon_to_zcdp, zcdp_to_epsilon
-from dpci_core.schema import Schema, to_original
+from dpci_core.schema import to_original
 from ui.session.budget import Split
 from ui.session.case import Case
-from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.compute import DECLARED, declared_table, packed_table, step_of
 from ui.session.settings import CHOICES, LIMITS, Currency, Settings
 
 
@@ -56,6 +56,11 @@ def settings_of(plan: Plan) -> Settings:
             f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} "
             "of them."
         )
+    if isinstance(source, PublicTable) and source.is_standard:
+        raise ValueError(
+            "This page has no control for the standard encoding of a public set. Describe your "
+            "table, or bring the set as a file."
+        )
     offered = (
         ("mechanism", design.mechanism, CHOICES["mechanisms"]),
         ("privacy definition", design.definition, CHOICES["definitions"]),
@@ -89,11 +94,7 @@ def settings_of(plan: Plan) -> Settings:
     )
     now = _as_typed(now)
     _check_limits(now)
-    return (
-        now
-        if plan.goal is None
-        else replace(now, **_wish(plan.goal, plan.schema, plan.features, plan.names))
-    )
+    return now if plan.goal is None else replace(now, **_wish(plan, plan.goal))
 
 
 _SAME = 1e-10
@@ -155,13 +156,15 @@ def _check_limits(now: Settings) -> None:
             )
 
 
-def _wish(
-    goal: Target, schema: Schema, features: int | tuple[str, ...] | None, names: tuple[str, ...]
-) -> dict[str, Any]:
+def _wish(plan: Plan, goal: Target) -> dict[str, Any]:
     """The wish of a plan, which is in encoded units, in those of the page."""
+    names, schema = plan.names, plan.schema
     scale, place = 1.0, goal.coefficient
     if place is not None and place < len(names) - 1:
-        scale = float(to_original(schema, features)[place, place])
+        scale = float(to_original(schema, plan.features)[place, place])
+        if isinstance(plan.source, DeclaredTable):
+            column = next(c for c in schema.features if names[place] in c.feature_names)
+            scale *= step_of(column)
     wish: dict[str, Any] = {
         "goal_on": "" if place is None else names[place],
         "goal_chance": goal.probability,

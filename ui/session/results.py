@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpci_core.base.array import Array
+import numpy as np
+
+from dpci_core.base.array import Array, Flags
 from ui.kit.palette import Combination
 
 
 @dataclass(frozen=True, eq=False)
 class IntervalRows:
-    """Chart 1 for one combination: estimate and three lengths per coefficient, arrays (k,)."""
+    """Chart 1 for one combination: estimate and three lengths per coefficient, arrays (k,).
+
+    left: share of the coefficients without penalty that the estimates are, where it is known and
+    they are not those themselves.
+    is_out_of_reach: of `Forecast`.
+    """
 
     combination: Combination
     names: tuple[str, ...]
@@ -18,6 +25,15 @@ class IntervalRows:
     ci_length: Array
     vi_length: Array
     nonprivate_length: Array
+    left: Array | None = None
+    is_out_of_reach: Flags | None = None
+
+    @property
+    def counts(self) -> Flags:
+        """The coefficients whose intervals count, (k,)."""
+        if self.is_out_of_reach is None:
+            return np.ones(len(self.names), dtype=np.bool_)
+        return ~self.is_out_of_reach
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,9 +189,14 @@ def calibration_words(settings: Settings) -> str:
     )
     if settings.results == "reviewed" and "sharp" in settings.calibrations:
         words += " (published privacy results only)"
-    return words + (
-        ", for the coefficient without penalty" if settings.target == "unpenalised" else ""
-    )
+    return f"{words}, for the {covers(settings)}"
+
+
+def covers(settings: Settings) -> str:
+    """What the intervals of these settings are for, to stand after "for the"."""
+    if settings.target == "unpenalised":
+        return "coefficient without penalty"
+    return f"coefficient penalised at c = {settings.c:g}"
 
 
 def pairing_words(settings: Settings) -> str:
@@ -242,14 +247,10 @@ TARGET_HELP = (
 )
 
 
-def unidentified_words(names: list[str]) -> str:
-    """What marked coefficients mean."""
-    listed = plain(", ".join(names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    return (
-        f"For {listed} one step cannot undo the penalty, because it pulls too hard or the table is "
-        "too flat in their direction: the interval is still pulled toward zero, and its level is "
-        "not claimed for them. A smaller c helps, and so does leaving out columns that hardly vary."
-    )
+WHY_OUT_OF_REACH = (
+    "The step back from the penalty errs by too much of their intervals. A smaller c helps, more "
+    "records, and leaving out columns that hardly vary."
+)
 
 
 HOW_COVERAGE = """

@@ -103,7 +103,10 @@ def _choice(tables: dict[str, DataTable]) -> str:
 
 
 def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
-    st.header("How long, and how long they would have to be")
+    st.header(
+        f"Intervals for the coefficients penalised at c = {compare.REGULARIZATION:g}: how long, "
+        "and how long they would have to be"
+    )
     hints.expander("How to read this chart", words.HOW_TO_READ)
     here = [row for found in groups.values() for row in found.values()]
     figure = chart.lengths_chart(

@@ -177,7 +177,7 @@ def _results(view: compute.View) -> None:
         else:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
-    st.header("Result")
+    st.header(f"Result for the {text.covers(found.settings)}")
     is_same = (
         _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
     )
@@ -259,9 +259,7 @@ def _sweep_with_points(
         current=None,
         caption=caption,
         meta={**meta, "sweep": name},
-        y_label="Length for the first coefficient"
-        if name == "d"
-        else "Mean length over coefficients",
+        y_label=sweep.length_label(settings, name),
         source=view.records.source,
     )
     here = current_value(settings, name)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.report.words import number
+from dpci_core.report.words import number, percent
 from ui.kit.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
 from ui.kit.palette import GRID, PAPER, QUIET, Combination
 from ui.session.results import IntervalRows
@@ -46,10 +46,18 @@ def _segments(low: Array, high: Array, y: Array) -> tuple[list[float | None], li
 
 
 def interval_chart(
-    rows: Sequence[IntervalRows], *, caption: str, meta: Meta, source: str, odds: bool = False
+    rows: Sequence[IntervalRows],
+    *,
+    caption: str,
+    meta: Meta,
+    source: str,
+    odds: bool = False,
+    covers: str = "coefficient",
 ) -> Figure:
     """Per coefficient: private, variability and non-private interval aligned on one axis, the ratio
-    printed.
+    printed; grey where it is out of reach.
+
+    covers: what the intervals are for.
     """
     k, many = len(rows[0].names), len(rows)
     base = np.arange(k, dtype=np.float64)[::-1] * (many + 0.8)
@@ -64,7 +72,7 @@ def interval_chart(
         ]
         ratios += _ratios(item, y)
     across = {
-        "title": {"text": "odds ratio per unit" if odds else "coefficient", "standoff": 4},
+        "title": {"text": axis_title(covers, is_odds=odds), "standoff": 4},
         "gridcolor": GRID,
     }
     height = max(220, int(k * (16 * many + 13)))
@@ -82,7 +90,7 @@ def interval_chart(
     )
     layout["yaxis"] = {
         "tickvals": base.tolist(),
-        "ticktext": [short_name(n) for n in rows[0].names],
+        "ticktext": [_row_label(rows, j) for j in range(k)],
         "range": [-(many + 0.8) / 2, float(base[0]) + (many + 0.8) / 2],
         "automargin": True,
         "showgrid": False,
@@ -90,6 +98,35 @@ def interval_chart(
     }
     layout["shapes"] = [upright(1 if odds else 0, width=1, dash="dot")]
     return {"data": traces, "layout": layout}
+
+
+def axis_title(covers: str, *, is_odds: bool) -> str:
+    """Of the coefficients."""
+    return f"odds ratio, {covers}" if is_odds else covers
+
+
+def _row_label(rows: Sequence[IntervalRows], j: int) -> str:
+    """The name of a coefficient, and below it what the penalty leaves, or that it is out of
+    reach.
+    """
+    name, item = short_name(rows[0].names[j]), rows[0]
+    if not any(row.counts[j] for row in rows):
+        note = OUT_OF_REACH
+    elif item.left is None or not np.isfinite(item.left[j]):
+        return name
+    else:
+        note = pulled(float(item.left[j]))
+    return f'{name}<br><span style="font-size:10px">{note}</span>'
+
+
+OUT_OF_REACH = "out of reach"
+
+
+def pulled(share: float) -> str:
+    """What a penalty leaves of a coefficient."""
+    if share < 0.0:
+        return "pulled past zero"
+    return f"pulled to {percent(share)}" if share <= 1.0 else f"grown to {percent(share)}"
 
 
 def _bars(item: IntervalRows, y: Array, many: int, odds: bool, *, is_first: bool) -> list[Part]:
@@ -104,21 +141,26 @@ def _bars(item: IntervalRows, y: Array, many: int, odds: bool, *, is_first: bool
     for word, length, colour, width, opacity in parts:
         low, high = _span(item, length, odds)
         # The non-private line runs just below the bars: on them it could not be seen.
-        xs, ys = _segments(low, high, y - 0.4 if word == "non-private" else y)
-        traces.append(
-            {
-                "type": "scatter",
-                "x": xs,
-                "y": ys,
-                "mode": "lines",
-                "line": {"color": colour, "width": width},
-                "opacity": opacity,
-                "name": _legend(item.combination, many, word),
-                "legendgroup": item.combination.key if word != "non-private" else "non-private",
-                "showlegend": word != "non-private" or is_first,
-                "hoverinfo": "skip",
-            }
-        )
+        at = y - 0.4 if word == "non-private" else y
+        for counts, shade in ((item.counts, colour), (~item.counts, GRID)):
+            if not counts.any():
+                continue
+            xs, ys = _segments(low[counts], high[counts], at[counts])
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": xs,
+                    "y": ys,
+                    "mode": "lines",
+                    "line": {"color": shade, "width": width},
+                    "opacity": opacity,
+                    "name": _legend(item.combination, many, word),
+                    "legendgroup": item.combination.key if word != "non-private" else "non-private",
+                    "showlegend": (word != "non-private" or is_first)
+                    and (shade == colour or not item.counts.any()),
+                    "hoverinfo": "skip",
+                }
+            )
     return traces
 
 
@@ -127,7 +169,6 @@ def _ends(item: IntervalRows, y: Array, odds: bool) -> Part:
     by everybody.
     """
     low, high = _span(item, item.ci_length, odds)
-    style = item.combination.style
     return {
         "type": "scatter",
         "x": [*low.tolist(), *high.tolist()],
@@ -136,7 +177,7 @@ def _ends(item: IntervalRows, y: Array, odds: bool) -> Part:
         "marker": {
             "symbol": "line-ns-open",
             "size": 11,
-            "color": style.colour,
+            "color": _shades(item, 2),
             "line": {"width": 1.5},
         },
         "name": f"{item.combination.label}: ends",
@@ -150,13 +191,18 @@ def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
     """The estimates as markers, with hover text for all three lengths."""
     style = item.combination.style
     ratio = item.ci_length / item.vi_length
+    lengths = zip(
+        item.ci_length, item.vi_length, item.nonprivate_length, ratio, item.counts, strict=True
+    )
     hover = [
-        f"<b>{literal(n)}</b><br>{item.combination.label}<br>private length {number(c)}<br>"
-        f"variability length {number(v)}"
-        f"<br>non-private length {number(p)}<br>ratio {r:.2f}×"
-        for n, c, v, p, r in zip(
-            item.names, item.ci_length, item.vi_length, item.nonprivate_length, ratio, strict=True
+        f"<b>{literal(n)}</b><br>{item.combination.label}<br>"
+        + (
+            f"private length {number(c)}<br>variability length {number(v)}"
+            f"<br>non-private length {number(p)}<br>ratio {r:.2f}×"
+            if is_reached
+            else "out of reach: such a release<br>cannot speak about it"
         )
+        for n, (c, v, p, r, is_reached) in zip(item.names, lengths, strict=True)
     ]
     centre = np.exp(np.clip(item.estimate, -50, 50)) if odds else item.estimate
     return {
@@ -165,7 +211,7 @@ def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
         "y": y.tolist(),
         "mode": "markers",
         "marker": {
-            "color": style.colour,
+            "color": _shades(item),
             "symbol": style.marker,
             "size": 9,
             "line": _outline(style.marker),
@@ -190,7 +236,16 @@ def _ratios(item: IntervalRows, y: Array) -> list[Part]:
         "font": {"size": 11},
     }
     ratio = item.ci_length / item.vi_length
-    return [beside | {"text": f"{r:.2f}×", "y": float(at)} for at, r in zip(y, ratio, strict=True)]
+    return [
+        beside | {"text": f"{r:.2f}×" if is_reached else "–", "y": float(at)}
+        for at, r, is_reached in zip(y, ratio, item.counts, strict=True)
+    ]
+
+
+def _shades(item: IntervalRows, times: int = 1) -> str | list[str]:
+    """Colour of the marks, so many for each coefficient; grey where one is out of reach."""
+    colour = item.combination.style.colour
+    return colour if item.counts.all() else [colour if c else QUIET for c in item.counts] * times
 
 
 def _outline(marker: str) -> dict[str, object]:
@@ -200,20 +255,26 @@ def _outline(marker: str) -> dict[str, object]:
 
 def interval_sentence(rows: Sequence[IntervalRows]) -> str:
     """The takeaway of chart 1."""
-    parts = [
-        f"{item.combination.label}: the private intervals are on average "
-        f"{number(item.ci_length.mean())} long, "
-        f"{item.ci_length.mean() / item.vi_length.mean():.2f} times the spread of the private "
-        f"estimates and {item.ci_length.mean() / item.nonprivate_length.mean():.1f} times as long "
-        "as without privacy"
-        for item in rows
-    ]
-    clear = [
-        f"{int((np.abs(item.estimate) > item.ci_length / 2).sum())} of {len(item.names)} exclude "
-        "zero"
-        for item in rows
-    ]
-    return "; ".join(f"{a} ({b})" for a, b in zip(parts, clear, strict=True)) + "."
+    return "; ".join(map(_said, rows)) + "."
+
+
+def _said(item: IntervalRows) -> str:
+    """One combination; coefficients out of reach are named and counted nowhere."""
+    counts, label = item.counts, item.combination.label
+    lost = [name for name, is_reached in zip(item.names, counts, strict=True) if not is_reached]
+    named = f"; out of reach: {', '.join(lost)}" if lost else ""
+    if not counts.any():
+        return f"{label}: every coefficient is out of reach"
+    ci, vi, plain = (
+        float(lengths[counts].mean())
+        for lengths in (item.ci_length, item.vi_length, item.nonprivate_length)
+    )
+    clear = int((np.abs(item.estimate) > item.ci_length / 2)[counts].sum())
+    return (
+        f"{label}: the private intervals are on average {number(ci)} long, {ci / vi:.2f} times the "
+        f"spread of the private estimates and {ci / plain:.1f} times as long as without privacy "
+        f"({clear} of {int(counts.sum())} exclude zero){named}"
+    )
 
 
 def interval_table(rows: Sequence[IntervalRows]) -> pd.DataFrame:
@@ -231,6 +292,8 @@ def interval_table(rows: Sequence[IntervalRows]) -> pd.DataFrame:
                 "non-private length": item.nonprivate_length,
                 "private / variability": item.ci_length / item.vi_length,
             }
+            | ({} if item.left is None else {"share without penalty": item.left})
+            | ({} if item.counts.all() else {OUT_OF_REACH: ~item.counts})
         )
         for item in rows
     ]

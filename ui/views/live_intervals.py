@@ -22,7 +22,8 @@ from ui.kit.palette import QUIET
 from ui.session import compute, state
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
-from ui.session.text import number, symbol
+from ui.session.text import covers, number, symbol
+from ui.views.intervals import axis_title
 
 KNOTS, FEWEST_KNOTS, USUAL_INTERVALS = 13, 4, 46
 """Totals that are forecast, about; the slider's grid is four to twelve times as fine. More of them
@@ -96,7 +97,7 @@ def lengths_at(
     """Forecast one combination at every knot."""
     outcome = next(o for o in view.outcomes if o.combination == item.combination)
     assert outcome.moments is not None  # rows are made of outcomes that have a forecast
-    contrasts = view.records.to_original if units in ("original", "odds") else None
+    contrasts = view.contrasts(units)
     draws = compute.SWEEP_DRAWS[len(item.names) > 21]
     nothing = np.full(len(item.names), np.nan)
     pairs = []
@@ -158,7 +159,7 @@ def total_film(
     return live.Film(
         frames=tuple(frames),
         strokes=tuple(strokes),
-        x_title="odds ratio per unit" if is_odds else "coefficient",
+        x_title=axis_title(covers(settings), is_odds=is_odds),
         span=span(rows, is_odds=is_odds),
         rows=(-(many + 0.8) / 2, float(base[0]) + (many + 0.8) / 2),
         labels=tuple((float(y), name) for y, name in zip(base, rows[0].names, strict=True)),

@@ -13,9 +13,19 @@ from dpci_core.privacy.budget import PARTS
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
 from ui.kit.palette import GRID, QUIET
-from ui.session import compute, state
+from ui.session import compute, state, text
 from ui.session.results import SweepCurve
 from ui.session.settings import SWEEPS, Settings
+
+
+def length_label(settings: Settings, name: str) -> str:
+    """What the lengths along a control are of."""
+    if name == "d":
+        return "Length for the first coefficient"
+    covers = "coefficients penalised at c" if name == "c" else text.covers(settings)
+    if settings.target == "unpenalised":
+        covers = "coefficients without penalty"
+    return f"Mean length, {covers.replace('coefficient ', 'coefficients ')}"
 
 
 def sweep_chart(

@@ -5,15 +5,24 @@ row.
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from dpci_core import DeclaredTable, Guesses, forecast
-from dpci_core.schema import CategoricalColumn, NumberGuess, NumericColumn, Schema
+from dpci_core.schema import (
+    CategoricalColumn,
+    NumberGuess,
+    NumericColumn,
+    Schema,
+    StandardEncoding,
+    twin_table,
+)
 from tests.ui.test_pages import charts_of, check, now, start
 from ui.controls import declare
 from ui.plan import bounds
@@ -47,38 +56,78 @@ AGE = {"column": "age", "kind": "number", "lowest": 0, "highest": 100}
 SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
 
 
-def test_the_grid_returns_what_was_put_in():
-    table = DeclaredTable(
-        schema=Schema(
-            (
-                NumericColumn("a", -1, 3.5, missing=0.25),
-                CategoricalColumn("b", ("no", "1", "null"), other="1"),
-                NumericColumn("c", 0, 1),
-            ),
-            "y",
-            "yes",
-        ),
-        guesses=Guesses(
-            numbers={"a": NumberGuess(1.0, 0.5)},
-            shares={"b": (0.2, 0.3, 0.5)},
-            effects={"a": 0.1, "b=null": -2.0},
-            base_rate=0.25,
-            n_rows=3_000,
-            correlation=0.2,
-        ),
-        unit="one visit",
-    )
-    again = declare.from_grid(
+def table_of(*columns: object, **guesses: object) -> DeclaredTable:
+    schema = Schema(columns, "y", "yes")  # type: ignore[arg-type]
+    schema = replace(schema, standard=StandardEncoding(radius=2.0, limit=3.0))
+    return DeclaredTable(schema=schema, guesses=Guesses(base_rate=0.25, **guesses), unit="a visit")  # type: ignore[arg-type]
+
+
+def through_the_grid(table: DeclaredTable, *, before: DeclaredTable | None = None) -> DeclaredTable:
+    return declare.from_grid(
         declare.to_grid(table),
         target="y",
         positive="yes",
         base_rate=0.25,
-        unit="one visit",
+        unit="a visit",
         rows=3_000,
         correlation=0.2,
+        before=before,
     )
-    assert again == table
+
+
+def test_the_grid_returns_what_was_put_in():
+    table = table_of(
+        NumericColumn("a", -1, 3.5, missing=0.25, typical=1.0, spread=0.5, step=0.1, limit=2.5),
+        CategoricalColumn("b", ("no", "1", "null"), other="1", shares=(0.2, 0.3, 0.5)),
+        NumericColumn("c", 0, 1),
+        NumericColumn("d", 1, 1e6, typical=2e4, spread=3.0, transform="log"),
+        effects={"a": 0.1, "b=null": -2.0, "log(d)": 0.25},
+        n_rows=3_000,
+        correlation=0.2,
+    )
+    assert through_the_grid(table, before=table) == table
     assert declared_table(packed_table(table)) == table
+
+
+def test_effects_are_typed_for_the_step_of_their_column():
+    grid = declare.to_grid(declare.example()).set_index("column")
+    assert grid["effect"]["age"] == "0.2"  # 0.02 a year, told for ten
+    made = through_the_grid(
+        table_of(NumericColumn("d", 1, 100, transform="log"), effects={"log(d)": 0.5})
+    )
+    assert made.guesses.effects["log(d)"] == pytest.approx(0.5, rel=1e-9)
+    doubled = declare.to_grid(made)["effect"][0]
+    assert float(doubled) == pytest.approx(0.5 * math.log(2.0), rel=1e-9)
+
+
+def test_guesses_of_an_older_description_become_part_of_it():
+    """They stood in the grid as guesses; handed in, they are declared, and the twin is the same."""
+    old = DeclaredTable(
+        schema=Schema(
+            (NumericColumn("a", 0, 10), CategoricalColumn("b", ("no", "yes"))), "y", "yes"
+        ),
+        guesses=Guesses(
+            numbers={"a": NumberGuess(4.0, 2.0)}, shares={"b": (0.9, 0.1)}, n_rows=3_000
+        ),
+    )
+    made = through_the_grid(old, before=old)
+    assert made.schema.standard is None
+    assert made.schema.features == (
+        NumericColumn("a", 0, 10, typical=4.0, spread=2.0),
+        CategoricalColumn("b", ("no", "yes"), shares=(0.9, 0.1)),
+    )
+    assert twin_table(made.schema, Guesses(n_rows=500)).equals(
+        twin_table(old.schema, replace(old.guesses, base_rate=0.5, n_rows=500))
+    )
+
+
+def test_a_new_description_has_the_standard_encoding_and_keeps_the_one_that_was_chosen():
+    columns = (NumericColumn("a", 0, 1), NumericColumn("b", 0, 1), NumericColumn("c", 0, 1))
+    assert through_the_grid(table_of(*columns)).schema.standard == StandardEncoding(radius=2.0)
+    chosen = table_of(*columns)
+    assert through_the_grid(chosen, before=chosen).schema.standard == chosen.schema.standard
+    other = through_the_grid(table_of(*columns[:2]), before=chosen)
+    assert other.schema.standard == StandardEncoding(radius=1.7)
 
 
 def test_the_example_is_a_table_to_plan_with():
@@ -99,7 +148,7 @@ def test_the_example_is_a_table_to_plan_with():
         ),
         ([SEX | {"effect": "1; many"}], "Row 1, effect: a number is needed"),
         ([SEX | {"shares": "0.5; 0.5"}], "Row 1 .*sex.*shares: 3 are needed"),
-        ([AGE | {"typical": 50}], "Row 1, spread: a number is needed"),
+        ([AGE | {"typical": 50}], "Row 1 .*age.*spread: a number is needed"),
         ([AGE | {"typical": 500, "spread": 1}], "Row 1 .*age.*typical: 500 lies outside 0 to 100"),
         ([AGE | {"lowest": 100}], "age"),
         ([AGE, AGE], "age.*twice"),
@@ -229,13 +278,18 @@ def test_a_table_with_columns_of_one_kind_is_drawn(column):
     check(start("plan", dataset=DECLARED, declared=packed_table(table), d="1", n="50000"))
 
 
+def bounded() -> DeclaredTable:
+    """The example under the encoding by bounds."""
+    table = declare.example()
+    return replace(table, schema=replace(table.schema, standard=None))
+
+
 def test_a_bad_bound_is_shown_to_cost_length_or_truth():
-    app = start("plan", n="50000")
-    app.selectbox(key="dataset").set_value(DECLARED).run()
+    app = start("plan", n="50000", dataset=DECLARED, declared=packed_table(bounded()), d="5")
     app.toggle(key="bounds_demo").set_value(True).run()
     check(app)
     case = make_case(now(app), TableSource(PUBLIC))
-    found = {o.factor: o for o in bounds.outcomes(case, declare.example(), "age")}
+    found = {o.factor: o for o in bounds.outcomes(case, bounded(), "age")}
     made = forecast(
         case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original
     )
@@ -280,13 +334,13 @@ def test_what_a_row_cannot_show_stays_as_it_was():
     table = DeclaredTable(
         schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0})
     )
-    again = declare.from_grid(declare.to_grid(table), **OUTCOME, before=schema)
+    again = declare.from_grid(declare.to_grid(table), **OUTCOME, before=table)
     assert again.schema == schema
     assert again.guesses.effects == table.guesses.effects
     changed = declare.to_grid(table)
     changed.loc[0, "levels"] = "a; b; c"
     changed.loc[0, "effect"] = None
-    assert declare.from_grid(changed, **OUTCOME, before=schema).schema.features[
+    assert declare.from_grid(changed, **OUTCOME, before=table).schema.features[
         0
     ] == CategoricalColumn("all", ("a", "b", "c"))
 

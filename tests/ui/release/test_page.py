@@ -19,7 +19,7 @@ import pytest
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.release import effect_sentences, load_release, schema_hash
-from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
 from tests.ui.test_pages import check, start
@@ -90,6 +90,9 @@ def with_file(app, content: bytes | None = None, name: str = "private.csv"):
         name, csv_bytes() if content is None else content, "text/csv"
     )
     app.run()
+    for tick in app.checkbox:
+        if tick.key == "release_read":
+            tick.check().run()
     assert not app.exception
     return app
 
@@ -127,6 +130,26 @@ def test_the_button_waits_for_file_name_and_confirmation():
     app.text_input(key="release_typed").set_value("Clinic").run()
     assert not button(app, "release_now").disabled
     assert Ledger().history() == ()
+
+
+def test_what_speaks_against_a_release_is_read_before_it():
+    """The penalty of this plan leaves little of the effects: said as on the board's page."""
+    app = ready()
+    (plan_box,) = (
+        w.value for w in app.warning if "what the effects are without penalty" in w.value
+    )
+    assert "pulled to about" in plan_box
+    assert not button(app, "release_now").disabled
+    app.checkbox(key="release_read").uncheck().run()
+    assert button(app, "release_now").disabled
+    assert "Still needed: that you have read the warnings." in words(app)
+
+
+def test_a_release_that_nothing_speaks_against_needs_no_tick():
+    declared = replace(TABLE, schema=replace(SCHEMA, standard=StandardEncoding(radius=3.0)))
+    fine = ready(declared=packed_table(declared), target="unpenalised", n="100000", c="0.0001")
+    assert [c.key for c in fine.checkbox if c.key == "release_read"] == []
+    assert not button(fine, "release_now").disabled
 
 
 def test_before_the_click_everything_is_said():

@@ -11,7 +11,10 @@ from dpci_core.base.errors import check_count, check_positive, check_probability
 from dpci_core.ledger import Cap
 from dpci_core.losses import Logistic
 from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
+from dpci_core.report.covered import covered
 from tests.ui.test_pages import start
+from ui.session import text
+from ui.session.settings import Settings
 from ui.session.words import in_words
 
 
@@ -87,3 +90,11 @@ def test_pages_speak_of_controls(page):
     assert "n_records=" not in said
     if page != "accuracy":
         assert "penalty c is 0.001" in said
+
+
+@pytest.mark.parametrize("target", ["penalised", "unpenalised"])
+def test_pages_say_what_is_covered_in_the_words_of_reports(target):
+    settings = Settings(target=target, c=0.0125)
+    design = settings.design(settings.combinations[0])
+    assert text.covers(settings) == covered(design)
+    assert f"for the {covered(design)}" in text.calibration_words(settings)

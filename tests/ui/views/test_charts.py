@@ -17,11 +17,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from dpci_core.report.words import number
 from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
 from ui.kit.figure import Written, in_colour, literal, plot_config
-from ui.kit.palette import ALL_COMBINATIONS, SOURCE_MARKS
+from ui.kit.palette import ALL_COMBINATIONS, GRID, QUIET, SOURCE_MARKS
 from ui.session.results import IntervalRows, SweepCurve
 from ui.validate import charts as simulation_charts
 from ui.views import intervals as charts
@@ -188,6 +189,37 @@ def rows(k: int = 3) -> list[IntervalRows]:
         )
         for c in ALL_COMBINATIONS[:2]
     ]
+
+
+def test_what_a_penalty_leaves_stands_beside_every_interval():
+    made = [replace(item, left=np.array([0.27, -0.1, 1.64])) for item in rows()]
+    figure = charts.interval_chart(made, covers="coefficient penalised at c = 0.5", **COMMON)
+    labels = figure["layout"]["yaxis"]["ticktext"]
+    for label, told in zip(labels, ("pulled to 27 %", "past zero", "grown to 164 %"), strict=True):
+        assert told in label
+    assert figure["layout"]["xaxis"]["title"]["text"] == "coefficient penalised at c = 0.5"
+    assert charts.interval_table(made)["share without penalty"].tolist() == [0.27, -0.1, 1.64] * 2
+
+
+def test_a_coefficient_out_of_reach_is_grey_and_counts_nowhere():
+    lost = np.array([True, False, False])
+    made = [replace(item, is_out_of_reach=lost) for item in rows()]
+    figure = charts.interval_chart(made, **COMMON)
+    labels = figure["layout"]["yaxis"]["ticktext"]
+    assert ["out of reach" in label for label in labels] == lost.tolist()
+    dots = [t for t in figure["data"] if "hovertext" in t]
+    assert [[c == QUIET for c in dot["marker"]["color"]] for dot in dots] == [lost.tolist()] * 2
+    assert all("cannot speak about it" in dot["hovertext"][0] for dot in dots)
+    bars = [t for t in figure["data"] if t["mode"] == "lines" and t["line"]["color"] == GRID]
+    assert len(bars) == 6  # three intervals in each of two combinations
+    assert all(len(bar["x"]) == 3 and not bar["showlegend"] for bar in bars)  # one interval each
+    sentence = charts.interval_sentence(made)
+    assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
+    assert "of 2 exclude zero" in sentence
+    assert "out of reach: a rather long feature name 0" in sentence
+    assert charts.interval_table(made)["out of reach"].tolist() == lost.tolist() * 2
+    nothing = [replace(item, is_out_of_reach=~np.zeros(3, dtype=bool)) for item in rows()]
+    assert "every coefficient is out of reach" in charts.interval_sentence(nothing)
 
 
 NAMES = (
