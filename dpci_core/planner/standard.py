@@ -32,7 +32,7 @@ _LARGEST = 0.3
 """c that are tried: from so many times the smallest that a release can run with, by this factor,
 while c R^2, which acts on coefficients per spread, stays below the last and something is in
 reach."""
-_ROWS = 6_000
+_ROWS = 20_000
 """Planning rows of the search; the answer is forecast from all of them."""
 _DRAWS = 16
 _TOLERATED = 0.2
