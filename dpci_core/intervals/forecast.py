@@ -40,7 +40,7 @@ from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
 from dpci_core.solvers.halfway import is_halfway
-from dpci_core.solvers.moments import Moments
+from dpci_core.solvers.moments import Moments, WithoutPenalty
 
 Grade = Literal["valid", "rough", "unusable"]
 
@@ -54,6 +54,8 @@ _MARKED_OFTEN = 0.05
 """Share of releases that may mark a coefficient; beyond it, the coefficient is out of reach before
 any is drawn, as to look only at unmarked intervals would select them."""
 _TOLERATED_SHORTFALL = 0.03
+_SURE = 2.5
+"""Standard errors of the planning rows that what weights move must exceed to count in full."""
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
 """A noise-aware factor is computed at one draw in so many and carried to the others
@@ -342,7 +344,7 @@ def drawn_intervals(
         spectra=spectra,
     )
     rows = np.eye(p) if L is None else L
-    goal = _goal(moments, design, on_h.diagonal_sd(p), rows)
+    goal = _goal(moments, design, on_h.diagonal_sd(p), rows, n)
     if goal.is_identity or moments.without_penalty is None:
         law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
     else:
@@ -374,6 +376,25 @@ class Goal:
     is_identity: bool
 
 
+def told_apart(found: WithoutPenalty, *, share: float) -> Array:
+    """Return what intervals are for, (p,), as far as the planning rows can tell it from the
+    coefficients of weighted rows.
+
+    Where the model is right both are the same, and what lies between them is sampling error of the
+    planning rows, which is no bias of a release. Its square is taken off that of the gap: once
+    where there are as many planning rows as records, up to `_SURE` times the standard error where
+    there are few, as else every coefficient of a large table would be out of reach.
+
+    Args:
+        found: of the planning rows.
+        share: planning rows by records of the release, at most 1.
+    """
+    gap = found.meant - found.theta
+    noise = (1.0 + (_SURE - 1.0) * (1.0 - share)) * found.meant_se
+    left = np.sqrt(np.maximum(gap**2 - noise**2, 0.0))
+    return np.asarray(found.theta + np.sign(gap) * left)
+
+
 def released_hessian(moments: Moments, design: Design) -> Array:
     """Return the Hessian (p, p) that a release of this design has, but for its noise."""
     if is_halfway(design) and moments.without_penalty is not None:
@@ -381,7 +402,7 @@ def released_hessian(moments: Moments, design: Design) -> Array:
     return moments.hessian
 
 
-def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal:
+def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array, n_records: int) -> Goal:
     """The goal of the design's target; unpenalised, it is the full Newton step, however flat a
     direction is.
     """
@@ -399,7 +420,7 @@ def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array) -> Goal
         contrasts=L,
     )
     if moments.without_penalty is not None:
-        full = moments.without_penalty.meant
+        full = told_apart(moments.without_penalty, share=min(1.0, moments.n_records / n_records))
     else:
         steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
         full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)

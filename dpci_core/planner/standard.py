@@ -32,7 +32,7 @@ _LARGEST = 0.3
 """c that are tried: from so many times the smallest that a release can run with, by this factor,
 while c R^2, which acts on coefficients per spread, stays below the last and something is in
 reach."""
-_ROWS = 6_000
+_ROWS = 20_000
 """Planning rows of the search; the answer is forecast from all of them."""
 _DRAWS = 16
 _TOLERATED = 0.2
@@ -120,8 +120,8 @@ def best_standard(
         InfeasibleDesignError: no c lets the design run.
     """
     check_design(design)
-    if not limits:
-        raise ValueError("Expected limits to hold at least one number of spreads.")
+    if not isinstance(limits, Sequence) or not limits:
+        raise ValueError(f"Expected limits={limits!r} to hold at least one number.")
     search = _Search(encode, replace(design, target="unpenalised"), n_records, limits)
     for limit in limits:
         search.look_at(limit)
@@ -140,14 +140,19 @@ class _Search:
     def look_at(self, limit: float) -> None:
         """Every radius at this limit, each with every c."""
         rows = self.encode(StandardEncoding(radius=_LARGE_RADIUS, limit=limit)).X
-        assert isinstance(rows, WeightedRows)
+        if not isinstance(rows, WeightedRows):
+            raise ValueError(
+                "Expected encode to give rows with weights, as a standard encoding does, got "
+                f"{type(rows).__name__}."
+            )
         lengths = _LARGE_RADIUS * np.linalg.norm(rows.rows, axis=1)
         found = np.quantile(lengths, _QUANTILES)
-        for radius in sorted({float(f"{max(r, 1.0):.2g}") for r in found}):
+        radii = sorted({float(f"{max(r, 1.0):.2g}") for r in found})
+        for radius in radii:
             encoding = StandardEncoding(radius=radius, limit=limit)
             records, start = _some(self.encode(encoding)), None
             for c in self.penalties(radius):
-                moments = self.fit(records, c, start)
+                moments = self.fit(records, c, start, with_drift=False)
                 start = moments.theta_hat
                 design = replace(self.design, regularization=c)
                 try:
@@ -169,7 +174,9 @@ class _Search:
         while (c := c * _FACTOR) * radius**2 <= _LARGEST:
             yield float(f"{c:.3g}")
 
-    def fit(self, records: Records, c: float, start: Array | None = None) -> Moments:
+    def fit(
+        self, records: Records, c: float, start: Array | None = None, *, with_drift: bool = True
+    ) -> Moments:
         """Moments with what the target without penalty needs."""
         return fit_moments(
             records.X,
@@ -178,6 +185,7 @@ class _Search:
             regularization=c,
             start=start,
             target="unpenalised",
+            with_drift=with_drift,
         )
 
     def score(self, one: Tried) -> float:
@@ -215,7 +223,8 @@ class _Search:
                     _, made = quick_split(
                         moments, design=replace(self.design, regularization=c), n_records=self.n
                     )
-                except InfeasibleDesignError:
+                except InfeasibleDesignError as error:
+                    self.error = error
                     continue
                 whole = _tried(one.encoding, made)
                 found.append((self.score(whole), whole, records, moments, made))

@@ -13,8 +13,8 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design
 from dpci_core.report.covered import covered
 
-COVERAGE_SLACK = 0.005
-"""Forecast coverage may fall so far below the level without a warning, as for a best split."""
+COVERAGE_SLACK = 0.01
+"""Forecast coverage may fall so far below the level without a warning: no forecast is surer."""
 LEAST_LEFT = 0.8
 """Share of the coefficients without penalty that a penalty may leave without a warning."""
 _MOST_NAMES = 6
@@ -69,7 +69,7 @@ def cautions(
     if short:
         said.append(
             f"For {short} of {len(names)} coefficients the forecast coverage is more than "
-            f"{100 * COVERAGE_SLACK:g} points below the level, at worst "
+            f"{100 * COVERAGE_SLACK:g} point below the level, at worst "
             f"{100 * float(np.min(found.coverage[~found.is_out_of_reach])):.1f} %: these intervals "
             "would promise too much."
         )

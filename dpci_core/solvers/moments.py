@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
-from dpci_core.base.rows import WeightedRows, plain, signed, unit_rows
+from dpci_core.base.rows import WeightedRows, plain, signed, times_weights, unit_rows
 from dpci_core.base.validation import check_records, check_vector
 from dpci_core.design import Estimand
 from dpci_core.losses import Loss, check_loss
@@ -40,6 +40,7 @@ class WithoutPenalty:
     """The fit of the same records without a penalty; not private.
 
     meant: what intervals are for, (p,): its coefficients, all rows counting in full.
+    meant_se: standard error (p,) of what weights move, meant - theta; 0 without weights.
     theta: its coefficients (p,), rows with their weights; the same without weights.
     hessian: its Hessian K* (p, p).
     covariance: its gradient covariance S* (p, p).
@@ -48,6 +49,7 @@ class WithoutPenalty:
     """
 
     meant: Array
+    meant_se: Array
     theta: Array
     hessian: Array
     covariance: Array
@@ -60,8 +62,8 @@ class Moments:
     they were made.
 
     drift and without_penalty are None where no records were at hand, as for moments that are
-    themselves a release; the second also where nobody asked for it, and where there is no minimiser
-    without a penalty because the classes can be separated (`is_separable`).
+    themselves a release, and where nobody asked for them; the second also where there is no
+    minimiser without a penalty because the classes can be separated (`is_separable`).
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -86,6 +88,7 @@ def fit_moments(
     regularization: float,
     start: npt.ArrayLike | None = None,
     target: Estimand = "penalised",
+    with_drift: bool = True,
 ) -> Moments:
     """Return the non-private fit and its moments, from which `forecast` answers every question
     about lengths.
@@ -97,6 +100,7 @@ def fit_moments(
         regularization: c > 0, in c |theta|^2 of the mean objective.
         start: first guess, (p,); it decides how long the fit takes.
         target: "unpenalised" adds what a forecast of that target needs, a second fit.
+        with_drift: False leaves out what only the validity of a forecast needs, for searches.
 
     Privacy: none. The result describes the table; use it for public, simulated or already released
              data.
@@ -125,7 +129,7 @@ def fit_moments(
         n_records=len(A),
         loss=loss,
         regularization=regularization,
-        drift=_hessian_drift(A, theta, H, loss=loss),
+        drift=_hessian_drift(A, theta, H, loss=loss) if with_drift else None,
         without_penalty=found,
         is_separable=target == "unpenalised" and found is None,
     )
@@ -142,8 +146,23 @@ def _without_penalty(
     except ConvergenceError:
         return None
     K, covariance = moments_at(A, truth, loss=loss, regularization=0.0)
+    se = np.zeros_like(truth)
+    if isinstance(A, WeightedRows):
+        se = _gap_se(A, truth, meant, K, loss)
     H, _ = moments_at(A, at, loss=loss, regularization=c)
-    return WithoutPenalty(meant, truth, K, covariance, H)
+    return WithoutPenalty(meant, se, truth, K, covariance, H)
+
+
+def _gap_se(A: WeightedRows, truth: Array, meant: Array, K: Array, loss: Loss) -> Array:
+    """Standard errors of the difference of both fits, from the difference of their influences,
+    K^-1 w f' a - K0^-1 f' a.
+    """
+    rows = plain(A)
+    K0, _ = moments_at(rows, meant, loss=loss, regularization=0.0)
+    with_weights = times_weights(loss.slope(rows @ truth), A)[:, None] * rows
+    in_full = loss.slope(rows @ meant)[:, None] * rows
+    apart = np.linalg.pinv(K) @ with_weights.T - np.linalg.pinv(K0) @ in_full.T
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)) / len(A))
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)

@@ -4,6 +4,7 @@ dimension, coverage, length and bias of whole experiments, and what counts as ou
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -14,16 +15,19 @@ from scipy.special import expit
 from dpci_core import (
     ZCDP,
     Design,
+    HuberSVM,
     Logistic,
     Moments,
     PureDP,
     fit_moments,
     forecast,
+    private_intervals,
     run_experiment,
 )
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import MechanismName
 from dpci_core.intervals._newton_step import unpenalised_error
+from dpci_core.intervals.forecast import drawn_intervals, forecast_of, released_hessian
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.moments import WithoutPenalty
 
@@ -34,7 +38,7 @@ Array = np.ndarray
 CELLS = np.array([1.0, -1.0, 0.6, -0.6, 0.3, -0.3])
 """y x of a table with one coefficient, as often as a true coefficient of 3 says."""
 SHARE = np.array([0.5, 0.5, 0.3, 0.3, 0.2, 0.2]) * expit(3.0 * CELLS)
-C1, N1, N_RUNS = 0.02, 4_000, 200_000
+C1, N1, N_RUNS = 0.005, 20_000, 60_000
 
 
 def fitted(counts: Array, b: Array, c: float) -> Array:
@@ -58,8 +62,8 @@ def slope_square(counts: Array, theta: Array) -> Array:
 
 
 def law_of(mechanism: str, kind: str) -> NoiseLaw:
-    """Noise of about twice the sampling error."""
-    sd = 25.0 if mechanism == "objective" else 0.09
+    """Noise of about the size of the sampling error."""
+    sd = 60.0 if mechanism == "objective" else 0.03
     return NoiseLaw(sd=sd) if kind == "zcdp" else NoiseLaw(rate=np.sqrt(2.0) / sd)
 
 
@@ -92,25 +96,31 @@ def one_moments(is_half: bool) -> tuple[Moments, Array]:
 def test_the_error_in_one_dimension(
     mechanism: MechanismName, kind: str, is_half: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its standard deviation to 3 %, from records and noise that are drawn anew in every run; the
-    third derivative makes more of a difference than that.
+    """The part of the noise to 3 %, with records as they are; all of it to 5 % half way and 8 %
+    at the minimiser, from records and noise that are drawn anew in every run.
+    The third derivative makes more of a difference.
     """
     rng, noise = np.random.default_rng(2), law_of(mechanism, kind)
-    counts = rng.multinomial(N1, SHARE, size=N_RUNS).astype(np.float64)
     b = (
         rng.normal(0.0, noise.sd, N_RUNS)
         if noise.sd is not None
-        else rng.laplace(0.0, 1.0 / noise.rate, N_RUNS)
+        else rng.laplace(0.0, 1.0 / (noise.rate or 1.0), N_RUNS)
     )
     is_objective = mechanism == "objective"
-    theta = fitted(counts, b if is_objective else np.zeros(N_RUNS), C1)
-    theta = theta if is_objective else theta + b
-    sd_h = sd_s = 4e-4
-    at = theta
-    if is_half:
-        at = theta + C1 * theta / (slope_square(counts, theta) + rng.normal(0.0, sd_s, N_RUNS))
-    K = curvature(counts, at) + rng.normal(0.0, sd_h, N_RUNS)
-    estimate = theta + 2.0 * C1 * theta / K
+
+    def estimates(counts: Array, sd_h: float, sd_s: float) -> Array:
+        theta = fitted(counts, b if is_objective else np.zeros(N_RUNS), C1)
+        at = theta = theta if is_objective else theta + b
+        if is_half:
+            S = slope_square(counts, theta) + rng.normal(0.0, sd_s, N_RUNS)
+            at = theta + C1 * theta / S
+        K = curvature(counts, at) + rng.normal(0.0, sd_h, N_RUNS)
+        return theta + 2.0 * C1 * theta / K
+
+    sd_h = 4e-4
+    drawn = rng.multinomial(N1, SHARE, size=N_RUNS).astype(np.float64)
+    estimate = estimates(drawn, sd_h, sd_h)
+    alone = estimates(np.tile(N1 * SHARE, (N_RUNS, 1)), 0.0, 0.0)
 
     moments, H = one_moments(is_half)
     assert moments.without_penalty is not None
@@ -129,18 +139,17 @@ def test_the_error_in_one_dimension(
     k = float(H[0, 0]) - 2.0 * C1
     extra = (2.0 * C1 * sd_h * float(moments.theta_hat[0]) / k**2) ** 2
     expected = float(np.sqrt(law.total(1)[0] + extra))
-    print(expected / estimate.std(), noise, law, extra)
-    assert expected == pytest.approx(float(estimate.std()), rel=0.03)
+    assert float(np.sqrt(law.privacy(1)[0])) == pytest.approx(float(alone.std()), rel=0.03)
+    assert expected == pytest.approx(float(estimate.std()), rel=0.05 if is_half else 0.08)
     assert (law.laplace[0] > 0.0) == (kind == "pure")
     bent = float((moments.without_penalty.hessian - moments.hessian + 2.0 * C1)[0, 0]) / k
-    assert abs(bent) > 0.1, "or the third derivative would not be seen"
-    bias = float(moments.theta_hat[0] * T[0, 0] - moments.without_penalty.theta[0])
-    if is_half:
-        assert abs(float(estimate.mean()) - 3.0 - bias) < 0.15 * expected
+    assert abs(bent) > 0.25, "or the third derivative would not be seen"
 
 
 # --- whole experiments ----------------------------------------------------------------------------
 
+_MIDDLE = 1.9
+"""Standard error of the middle of two outer quantiles of n normal numbers, times sqrt n."""
 N, C, N_REPLICATES = 2_500, 0.004, 500
 BUDGETS = {
     "pure": PureDP(model="3", hessian="2", covariance="1"),
@@ -151,21 +160,26 @@ CASES = list(itertools.product(MECHANISMS, BUDGETS))
 
 
 def table(kind: str, n: int = N) -> tuple[Array | WeightedRows, Array]:
-    """Two features and the constant; a coefficient that a penalty moves far."""
+    """Two features and the constant; a penalty moves coefficients far. With weights, the model is
+    not the one that is fitted.
+    """
     rng = np.random.default_rng(12)
     X = np.c_[rng.normal(size=(n, 2)), np.ones(n)] / 1.9
-    y = np.where(rng.random(n) < expit(X @ np.array([1.6, -1.1, 0.4])), 1.0, -1.0)
+    odds = X @ np.array([1.6, -1.1, 0.4]) if kind == "plain" else 3.0 * np.tanh(X[:, 0]) - X[:, 1]
+    y = np.where(rng.random(n) < expit(odds), 1.0, -1.0)
     squares = np.einsum("ij,ij->i", X, X)
     if kind == "weighted":
         return WeightedRows(X, np.minimum(1.0, (1.0 - 1e-12) / squares)), y
     return X / max(1.0, np.sqrt(squares.max())), y
 
 
-def design_of(mechanism: str = "objective", budget: str = "pure", **changes: Any) -> Design:
+def design_of(
+    mechanism: str = "objective", budget: str | PureDP = "pure", **changes: Any
+) -> Design:
     given = {
         "loss": Logistic(),
         "mechanism": mechanism,
-        "budget": BUDGETS[budget],
+        "budget": BUDGETS[budget] if isinstance(budget, str) else budget,
         "regularization": C,
         "calibration": "sharp",
         "target": "unpenalised",
@@ -175,8 +189,8 @@ def design_of(mechanism: str = "objective", budget: str = "pure", **changes: Any
 
 @pytest.mark.parametrize("kind", ["plain", "weighted"])
 def test_the_forecast_against_experiments(kind: str) -> None:
-    """Coverage, length and bias within three Monte Carlo errors, length also 2 %, for both
-    mechanisms and definitions, where the step is long against the half-width.
+    """Coverage and length within three Monte Carlo errors and 1.5 points or 2 %, bias within four,
+    for both mechanisms and definitions, where the step is long against the half-width.
     """
     X, y = table(kind)
     c = C if kind == "weighted" else C / 10.0
@@ -194,12 +208,11 @@ def test_the_forecast_against_experiments(kind: str) -> None:
     for case, design, result in zip(CASES, designs, found, strict=True):
         expected = forecast(moments, design=design)
         way = np.abs(moments.without_penalty.meant - moments.theta_hat)
-        print(way / expected.ci_length * 2)
         assert way[0] > 0.1 * expected.ci_length[0] / 2.0, "or there would be no step to see"
-        np.testing.assert_allclose(result.theta_hat, moments.without_penalty.meant, rtol=1e-9)
-        error = np.sqrt(0.95 * 0.05 / N_REPLICATES)
-        np.testing.assert_allclose(
-            result.coverage, expected.coverage, atol=3.0 * error, err_msg=str(case)
+        np.testing.assert_allclose(result.theta_hat, moments.without_penalty.meant, atol=1e-8)
+        error = np.sqrt(expected.coverage * (1.0 - expected.coverage) / N_REPLICATES)
+        np.testing.assert_array_less(
+            np.abs(result.coverage - expected.coverage), 3.0 * error + 0.015, err_msg=str(case)
         )
         error = result.ci_length_sd / np.sqrt(N_REPLICATES)
         np.testing.assert_array_less(
@@ -208,12 +221,138 @@ def test_the_forecast_against_experiments(kind: str) -> None:
             err_msg=str(case),
         )
         middle = (result.vi_high + result.vi_low) / 2.0 - result.theta_hat
-        print(
-            case,
-            result.coverage,
-            expected.coverage,
-            result.ci_length / expected.ci_length,
-            middle,
-            expected.bias,
-            result.vi_length / expected.vi_length,
+        error = _MIDDLE * result.vi_length / (2.0 * 1.96) / np.sqrt(N_REPLICATES)
+        np.testing.assert_array_less(
+            np.abs(middle - expected.bias),
+            4.0 * error + 0.15 * np.abs(expected.bias),
+            err_msg=str(case),
         )
+    if kind == "weighted":
+        assert abs(expected.bias[0]) > 1.5 * error[0], "or there would be no bias to see"
+
+
+# --- out of reach ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fit() -> Moments:
+    X, y = table("weighted")
+    return fit_moments(X, y, loss=Logistic(), regularization=C, target="unpenalised")
+
+
+def test_out_of_reach_by_three_rules(fit: Moments) -> None:
+    """A bias above a quarter of the half-width, marks in more than one release of twenty, coverage
+    more than three points below the level: each alone, on both sides of its limit.
+    """
+    design = design_of()
+    drawn = drawn_intervals(fit, design=design)
+    none = dataclasses.replace(
+        drawn, shift=0.0 * drawn.half_width, is_unidentified=np.zeros_like(drawn.is_unidentified)
+    )
+
+    def flags(**changes: Any) -> list[bool]:
+        changed = dataclasses.replace(none, **changes)
+        return forecast_of(changed, fit, design=design).is_out_of_reach.tolist()
+
+    assert flags() == [False] * 3
+    wide = 1.5 * none.half_width
+    for share, expected in ((0.24, False), (0.26, True)):
+        for sign in (-1.0, 1.0):
+            shift = np.broadcast_to(sign * share * wide.mean(axis=0), wide.shape)
+            assert flags(half_width=wide, shift=shift) == [expected] * 3
+    for count, expected in ((3, False), (4, True)):
+        marks = np.zeros_like(drawn.is_unidentified)
+        marks[:count, 1] = True
+        assert len(marks) == 64
+        assert flags(is_unidentified=marks) == [False, expected, False]
+    found = []
+    for factor in np.linspace(0.8, 1.0, 41):
+        short = dataclasses.replace(none, half_width=factor * none.half_width)
+        coverage = short.coverage.mean(axis=0)
+        assert flags(half_width=short.half_width) == (coverage < 0.92).tolist()
+        found.append(coverage[0])
+    assert min(found) < 0.919 < 0.921 < max(found)
+    penalised = dataclasses.replace(design, target="penalised")
+    own = drawn_intervals(fit, design=penalised)
+    own = dataclasses.replace(own, is_unidentified=np.ones_like(own.is_unidentified))
+    assert not forecast_of(own, fit, design=penalised).is_out_of_reach.any()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_contrasts_scale(mechanism: MechanismName, fit: Moments) -> None:
+    design, scale = design_of(mechanism), np.array([2.0, -3.0, 0.1])
+    plain = forecast(fit, design=design)
+    scaled = forecast(fit, design=design, contrasts=np.diag(scale))
+    for name in ("ci_length", "vi_length", "nonprivate_length"):
+        expected = np.abs(scale) * getattr(plain, name)
+        np.testing.assert_allclose(getattr(scaled, name), expected, rtol=1e-9, err_msg=name)
+    np.testing.assert_allclose(scaled.bias, scale * plain.bias, rtol=1e-8)
+    np.testing.assert_allclose(scaled.coverage, plain.coverage, rtol=1e-9)
+    np.testing.assert_array_equal(scaled.is_out_of_reach, plain.is_out_of_reach)
+
+
+def test_where_the_hessian_is(fit: Moments) -> None:
+    assert fit.without_penalty is not None
+    assert released_hessian(fit, design_of()) is fit.without_penalty.halfway
+    assert released_hessian(fit, design_of(target="penalised")) is fit.hessian
+    assert released_hessian(fit, design_of(loss=HuberSVM(h=0.5))) is fit.hessian
+    without = dataclasses.replace(fit, without_penalty=None)
+    assert released_hessian(without, design_of()) is fit.hessian
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_moments_that_are_themselves_a_release(mechanism: MechanismName, fit: Moments) -> None:
+    """No second fit: the full Newton step at the Hessian at hand is the goal, and lengths are near
+    those with it.
+    """
+    without = dataclasses.replace(fit, without_penalty=None, drift=None)
+    found = forecast(without, design=design_of(mechanism))
+    full = forecast(fit, design=design_of(mechanism))
+    np.testing.assert_allclose(found.ci_length, full.ci_length, rtol=0.2)
+    assert np.isfinite(found.coverage).all()
+    assert np.all(np.abs(found.bias) < 0.05 * found.ci_length)
+
+
+# --- flags must not select ------------------------------------------------------------------------
+
+
+def two_coefficients(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    X = np.c_[rng.uniform(-1.0, 1.0, n), np.ones(n)] / np.sqrt(2.0)
+    return X, np.where(rng.random(n) < expit(X @ np.array([2.0, 0.5])), 1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "c", "is_out"),
+    [
+        (1_000, 0.1, 0.01, True),
+        (1_000, 0.3, 0.005, None),
+        (1_000, 1.0, 0.001, False),
+        (3_000, 0.3, 0.001, False),
+    ],
+)
+def test_flags_do_not_select(n: int, epsilon: float, c: float, is_out: bool | None) -> None:
+    """Where a release would often mark a coefficient, it is out of reach before any is drawn; the
+    unmarked intervals of the others cover.
+    """
+    amounts = [str(epsilon / 2.0), str(epsilon / 4.0), str(epsilon / 4.0)]
+    budget = PureDP(**dict(zip(("model", "hessian", "covariance"), amounts, strict=True)))
+    design = design_of(budget=budget, regularization=c)
+    large = two_coefficients(100_000, np.random.default_rng(0))
+    moments = fit_moments(*large, loss=Logistic(), regularization=c, target="unpenalised")
+    out = forecast(moments, design=design, n_records=n).is_out_of_reach
+    if is_out is not None:
+        assert out.tolist() == [is_out] * 2
+    if out.all():
+        return
+    assert moments.without_penalty is not None
+    inside, marked = [], []
+    for i in range(400):
+        rng = np.random.default_rng([1, i])
+        found = private_intervals(*two_coefficients(n, rng), design=design, rng=rng)
+        gap = np.abs(found.estimate - moments.without_penalty.meant)
+        inside.append(gap <= found.length / 2.0)
+        marked.append(found.is_unidentified)
+    unmarked = ~np.array(marked)
+    for j in np.flatnonzero(~out):
+        assert unmarked[:, j].mean() > 0.9
+        assert np.array(inside)[unmarked[:, j], j].mean() >= 0.95 - 0.04

@@ -1,0 +1,203 @@
+"""The planner of the standard encoding: small twins, what was tried, refusals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpci_core import (
+    ZCDP,
+    CategoricalColumn,
+    Design,
+    Guesses,
+    HuberSVM,
+    InfeasibleDesignError,
+    Logistic,
+    NumericColumn,
+    PureDP,
+    Schema,
+    forecast,
+)
+from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.planner import standard
+from dpci_core.planner.standard import StandardAnswer, best_standard
+from dpci_core.schema import Records, StandardEncoding, simulate_twin
+
+AGE = NumericColumn("age", 18, 100, typical=62, spread=16, step=10)
+SEX = CategoricalColumn("sex", ("f", "m"), shares=(0.5, 0.5))
+SMOKER = CategoricalColumn("smoker", ("no", "yes"), shares=(0.8, 0.2))
+HOSPITAL = Schema((AGE, SMOKER), target="ill", positive="yes")
+N = 8_000
+
+
+def twin(
+    schema: Schema = HOSPITAL, every: int = 20, **effects: float
+) -> Callable[[StandardEncoding], Records]:
+    """Some rows of a twin, few enough to be quick."""
+    guesses = Guesses(effects=effects, base_rate=0.3)
+
+    def encode(encoding: StandardEncoding) -> Records:
+        records = simulate_twin(replace(schema, standard=encoding), guesses=guesses)
+        return replace(records, X=records.X[::every], y=records.y[::every])
+
+    return encode
+
+
+def design_of(**changes: Any) -> Design:
+    given = {
+        "loss": Logistic(),
+        "mechanism": "objective",
+        "budget": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+        "regularization": 0.001,
+        "calibration": "sharp",
+    }
+    return Design(**(given | changes))
+
+
+def planned(encode: Any = None, n: Any = N, limits: Any = (4.0,), **changes: Any) -> StandardAnswer:
+    return best_standard(
+        encode or twin(age=0.02, **{"smoker=yes": 0.4}),
+        design=design_of(**changes),
+        n_records=n,
+        limits=limits,
+    )
+
+
+@pytest.fixture(scope="module")
+def answer() -> StandardAnswer:
+    return planned(limits=(4.0, 3.0))
+
+
+def test_the_answer_is_what_was_tried(answer: StandardAnswer) -> None:
+    """Its encoding and c, or half or double the c; the whole budget; its forecast."""
+    assert answer.names == ("age", "smoker=yes", "constant")
+    assert answer.out_of_reach == ()
+    c = answer.design.regularization
+    tried = {(one.encoding, one.regularization) for one in answer.tried}
+    around = [float(f"{c * factor:.2g}") for factor in (0.5, 1.0, 2.0)]
+    assert any(e == answer.encoding and float(f"{t:.2g}") in around for e, t in tried)
+    assert answer.design.budget.total == design_of().budget.total
+    assert answer.design.target == "unpenalised"
+    assert answer.moments.drift is not None
+    again = forecast(answer.moments, design=answer.design, n_records=N)
+    np.testing.assert_allclose(answer.forecast.ci_length, again.ci_length, rtol=0.02)
+    np.testing.assert_array_equal(answer.forecast.is_out_of_reach, again.is_out_of_reach)
+
+
+def test_no_tried_design_is_better(answer: StandardAnswer) -> None:
+    """The score by hand: mean logarithm of lengths per spread, three times the shortest where out
+    of reach, and 0.05 for the second limit.
+    """
+    reached = [np.where(one.is_out_of_reach, np.inf, one.length) for one in answer.tried]
+    shortest = np.min(reached, axis=0)
+    assert np.isfinite(shortest).all()
+
+    def score(length: np.ndarray, is_out: np.ndarray, limit: float) -> float:
+        counted = np.where(is_out, 3.0 * shortest, length)
+        return float(np.log(counted).mean()) + (0.05 if limit == 3.0 else 0.0)
+
+    scores = [score(one.length, one.is_out_of_reach, one.encoding.limit) for one in answer.tried]
+    best = answer.tried[int(np.argmin(scores))]
+    assert best.encoding == answer.encoding
+    made = answer.forecast
+    own = score(
+        made.ci_length[:-1] / answer.encoding.radius,
+        made.is_out_of_reach[:-1],
+        answer.encoding.limit,
+    )
+    assert own <= min(scores) + 0.01
+    assert {one.encoding.limit for one in answer.tried} == {4.0, 3.0}
+    assert len({one.encoding.radius for one in answer.tried}) >= 3
+
+
+def test_the_range_of_c(answer: StandardAnswer) -> None:
+    """From a twentieth above the smallest that can run, by factors of two, to 0.3/R^2."""
+    for encoding in {one.encoding for one in answer.tried}:
+        c = [one.regularization for one in answer.tried if one.encoding == encoding]
+        np.testing.assert_allclose(np.array(c[1:]) / c[:-1], 2.0, rtol=0.01)
+        assert 0.15 < c[-1] * encoding.radius**2 <= 0.3
+        model_noise(design_of(regularization=c[0]), N)
+        with pytest.raises(InfeasibleDesignError):
+            model_noise(design_of(regularization=c[0] / 1.06), N)
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    one, other = (planned() for _ in range(2))
+    assert one.encoding == other.encoding
+    assert one.design == other.design
+    np.testing.assert_array_equal(one.forecast.ci_length, other.forecast.ci_length)
+    assert [t.regularization for t in one.tried] == [t.regularization for t in other.tried]
+
+
+@pytest.mark.parametrize(
+    ("schema", "changes"),
+    [
+        (Schema((AGE,), "ill", "yes"), {}),
+        (Schema((SEX, SMOKER), "ill", "yes"), {}),
+        (Schema((AGE, replace(SEX, has_reference=False)), "ill", "yes"), {}),
+        (HOSPITAL, {"mechanism": "output"}),
+        (HOSPITAL, {"loss": HuberSVM(h=0.5)}),
+        (HOSPITAL, {"budget": ZCDP(model="0.01", hessian="0.005", covariance="0.005")}),
+    ],
+    ids=["one column", "levels only", "every level", "output", "huber", "zcdp"],
+)
+def test_other_tables_and_designs(schema: Schema, changes: dict[str, Any]) -> None:
+    found = planned(twin(schema), **changes)
+    assert np.isfinite(found.forecast.ci_length).all()
+    assert found.design.loss == design_of(**changes).loss
+    assert found.design.mechanism == design_of(**changes).mechanism
+    names = {"sex=f", "sex=m"} if len(found.names) == 4 else set()
+    assert names <= set(found.out_of_reach)
+    assert "age" not in found.out_of_reach
+
+
+def test_more_records_shorter_intervals() -> None:
+    """From 50, where nothing is in reach, to a thousand million."""
+    found = [planned(twin(Schema((AGE,), "ill", "yes")), n) for n in (50, N, 10**9)]
+    lengths = [one.forecast.ci_length[0] / one.encoding.radius for one in found]
+    assert lengths[0] > 10.0 * lengths[1] > 1000.0 * lengths[2]
+    assert "age" in found[0].out_of_reach
+    assert "age" not in found[2].out_of_reach
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"limits": ()}, r"limits=\(\) to hold at least one"),
+        ({"limits": 4.0}, "limits=4.0 to hold at least one"),
+        ({"limits": (0.5,)}, "limit=0.5"),
+        ({"limits": (math.nan,)}, "limit=nan"),
+        ({"n": 0}, "n_records=0"),
+        ({"n": 1e3}, "n_records=1000.0"),
+        ({"encode": lambda encoding: simulate_twin(HOSPITAL)}, "encode to give rows with weights"),
+    ],
+)
+def test_a_bad_argument_is_named(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        planned(**given)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        PureDP(model="1e-7", hessian="1e-7", covariance="1e-7"),
+        ZCDP(model="1e-12", hessian="1e-12", covariance="1e-12"),
+    ],
+    ids=["pure", "zcdp"],
+)
+def test_a_budget_that_no_penalty_serves(budget: Any) -> None:
+    """Refused with what would help, and it does."""
+    with pytest.raises(InfeasibleDesignError) as caught:
+        planned(n=100, budget=budget)
+    changes = {change.what: change.value for change in caught.value.changes}
+    assert {"n_records", "total"} <= changes.keys()
+    c = standard._LARGEST
+    model_noise(design_of(budget=budget, regularization=c), int(changes["n_records"]))
