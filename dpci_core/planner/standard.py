@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
-from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import COVERAGE_SLACK
 from dpci_core.planner.split import quick_split
 from dpci_core.schema import Records, StandardEncoding
@@ -136,6 +137,7 @@ class _Search:
         self.order = {limit: place for place, limit in enumerate(limits)}
         self.tried: list[Tried] = []
         self.error: InfeasibleDesignError | None = None
+        self.smallest_radius = math.inf
 
     def look_at(self, limit: float) -> None:
         """Every radius at this limit, each with every c."""
@@ -148,6 +150,7 @@ class _Search:
         lengths = _LARGE_RADIUS * np.linalg.norm(rows.rows, axis=1)
         found = np.quantile(lengths, _QUANTILES)
         radii = sorted({float(f"{max(r, 1.0):.2g}") for r in found})
+        self.smallest_radius = min(self.smallest_radius, radii[0])
         for radius in radii:
             encoding = StandardEncoding(radius=radius, limit=limit)
             records, start = _some(self.encode(encoding)), None
@@ -165,14 +168,25 @@ class _Search:
                     break
 
     def penalties(self, radius: float) -> Iterator[float]:
-        """c in ascending order, one at least."""
+        """c in ascending order."""
         c = max(
             _FIRST * mechanism_of(self.design).smallest_regularization(self.design, self.n),
             _SMALLEST,
         )
-        yield float(f"{c:.3g}")
-        while (c := c * _FACTOR) * radius**2 <= _LARGEST:
+        while c * radius**2 <= _LARGEST:
             yield float(f"{c:.3g}")
+            c *= _FACTOR
+
+    def refusal(self) -> InfeasibleDesignError:
+        """Why no c in the range can run: what half the largest of them lacks."""
+        if self.error is not None:
+            return self.error
+        c = _LARGEST / (_FIRST * self.smallest_radius**2)
+        try:
+            model_noise(replace(self.design, regularization=c), self.n)
+        except InfeasibleDesignError as error:
+            return error
+        raise AssertionError("A c that can run was not tried.")
 
     def fit(
         self, records: Records, c: float, start: Array | None = None, *, with_drift: bool = True
@@ -208,8 +222,7 @@ class _Search:
         all planning rows.
         """
         if not self.tried:
-            assert self.error is not None
-            raise self.error
+            raise self.refusal()
         best: dict[StandardEncoding, Tried] = {}
         for one in sorted(self.tried, key=self.score):
             best.setdefault(one.encoding, one)
@@ -228,9 +241,8 @@ class _Search:
                     continue
                 whole = _tried(one.encoding, made)
                 found.append((self.score(whole), whole, records, moments, made))
-        if not found:  # the smallest c that runs at all leaves nothing for the matrices
-            assert self.error is not None
-            raise self.error
+        if not found:  # what runs leaves nothing for the matrices
+            raise self.refusal()
         _, whole, records, moments, made = min(found, key=lambda one: one[0])
         names = records.feature_names
         return StandardAnswer(

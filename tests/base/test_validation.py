@@ -558,7 +558,7 @@ def test_what_rounding_adds_is_taken_off_each_row_for_itself() -> None:
 def test_more_than_rounding_adds_is_refused(excess: float, is_refused: bool) -> None:
     rows = np.array([[0.6, 0.8]]) * (1.0 + excess)
     if is_refused:
-        with pytest.raises(DataRejectedError, match="norm at most 1; row 0"):
+        with refuses(DataRejectedError, match="norm at most 1; row 0"):
             check_records(rows, np.ones(1))
     else:
         assert exact_square(check_records(rows, np.ones(1))[0][0]) <= 1
@@ -600,7 +600,7 @@ def test_bad_weights_are_refused(
     weights: object, rule: str, entry: Callable[[object, object], object]
 ) -> None:
     weights = weights if isinstance(weights, np.ndarray) else np.array(weights)
-    with pytest.raises(DataRejectedError, match=rule):
+    with refuses(DataRejectedError, match=rule):
         entry(weighted_table(weights=weights), np.ones(3))
 
 
@@ -608,10 +608,10 @@ def test_bad_weights_are_refused(
 def test_bad_rows_with_weights_are_refused(bad: float) -> None:
     rows = weighted_table().rows.copy()
     rows[1, 0] = bad
-    with pytest.raises(DataRejectedError, match="row 1"):
+    with refuses(DataRejectedError, match="row 1"):
         check_records(weighted_table(rows=rows), np.ones(3))
 
 
 def test_weights_are_refused_where_they_have_no_use() -> None:
-    with pytest.raises(DataRejectedError, match="X without weights"):
+    with refuses(DataRejectedError, match="X without weights"):
         check_unit_records(weighted_table(), np.ones(3))

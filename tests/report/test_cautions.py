@@ -38,9 +38,11 @@ def test_nothing_is_said_where_nothing_speaks_against_it() -> None:
 def test_each_reason_has_its_sentence() -> None:
     lost = np.array([True, False, False])
     assert said(foreseen(is_out_of_reach=lost)) == (silent(["age"]),)
-    short = np.array([0.90, 0.94, 0.95])
+    short = np.array([0.90, 0.939, 0.941])
     (words,) = said(foreseen(coverage=short))
-    assert words.startswith("For 2 of 3 coefficients the forecast coverage is more than 0.5 points")
+    assert words.startswith(
+        "For 2 of 3 coefficients the forecast coverage is more than 1 point below"
+    )
     both = said(foreseen(coverage=short, is_out_of_reach=lost))
     assert both[1].startswith("For 1 of 3 coefficients")  # the other is not spoken of at all
     (words,) = said(foreseen(), shrinkage=0.3)

@@ -198,3 +198,26 @@ def test_a_level_for_every_record_leaves_the_other_columns_alone(loss: Logistic 
         np.testing.assert_allclose(
             getattr(found, name)[0], getattr(one, name)[0], rtol=0.03, err_msg=name
         )
+
+
+def test_the_standard_error_of_what_weights_move() -> None:
+    """Against the spread of the difference of both fits over many tables of a right model."""
+    rng = np.random.default_rng(12)
+    found, expected = [], []
+    for _ in range(150):
+        X = np.c_[rng.standard_normal((1_000, 2)), np.ones(1_000)] / 1.5
+        y = np.where(rng.random(1_000) < expit(X @ np.array([1.0, -0.5, 0.3])), 1.0, -1.0)
+        weights = np.minimum(1.0, (1.0 - 1e-12) / np.einsum("ij,ij->i", X, X))
+        fit = fit_moments(
+            WeightedRows(X, weights), y, loss=Logistic(), regularization=1e-3, target="unpenalised"
+        )
+        assert fit.without_penalty is not None
+        found.append(fit.without_penalty.meant - fit.without_penalty.theta)
+        expected.append(fit.without_penalty.meant_se)
+    spread, se = np.std(found, axis=0), np.mean(expected, axis=0)
+    np.testing.assert_allclose(se, spread, rtol=0.2)
+    plain = fit_moments(
+        X / 10.0, y, loss=Logistic(), regularization=1e-3, target="unpenalised"
+    ).without_penalty
+    assert plain is not None
+    np.testing.assert_array_equal(plain.meant_se, np.zeros(3))
