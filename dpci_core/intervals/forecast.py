@@ -132,7 +132,8 @@ class Forecast:
         coverage: chance that an interval holds its target, under the true law of the estimate.
         is_out_of_reach: where a release of this design cannot speak about an unpenalised target:
             the bias is more than a quarter of the half-width, or one release in twenty would mark
-            the coefficient, or coverage falls 3 points short. Public, decided before any draw.
+            the coefficient, or coverage falls 3 points short, or the forecast is unusable. Public,
+            decided before any draw.
         ci_length_mean: mean of `ci_length` over the coefficients, or contrasts.
         mean_length_sd: standard deviation of that mean over the noise on the two matrices.
         vi_length_mean: mean of `vi_length`.
@@ -219,6 +220,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
     goal, noise, n, p = drawn.goal, drawn.noise, drawn.n_records, len(moments.hessian)
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
+    validity = _validity(moments, noise, design, n, *drawn.matrix_sd)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     share = drawn.is_unidentified.mean(axis=0)
     out_of_reach = (
@@ -226,6 +228,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         | (share > _MARKED_OFTEN)
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
+        | (validity.grade == "unusable")
     )
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(
@@ -247,7 +250,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         coverage_mean=float(coverage.mean()),
         epsilon_delta=guarantee_at(design, HEADLINE_DELTA),
         unidentified_share=drawn.is_unidentified.mean(axis=0),
-        validity=_validity(moments, noise, design, n, *drawn.matrix_sd),
+        validity=validity,
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
         n_records=n,
         design=design,

@@ -380,3 +380,28 @@ def test_what_the_planning_rows_cannot_tell_is_no_bias() -> None:
     np.testing.assert_allclose(
         told_apart(dataclasses.replace(found, meant_se=np.zeros(3)), share=0.1), found.meant
     )
+
+
+def test_where_the_forecast_is_unusable_nothing_is_in_reach() -> None:
+    """At a c hardly above the smallest most releases mark every coefficient, which a forecast
+    without a draw of the coefficients does not see; r3 does.
+    """
+    rng = np.random.default_rng(1)
+    X = np.c_[rng.uniform(-1.0, 1.0, (20_000, 2)), np.ones(20_000)] / np.sqrt(3.0)
+    y = np.where(rng.random(20_000) < expit(X @ np.array([3.0, -2.0, 0.5])), 1.0, -1.0)
+    smallest = 0.25 / (2 * 3_000 * np.expm1(0.25))
+    for factor, expected in ((1.05, True), (10.0, False)):
+        c = factor * smallest
+        design = Design(
+            loss=Logistic(),
+            mechanism="objective",
+            budget=PureDP(model="0.25", hessian="0.125", covariance="0.125"),
+            regularization=c,
+            calibration="sharp",
+            target="unpenalised",
+        )
+        fit = fit_moments(X, y, loss=Logistic(), regularization=c, target="unpenalised")
+        found = forecast(fit, design=design, n_records=3_000)
+        assert (found.validity.grade == "unusable") is expected
+        assert found.is_out_of_reach.tolist() == [expected] * 3
+        assert found.unidentified_share.max() <= 0.05
