@@ -20,7 +20,7 @@ from dpci_core.planner import Target
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
-from dpci_core.schema import Records, Schema, to_original
+from dpci_core.schema import Records, Schema, Transformations, to_original
 from dpci_core.solvers.moments import Moments, fit_moments
 
 VERSION = 1
@@ -100,6 +100,12 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         """Names of the coefficients in their order, the constant last."""
         return coefficient_names(self.source, self.features)
+
+    @property
+    def transformations(self) -> Transformations:
+        """What is done to values of the columns that the plan uses, besides scaling them."""
+        used = self.schema.columns_of(self.names)
+        return replace(self.schema, features=used).transformations
 
     def records(self) -> Records:
         """Return the public or simulated records that the plan is computed from, as they would be

@@ -189,7 +189,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         f"{design.regularization:g}, {named} calibration. Bounds and levels were declared without "
         "looking at the private data."
     )
-    yield from transformations(plan.schema.transformations)
+    yield from transformations(plan.transformations)
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 

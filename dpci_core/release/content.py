@@ -143,8 +143,11 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
     """What the guarantee of a release of this plan rests on, in sentences."""
     design = plan.design
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
-    found.append("The bounds, levels and settings were chosen without looking at the records.")
-    found += transformations(plan.schema.transformations)
+    found.append(
+        "What is declared of the columns, and every setting, was chosen without looking at the "
+        "records."
+    )
+    found += transformations(plan.transformations)
     found.append(
         "All noise is drawn from the operating system's entropy and exact, and every number here "
         "is made from multiples of a public grid; the program, the OpenDP and Arb libraries do "

@@ -15,14 +15,14 @@ def number(x: float, digits: int = 3) -> str:
     """A number for people: 3 significant digits, thousands with commas, no exponent between 1e-4
     and 1e7.
 
-    >>> number(1234567.0), number(999.7), number(0.012345), number(0.00001)
-    ('1,230,000', '1,000', '0.0123', '1.00e-05')
+    >>> number(1234567.0), number(999.7), number(99.7, 2), number(0.012345), number(0.00001)
+    ('1,230,000', '1,000', '100', '0.0123', '1.00e-05')
     """
     if not math.isfinite(x):
         return "-"
     if x == 0:
         return "0"
-    if abs(float(f"{x:.{digits}g}")) >= 1000:
+    if abs(float(f"{x:.{digits}g}")) >= min(1000.0, 10.0**digits):
         return (
             f"{round(x, digits - 1 - math.floor(math.log10(abs(x)))):,.0f}"
             if abs(x) < 1e7

@@ -109,17 +109,19 @@ class NumericColumn:
         least = 1.0 if self.transform == "log" else 0.0
         for name in ("spread", "step"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > least):
+            if value is None:
+                continue
+            if not (math.isfinite(value) and value > least):
                 raise ValueError(
                     f"Expected {name}={value!r} of column {self.name!r} to be finite and > "
                     f"{least:g}."
                 )
-        if self.spread is not None:
-            unit = math.log(self.spread) if self.transform == "log" else self.spread
-            if not apart / 1e9 <= unit <= apart * 10.0:
+            # An effect of a larger step may be no finite number, which only shows once it is drawn.
+            size = math.log(value) if self.transform == "log" else value
+            if not apart / 1e9 <= size <= apart * 10.0:
                 raise ValueError(
-                    f"Expected spread={self.spread!r} of column {self.name!r} to be at most ten "
-                    "times, and not a vanishing part of, the distance between its bounds."
+                    f"Expected {name}={value!r} of column {self.name!r} to be at most ten times, "
+                    "and not a vanishing part of, the distance between its bounds."
                 )
         if self.limit is not None:
             check_range(LIMIT, **{f"limit of column {self.name!r}": self.limit})

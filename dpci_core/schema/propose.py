@@ -29,7 +29,7 @@ MAX_LEVELS = 50
 MAX_LEVEL_LENGTH = 200
 """A text column with a longer value than this is left out: its values name features."""
 _DIGITS = 2
-"""Of proposed typical values, spreads and shares."""
+"""Of proposed typical values, spreads and shares, at least."""
 _LEAST_SPREAD = 1e-3
 """Of the distance between the bounds; a column that varies less keeps what its bounds say."""
 _BOUND_DIGITS = 2
@@ -65,7 +65,8 @@ def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
 
 def propose_standard(frame: pd.DataFrame, schema: Schema, standard: StandardEncoding) -> Schema:
     """Return the schema with the standard encoding and what it needs, from a public table: medians,
-    standard deviations and shares of levels, rounded to two digits.
+    standard deviations and shares of levels, rounded to two digits, or to more where a median would
+    move by a quarter of the spread.
 
     Args:
         frame: the public table.
@@ -98,18 +99,24 @@ def _with_typical(series: pd.Series[Any], column: Column) -> Column:
     spread = float(np.std(scaled)) if len(scaled) else 0.0
     if spread <= (column.on_scale(column.high) - column.on_scale(column.low)) * _LEAST_SPREAD:
         return column
-    median, spread = _rounded(float(np.median(values))), _rounded(spread)
-    typical = min(max(median, column.low), column.high)
-    return replace(
-        column,
-        typical=typical,
-        spread=_rounded(math.exp(spread)) if column.transform == "log" else spread,
-    )
+    median = _near(float(np.median(values)), float(np.std(values)))
+    if column.transform == "log":  # a factor near 1 has its digits behind the 1
+        factor = _rounded(math.exp(_rounded(spread)))
+        spread = factor if factor >= 2.0 else 1.0 + _rounded(math.expm1(spread))
+    else:
+        spread = _rounded(spread)
+    return replace(column, typical=min(max(median, column.low), column.high), spread=spread)
 
 
 def _rounded(x: float) -> float:
     """To two digits."""
     return float(f"{x:.{_DIGITS}g}")
+
+
+def _near(x: float, spread: float) -> float:
+    """To two digits, or to as many as leave it within a quarter of the spread: 2013 is not 2000."""
+    found = (float(f"{x:.{digits}g}") for digits in range(_DIGITS, 17))
+    return next((value for value in found if abs(value - x) <= spread / 4.0), x)
 
 
 def _propose(series: pd.Series[Any], name: str) -> Column | str:

@@ -21,6 +21,7 @@ from dpci_core.plan import DeclaredTable, Plan
 from dpci_core.release import (
     RecordError,
     Release,
+    assumptions_of,
     effect_lines,
     effect_sentences,
     effects,
@@ -111,6 +112,15 @@ def test_it_is_for_the_effects_and_says_where_the_hessian_is(made: Release, desk
     pressure, cost = (c.original for c in made.coefficients[:2])
     assert abs(pressure.estimate - 0.02) < 0.01
     assert abs(cost.estimate - 0.3) < 0.2
+
+
+def test_assumptions_name_no_column_that_is_not_used() -> None:
+    said = "\n".join(assumptions_of(PLAN))
+    assert "cost: the logarithm is taken." in said
+    assert "Rows longer than 3 spreads count less." in said
+    some = "\n".join(assumptions_of(replace(PLAN, features=("pressure", "city=b"))))
+    assert "cost" not in some
+    assert "Rows longer than 3 spreads count less." in some
 
 
 def test_the_model_predicts_as_it_was_trained(made: Release) -> None:

@@ -54,6 +54,23 @@ def test_medians_spreads_and_shares_have_two_digits() -> None:
     assert schema.standard is None
 
 
+def test_rounding_keeps_a_median_near_and_a_factor_above_1() -> None:
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(
+        {"year": rng.normal(2013.0, 7.0, 4_000), "weight": np.exp(rng.normal(5.0, 0.04, 4_000))}
+    )
+    schema = Schema(
+        (NumericColumn("year", 1980, 2050), NumericColumn("weight", 50, 500, transform="log")),
+        "ill",
+        "yes",
+    )
+    year, weight = propose_standard(frame, schema, STANDARD).features
+    assert isinstance(year, NumericColumn)
+    assert isinstance(weight, NumericColumn)
+    assert (year.typical, year.spread) == (2013.0, 7.0)
+    assert (weight.typical, weight.spread) == (148.0, 1.041)
+
+
 def test_a_named_set_in_the_standard_encoding_is_the_same_table_whatever_the_radius() -> None:
     a, b = (schema_of("census", standard=StandardEncoding(radius=r)) for r in (3.0, 6.0))
     assert a.features == b.features

@@ -120,6 +120,12 @@ def slow_row(row: pd.Series, radius: float) -> tuple[list[float], list[float], f
         ({"spread": 7.9e-8}, "spread=7.9e-08 of column 'age' to be at most ten times"),
         ({"step": 0.0}, "step=0.0 of column 'age' to be finite and > 0"),
         ({"step": math.nan}, "step=nan of column 'age' to be finite and > 0"),
+        ({"step": 801.0}, "step=801.0 of column 'age' to be at most ten times"),
+        ({"step": 7.9e-8}, "step=7.9e-08 of column 'age' to be at most ten times"),
+        (
+            {"transform": "log", "spread": 2.0, "step": 1e8},
+            r"step=100000000.0 of column 'age' to be at most",
+        ),
         ({"limit": 0.99}, "<= limit of column 'age'=0.99 <="),
         ({"limit": 1.1e6}, "<= limit of column 'age'=1100000.0 <="),
         ({"limit": math.nan}, "limit of column 'age'=nan"),
