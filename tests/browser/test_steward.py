@@ -62,6 +62,9 @@ def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
     wait_chart(page, "chart_plan_map")
     page.locator(".st-key-use_budget button").click()
     page.get_by_text("This meets your target").wait_for()
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-total_number input')?.value !== '1'"
+    )
     wait_idle(page)
     shown = page.locator(".st-key-total_number input").input_value()
     assert float(shown) != 1.0

@@ -13,7 +13,7 @@ import streamlit as st
 from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.report.cautions import silent
 from dpci_core.schema import CONSTANT, MappingNote
-from ui.kit.figure import common_layout, literal, short_name
+from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
 from ui.session.text import number, plain
 from ui.views.ledger_text import moment
@@ -134,14 +134,19 @@ def release_chart(made: Release) -> go.Figure:
         zeroline=False,
         automargin=True,
     )
-    fig.update_xaxes(title={"text": f"scaled {made.target_words}"}, gridcolor=GRID, zeroline=False)
+    title = wrapped(f"scaled {made.target_words}")
+    fig.update_xaxes(
+        title={"text": "<br>".join(map(literal, title)), "standoff": 4},
+        gridcolor=GRID,
+        zeroline=False,
+    )
     guarantee = made.guarantee
     meta: dict[str, object] = {
         "release": made.request_id,
         "guarantee": f"{guarantee.definition} {guarantee.amount}",
     }
     return fig.update_layout(
-        common_layout(meta=meta, height=22 + 36 * len(rows), top=40, bottom=48)
+        common_layout(meta=meta, height=22 + 36 * len(rows), top=40, bottom=32 + 16 * len(title))
     )
 
 
