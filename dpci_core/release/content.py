@@ -27,7 +27,7 @@ from dpci_core.release.record import (
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.report.cautions import cautions
 from dpci_core.report.covered import covered, transformations
-from dpci_core.schema import Schema
+from dpci_core.schema import CategoricalColumn, Column, Schema
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
 
@@ -46,8 +46,20 @@ class Price:
 
 
 def schema_hash(schema: Schema) -> str:
-    """SHA-256 of what a schema declares, in hexadecimal; its notes do not count."""
-    return hashlib.sha256(canonical(plain(replace(schema, notes=()))).encode()).hexdigest()
+    """SHA-256 of the columns, bounds and levels that a schema declares, in hexadecimal.
+
+    It says which people an account of the ledger is about. Notes do not count, nor does what is
+    declared for planning, so that another radius or step is no reason to open a second account.
+    """
+    bare = replace(schema, features=tuple(map(_bare, schema.features)), notes=(), standard=None)
+    return hashlib.sha256(canonical(plain(bare)).encode()).hexdigest()
+
+
+def _bare(column: Column) -> Column:
+    """A column without what is declared for planning and encoding."""
+    if isinstance(column, CategoricalColumn):
+        return replace(column, shares=None)
+    return replace(column, typical=None, spread=None, step=None, limit=None, transform=None)
 
 
 def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:

@@ -43,7 +43,13 @@ from dpci_core.release import (
     schema_hash,
 )
 from dpci_core.release.report import guarantee_sentence, risk_sentence
-from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
+from dpci_core.schema import (
+    CategoricalColumn,
+    NumericColumn,
+    RecordMapper,
+    Schema,
+    StandardEncoding,
+)
 from tests.refusals import refuses
 from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 
@@ -538,6 +544,22 @@ def test_a_schema_hash_is_of_the_declaration_alone() -> None:
     assert schema_hash(SCHEMA) == schema_hash(Schema(SCHEMA.features, "sick", "yes", ("a note",)))
     assert schema_hash(SCHEMA) != schema_hash(Schema(SCHEMA.features, "sick", "no"))
     assert price_of(make_plan()).schema_hash == schema_hash(SCHEMA)
+
+
+def test_what_is_declared_for_planning_is_the_same_account():
+    """Another radius, step or typical value is about the same people; another bound may not be."""
+    column = NumericColumn("cost", 1, 1_000)
+    levels = CategoricalColumn("sex", ("f", "m"))
+    given = Schema((column, levels), "sick", "yes")
+    told = NumericColumn("cost", 1, 1_000, typical=30, spread=3, step=2, limit=5, transform="log")
+    other = replace(
+        given,
+        features=(told, replace(levels, shares=(0.3, 0.7))),
+        standard=StandardEncoding(radius=3),
+    )
+    assert schema_hash(other) == schema_hash(given)
+    wider = replace(given, features=(NumericColumn("cost", 1, 2_000), levels))
+    assert schema_hash(wider) != schema_hash(given)
 
 
 # --- names that want to do harm -------------------------------------------------------------------

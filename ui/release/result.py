@@ -56,9 +56,7 @@ def takeaway(made: Release) -> str:
     planned = sum(c.planned_scaled for c in spoken) / len(spoken)
     got = sum(c.scaled.length for c in spoken) / len(spoken)
     clear = [
-        "the constant" if c.name == CONSTANT else c.name
-        for c in spoken
-        if c.scaled.low > 0 or c.scaled.high < 0
+        c.name for c in spoken if c.name != CONSTANT and (c.scaled.low > 0 or c.scaled.high < 0)
     ]
     if len(clear) == 1:
         told = f"The interval of {clear[0]} excludes zero."

@@ -375,7 +375,7 @@ def test_a_bad_budget_is_refused_in_words(amount, name):
         ((), "No interval excludes zero."),
         ((0,), "The interval of age excludes zero."),
         ((0, 1), "The intervals of age and city=b exclude zero."),
-        ((0, 1, -1), "The intervals of age, city=b and the constant exclude zero."),
+        ((0, 1, -1), "The intervals of age and city=b exclude zero."),
     ],
 )
 def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
