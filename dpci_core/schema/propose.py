@@ -75,7 +75,10 @@ def propose_standard(frame: pd.DataFrame, schema: Schema, standard: StandardEnco
 
     Privacy: none. The numbers come from the data, so the table must be public, simulated or
              synthetic.
+    Raises:  DataRejectedError for a table without rows.
     """
+    if len(frame) == 0:
+        raise DataRejectedError("no_row_of_data")
     columns = tuple(_with_typical(frame[column.name], column) for column in schema.features)
     return replace(schema, features=columns, standard=standard)
 

@@ -142,7 +142,8 @@ def _without_penalty(
     at = halfway(theta, S, regularization=c, matrix_sd=0.0)
     try:
         truth = unpenalised_minimiser(A, loss=loss, start=2.0 * at - theta)
-        meant = meant_minimiser(A, loss=loss, start=truth)
+        is_weighted = isinstance(A, WeightedRows)
+        meant = meant_minimiser(A, loss=loss, start=truth) if is_weighted else truth
     except ConvergenceError:
         return None
     K, covariance = moments_at(A, truth, loss=loss, regularization=0.0)

@@ -382,7 +382,7 @@ def test_what_the_planning_rows_cannot_tell_is_no_bias() -> None:
     )
 
 
-def test_where_the_forecast_is_unusable_nothing_is_in_reach() -> None:
+def test_where_noise_moves_the_hessian_too_far_nothing_is_in_reach() -> None:
     """At a c hardly above the smallest most releases mark every coefficient, which a forecast
     without a draw of the coefficients does not see; r3 does.
     """

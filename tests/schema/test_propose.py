@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import schema_of
 from dpci_core.schema import (
     CategoricalColumn,
@@ -14,6 +15,7 @@ from dpci_core.schema import (
     propose_standard,
     told_steps,
 )
+from tests.refusals import refuses
 
 STANDARD = StandardEncoding(radius=5.0, limit=3.0)
 
@@ -94,3 +96,9 @@ def test_a_step_is_declared_or_fits_the_range() -> None:
     )
     steps = told_steps(schema, (*schema.feature_names, "constant"))
     assert steps == (10, 10_000.0, np.log(2), np.log(10), 1.0, 1.0)
+
+
+def test_a_table_without_rows_proposes_nothing() -> None:
+    schema = Schema((NumericColumn("age", 18, 98),), "ill", "yes")
+    with refuses(DataRejectedError, match="at least one row"):
+        propose_standard(pd.DataFrame({"age": []}), schema, STANDARD)
