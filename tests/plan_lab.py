@@ -101,7 +101,11 @@ AMOUNT = st.decimals("0.000001", 50, places=6).filter(bool)
 
 def _said_of(low: float, high: float) -> st.SearchStrategy[dict[str, Any]]:
     """What may be declared of a number besides its bounds."""
-    typical = {"typical": (low + high) / 2.0, "spread": (high - low) / 8.0, "step": 10.0}
+    typical = {
+        "typical": (low + high) / 2.0,
+        "spread": (high - low) / 8.0,
+        "step": (high - low) / 10.0,
+    }
     choices = [{}, typical, typical | {"limit": 3.0}]
     if low > 1e-3:
         choices.append({"transform": "log"})
