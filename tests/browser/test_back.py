@@ -7,6 +7,7 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import TimeoutError
 
 from tests.browser.driver import chart, press, type_number, wait_chart, wait_idle, wait_meta
 from ui.session.settings import from_query
@@ -24,12 +25,11 @@ def total_in_link(page) -> float:
 def expect(page, title, total):
     """Wait for a page with this heading whose control, address and chart all show this total."""
     page.locator("h1, h2").get_by_text(title, exact=True).wait_for(timeout=30_000)
-    page.wait_for_function(
-        "t => Number(document.querySelector('.st-key-total_number input[type=number]')?.value) === "
-        "t",
-        arg=total,
-        timeout=30_000,
-    )
+    control = "document.querySelector('.st-key-total_number input[type=number]')?.value"
+    try:
+        page.wait_for_function(f"t => Number({control}) === t", arg=total, timeout=30_000)
+    except TimeoutError:
+        raise AssertionError(f"{page.evaluate(control)} at {page.url}, not {total}") from None
     wait_idle(page)
     assert total_in_link(page) == total
     assert page.locator("[data-testid=stException]").count() == 0
