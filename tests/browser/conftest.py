@@ -14,13 +14,6 @@ from tests.browser.driver import BROWSER_ARGS, Noise, find_browser
 from tests.browser.screenshots import desk_server
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Back and forward come first: they race with whatever else a server has to do, and later it
-    still has the jobs of other tests.
-    """
-    items.sort(key=lambda item: item.path.name != "test_back.py")
-
-
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = find_browser()
