@@ -249,7 +249,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
         epsilon_delta=guarantee_at(design, HEADLINE_DELTA),
-        unidentified_share=drawn.is_unidentified.mean(axis=0),
+        unidentified_share=share,
         validity=validity,
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
         n_records=n,

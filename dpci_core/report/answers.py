@@ -36,9 +36,14 @@ def needed(
     )
 
 
+def _percentages(shares: tuple[float, float, float]) -> list[str]:
+    """Shares of a total as they are told."""
+    return [f"{100 * share:.3g} %" for share in shares]
+
+
 def best_split(shares: tuple[float, float, float], gain: float, flat: tuple[float, float]) -> str:
     """The best split of a total; flat: shares of the coefficients that are nearly as good."""
-    model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares)
+    model, hessian, covariance = _percentages(shares)
     low, high = flat
     return (
         f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
@@ -51,7 +56,7 @@ def ranked(
     length: float, as_if_records: int, n_records: int, shares: tuple[float, float, float]
 ) -> str:
     """What one way to spend a guarantee gives."""
-    model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares)
+    model, hessian, covariance = _percentages(shares)
     return (
         f"{length:.3g} on average, as long as without privacy from {as_if_records:,} of the "
         f"{n_records:,} records, with {model} for the coefficients, {hessian} for the Hessian, "
@@ -63,7 +68,7 @@ def standard_encoding(
     radius: float, limit: float, regularization: float, shares: tuple[float, float, float]
 ) -> str:
     """The encoding and design of the shortest intervals without penalty."""
-    model, hessian, covariance = (f"{100 * share:.3g} %" for share in shares)
+    model, hessian, covariance = _percentages(shares)
     return (
         f"Rows count less beyond {radius:g} spreads and values are cut off {limit:g} spreads from "
         f"the typical one; c = {regularization:g}, with {model} for the coefficients, {hessian} "
