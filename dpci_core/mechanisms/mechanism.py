@@ -18,6 +18,7 @@ from dpci_core.base.rows import Rows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
+from dpci_core.solvers.metric import Metric
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.objective import Fit
@@ -77,6 +78,7 @@ class Mechanism(ABC):
         rng: NoiseSource,
         solver: Solver = NEWTON,
         solver_error: float = 0.0,
+        metric: Metric | None = None,
     ) -> PerturbedModel:
         """Train on the rows; arguments and privacy as for `train_private`."""
 
@@ -151,7 +153,13 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
 
 
 def train_private(
-    A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = NEWTON, solver_error: float = 0.0
+    A: Rows,
+    *,
+    design: Design,
+    rng: NoiseSource,
+    solver: Solver = NEWTON,
+    solver_error: float = 0.0,
+    metric: Metric | None = None,
 ) -> PerturbedModel:
     """Return the coefficients that the mechanism of the design releases, with the law of their
     noise.
@@ -163,8 +171,13 @@ def train_private(
         solver: how the minimiser is found.
         solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
             of a minimiser, and a perturbed one is hidden by its caller (`intervals.draw`).
+        metric: of the design's geometry, public or released before (`metric.release_metric`); the
+            rows have its weights (`Metric.weighted`).
 
     Privacy: `budget.model` in the definition of the design.
+    Raises:  ValueError for a design with a geometry and no metric, or the other way round.
     """
+    if (metric is None) != (design.geometry is None):
+        raise ValueError("Expected a metric where the design has a geometry, and only there.")
     run = mechanism_of(design).perturb
-    return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
+    return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error, metric=metric)

@@ -22,6 +22,7 @@ from dpci_core.privacy.sensitivity import (
     smallest_gaussian_regularization,
     smallest_regularization,
 )
+from dpci_core.solvers.metric import Metric
 from dpci_core.solvers.moments import HessianDrift
 
 NOT_REVIEWED = (
@@ -89,9 +90,12 @@ class Objective(Mechanism):
         rng: NoiseSource,
         solver: Solver = NEWTON,
         solver_error: float = 0.0,
+        metric: Metric | None = None,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A))
         noise_vector = noise.sample(A.shape[1], rng)
+        if metric is not None:
+            noise_vector = metric.vector(noise_vector)
         fit = solver(
             A, loss=design.loss, regularization=design.regularization, noise_vector=noise_vector
         )

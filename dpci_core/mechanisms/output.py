@@ -12,6 +12,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import output_sensitivity
+from dpci_core.solvers.metric import Metric
 from dpci_core.solvers.moments import HessianDrift
 
 _USUAL = 2.0
@@ -48,6 +49,7 @@ class Output(Mechanism):
         rng: NoiseSource,
         solver: Solver = NEWTON,
         solver_error: float = 0.0,
+        metric: Metric | None = None,
     ) -> PerturbedModel:
         n, c = len(A), design.regularization
         noise = self.noise(design, n, solver_error=solver_error)

@@ -31,6 +31,7 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
+from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import (
     DesignResult,
@@ -41,6 +42,7 @@ from dpci_core.simulation.result import (
 )
 from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
+from dpci_core.solvers.metric import Metric, public_metric
 from dpci_core.solvers.moments import meant_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
@@ -78,14 +80,21 @@ class _Job:
         return mechanism_of(self.design).perturbs_objective
 
     @property
-    def fit_key(self) -> tuple[int, NoiseLaw | None]:
+    def metric_key(self) -> tuple[object, ...]:
+        """Designs with equal keys have the same metrics."""
+        geometry, budget = self.design.geometry, self.design.budget
+        return geometry, (budget.law, budget.metric) if geometry and geometry.is_private else None
+
+    @property
+    def fit_key(self) -> tuple[object, ...]:
         """Designs with equal keys have the same fits."""
-        return id(self.table), self.noise if self.perturbs_objective else None
+        noise = self.noise if self.perturbs_objective else None
+        return id(self.table), noise, self.metric_key
 
     @property
     def theta_key(self) -> tuple[object, ...]:
         """Designs with equal keys release the same coefficients."""
-        return id(self.table), self.design.mechanism, self.noise
+        return id(self.table), self.design.mechanism, self.noise, self.metric_key
 
 
 @dataclass(frozen=True)
@@ -98,17 +107,38 @@ class _Plan:
     n_coverage: int
     tolerance: float
 
+    @property
+    def has_metric(self) -> bool:
+        """Whether a design releases the second moment."""
+        found = (job.design.geometry for job in self.jobs)
+        return any(geometry is not None and geometry.is_private for geometry in found)
+
 
 @dataclass(frozen=True)
 class Draws:
-    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both
-    matrices, by law.
+    """The randomness of a batch: counts (B, N), unit noise for the coefficients, for both matrices
+    and for the second moment, by law.
     """
 
     counts: Counts
     model: dict[Law, Array]
     hessian: dict[MatrixKind, Array]
     covariance: dict[MatrixKind, Array]
+    metric: dict[Law, Array]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of a batch, a stack, with the weights (B, N) that rows have in them."""
+
+    of: Metric
+    weights: Counts
+
+    def first(self, n: int) -> Metrics:
+        """Of the first n."""
+        found = self.of
+        stack = (found.second_moment[:n], found.whiten[:n], found.unwhiten[:n])
+        return Metrics(Metric(*stack), self.weights[:n])
 
 
 @dataclass(frozen=True)
@@ -288,6 +318,7 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
     counts = np.empty((last - first, n_rows), dtype=np.float32)
     model: dict[Law, list[Array]] = {law: [] for law in LAWS}
+    metric: dict[Law, list[Array]] = {law: [] for law in LAWS}
     matrices: list[dict[MatrixKind, list[Array]]] = [
         {kind: [] for kind in _MATRIX_KINDS} for _ in range(2)
     ]
@@ -304,10 +335,42 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
                     of_one[law, symmetric].append(
                         unit_noise(p, law=law, rng=rng, symmetric=symmetric)
                     )
+        for law in LAWS if plan.has_metric else ():
+            metric[law].append(unit_noise(p, law=law, rng=rng, symmetric=True))
     hessian, covariance = (
         {k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices
     )
-    return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
+    return Draws(
+        counts,
+        {k: np.array(v) for k, v in model.items()},
+        hessian,
+        covariance,
+        {k: np.array(v) for k, v in metric.items()},
+    )
+
+
+def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
+    """The metric of each replicate, released by it or public, with its weights."""
+    design, columns, w = job.design, job.table.columns, job.table.weights
+    geometry = design.geometry
+    if geometry is None:
+        return None
+    p, n_rows = columns.shape
+    unit = columns if w is None else columns * np.sqrt(w)
+    if geometry.is_private:
+        law = metric_noise(design, plan.n_records)
+        M = np.array([(unit * k) @ unit.T for k in draws.counts]) / plan.n_records
+        metric = Metric.of(symmetrise(M + law.scale * draws.metric[law.law]), geometry)
+    else:
+        one = public_metric(geometry, p)
+        stack = (one.second_moment, one.whiten, one.unwhiten)
+        metric = Metric(*(np.broadcast_to(x, (len(draws.counts), p, p)) for x in stack))
+    weights = np.empty((len(draws.counts), n_rows), dtype=np.float32)
+    for b, whiten in enumerate(metric.whiten):
+        turned = whiten @ columns
+        leverage = np.einsum("ij,ij->j", turned, turned)
+        weights[b] = np.minimum(1.0 if w is None else w, 1.0 / np.maximum(leverage, 1.0))
+    return Metrics(metric, weights)
 
 
 def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
@@ -315,20 +378,29 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     draws = replicate_draws(plan, first, last)
     n_covered = max(0, min(last, plan.n_coverage) - first)
     fits: dict[object, Replicates] = {}
+    metrics: dict[object, Metrics | None] = {}
     moments: dict[object, tuple[Array, Array]] = {}
     results = []
     for job in plan.jobs:
-        fit = fits.get(job.fit_key) or _fit(plan, job, draws)
+        if (key := (id(job.table), job.metric_key)) not in metrics:
+            metrics[key] = _metrics(plan, job, draws)
+        metric = metrics[key]
+        fit = fits.get(job.fit_key) or _fit(plan, job, draws, metric)
         fits[job.fit_key] = fit
         theta = fit.theta
         if not job.perturbs_objective:
             theta = theta + job.noise.scale * draws.model[job.noise.law]
         if n_covered and job.theta_key not in moments:
             moments[job.theta_key] = replicate_moments(
-                job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
+                job.table,
+                draws.counts[:n_covered],
+                theta[:n_covered],
+                n_records=plan.n_records,
+                weights=None if metric is None else metric.weights[:n_covered],
             )
+        few = None if metric is None else metric.first(n_covered)
         estimate, inside, length = _intervals(
-            plan, job, draws, theta[:n_covered], moments.get(job.theta_key)
+            plan, job, draws, theta[:n_covered], moments.get(job.theta_key), few
         )
         failed = ~fit.converged
         if job.design.target == "unpenalised":
@@ -340,20 +412,29 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     return results
 
 
-def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
+def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None) -> Replicates:
     """Exact fits of the batch, perturbed where the noise is in the objective."""
     noise_vector = job.noise.scale * draws.model[job.noise.law] if job.perturbs_objective else None
+    if metric is not None:
+        assert noise_vector is not None
+        noise_vector = metric.of.vector(noise_vector)
     return fit_replicates(
         job.table,
         draws.counts,
         n_records=plan.n_records,
         noise_vector=noise_vector,
         tolerance=plan.tolerance,
+        weights=None if metric is None else metric.weights,
     )
 
 
 def _intervals(
-    plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array, Array] | None
+    plan: _Plan,
+    job: _Job,
+    draws: Draws,
+    theta: Array,
+    moments: tuple[Array, Array] | None,
+    metric: Metrics | None,
 ) -> tuple[Array, Flags, Array]:
     """Estimates, whether each interval holds the full table's coefficient, and its length, arrays
     (B, p).
@@ -366,10 +447,21 @@ def _intervals(
     laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]
     sds = np.array([law.diagonal_sd(p) for law in laws])
-    H, S = moments[0], symmetrise(moments[1] + scales * draws.covariance[key])
+    H, S = moments
+    if metric is not None:
+        H, S = metric.of.matrix(H), metric.of.matrix(S)
+    S = symmetrise(S + scales * draws.covariance[key])
     if is_halfway(design):
-        at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds)
-        H, _ = replicate_moments(job.table, draws.counts[: len(theta)], at, n_records=n)
+        whiten = None if metric is None else metric.of.whiten
+        at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten)
+        H, _ = replicate_moments(
+            job.table,
+            draws.counts[: len(theta)],
+            at,
+            n_records=n,
+            weights=None if metric is None else metric.weights,
+        )
+        H = H if metric is None else metric.of.matrix(H)
     widths = private_half_widths(
         symmetrise(H + hessian_noise(design, n).scale * draws.hessian[key]),
         S,
@@ -379,6 +471,7 @@ def _intervals(
         covariance_noise=laws[0],
         theta_priv=theta,
         covariance_sd=sds,
+        metric=None if metric is None else metric.of,
     )
     estimate, q = widths.estimate(theta), widths.half_width
     return estimate, np.abs(estimate - job.goal) <= q, 2.0 * q

@@ -105,7 +105,9 @@ def certified(
     )
 
 
-def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
+def moments_at(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
+) -> tuple[Array, Array]:
     """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
@@ -116,6 +118,7 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
         theta: (p,).
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
+        whiten: W (p, p), for W H W and W S W, summed from the rows W a.
     """
     if isinstance(A, WeightedRows) and not loss.allows_weights:
         raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")
@@ -123,10 +126,14 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
     hessian, second = np.zeros((p, p)), np.zeros((p, p))
     for a in chunks(A):
         z, rows = a @ theta, plain(a)
+        if whiten is not None:
+            rows = rows @ whiten
         hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
         second += (rows * (times_weights(loss.slope(z), a) ** 2)[:, None]).T @ rows
     two_c = 2.0 * regularization
-    return hessian / n + two_c * np.eye(p), second / n - two_c**2 * np.outer(theta, theta)
+    unit = np.eye(p) if whiten is None else whiten @ whiten
+    pull = theta if whiten is None else whiten @ theta
+    return hessian / n + two_c * unit, second / n - two_c**2 * np.outer(pull, pull)
 
 
 def rounding_of_sums(n_records: int) -> float:
