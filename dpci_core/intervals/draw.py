@@ -18,6 +18,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows, WeightedRows, signed
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
@@ -31,7 +32,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.certain import gradient_rounding
-from dpci_core.solvers.metric import Metric, longest_stretch
+from dpci_core.solvers.metric import longest_stretch, weighted
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import Fit
 
@@ -297,7 +298,7 @@ def _draw(
 ) -> Drawn:
     n, p = A.shape
     metric = release_metric(A, design=shares.running, rng=source)
-    rows = A if metric is None else metric.weighted(A)
+    rows = A if metric is None else weighted(A, metric)
     theta, noise = draw_coefficients(rows, shares=shares, source=source, metric=metric)
     released = release_moments(
         rows,

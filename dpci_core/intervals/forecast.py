@@ -21,6 +21,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count
 from dpci_core.base.limits import records_in_range
+from dpci_core.base.metric import Metric
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
 from dpci_core.design import Design, Geometry, check_design, guarantee_at
@@ -35,12 +36,13 @@ from dpci_core.intervals.inflation import (
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
+from dpci_core.mechanisms.metric import check_size
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
 from dpci_core.solvers.halfway import is_halfway
-from dpci_core.solvers.metric import Metric
-from dpci_core.solvers.moments import Moments, WithoutPenalty, metric_of
+from dpci_core.solvers.metric import metric_of
+from dpci_core.solvers.moments import Moments, WithoutPenalty
 
 Grade = Literal["valid", "rough", "unusable"]
 
@@ -405,7 +407,8 @@ def forecast_metric(moments: Moments, design: Design) -> Metric | None:
         return None
     if moments.spread is None:
         raise ValueError("Expected moments with a spread: fit_moments(..., with_spread=True).")
-    metric = metric_of(geometry, moments.spread)
+    metric = metric_of(geometry, moments.spread.second_moment)
+    check_size(metric, len(moments.theta_hat))
     if moments.geometry != geometry and not _counts_in_full(moments, geometry):
         raise ValueError(
             "Expected moments of rows with the weights of this geometry: "

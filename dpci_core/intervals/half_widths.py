@@ -29,13 +29,13 @@ from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
 from dpci_core.base.array import Array, Flags, Positions
 from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.metric import Metric
 from dpci_core.design import Design
 from dpci_core.intervals._newton_step import Correction, correction, no_correction
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
 from dpci_core.intervals.spectra import SharedSpectra, Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, fixed_draws, hessian_noise
 from dpci_core.privacy.laws import NoiseLaw
-from dpci_core.solvers.metric import Metric
 
 NOISE_DOMINATES = (6.0, 24.0)
 """Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths
@@ -143,7 +143,7 @@ def private_half_widths(
         on_covariance=covariance_noise,
         n_redraws=n_redraws,
         spectra=spectra,
-        metric=None if metric is None else _stacked(metric, p),
+        metric=None if metric is None else metric.stacked(),
     )
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
@@ -236,18 +236,11 @@ class _Known:
         metric = self.metric
         if metric is None or len(metric.whiten) == 1:
             return self
-        few = (x[some] for x in (metric.second_moment, metric.whiten, metric.unwhiten))
-        return replace(self, metric=Metric(*few))
+        return replace(self, metric=metric[some])
 
     def told(self, matrices: Array) -> Array:
         """Matrices (K, p, p) of the coefficients."""
         return matrices if self.metric is None else self.metric.back(matrices)
-
-
-def _stacked(metric: Metric, p: int) -> Metric:
-    """With one leading axis."""
-    flat = (x.reshape(-1, p, p) for x in (metric.second_moment, metric.whiten, metric.unwhiten))
-    return Metric(*flat)
 
 
 def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:

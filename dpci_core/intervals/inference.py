@@ -18,6 +18,7 @@ from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.mechanisms.metric import release_metric
+from dpci_core.solvers.metric import weighted
 from dpci_core.solvers.moments import Moments
 
 RESULTS_VERSION = 2
@@ -158,7 +159,7 @@ def private_intervals(
     model_noise(design, n)  # refuses an infeasible design before any work
     A = signed(features, labels)
     metric = release_metric(A, design=design, rng=rng)
-    rows = A if metric is None else metric.weighted(A)
+    rows = A if metric is None else weighted(A, metric)
     model = train_private(rows, design=design, rng=rng, metric=metric)
     released = release_moments(
         rows,

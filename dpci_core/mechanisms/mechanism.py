@@ -14,11 +14,11 @@ from functools import partial
 from typing import ClassVar
 
 from dpci_core.base.array import Array
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
-from dpci_core.solvers.metric import Metric
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.objective import Fit
@@ -172,7 +172,7 @@ def train_private(
         solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
             of a minimiser, and a perturbed one is hidden by its caller (`intervals.draw`).
         metric: of the design's geometry, public or released before (`metric.release_metric`); the
-            rows have its weights (`Metric.weighted`).
+            rows have its weights (`solvers.metric.weighted`).
 
     Privacy: `budget.model` in the definition of the design.
     Raises:  ValueError for a design with a geometry and no metric, or the other way round.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.matrices import MatrixNoise, private_matrix
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import second_moment_sensitivity
-from dpci_core.solvers.metric import Metric, public_metric, second_moment_of
+from dpci_core.solvers.metric import metric_of, second_moment_of
 from dpci_core.solvers.objective import rounding_of_sums
 
 
@@ -43,7 +44,7 @@ def release_metric(A: Rows, *, design: Design, rng: NoiseSource) -> Metric | Non
     if geometry is None:
         return None
     if not geometry.is_private:
-        return public_metric(geometry, A.shape[1])
+        return check_size(metric_of(geometry), A.shape[1])
     law = metric_noise(design, len(A))
     is_exact = isinstance(rng, SystemSource)
     released = private_matrix(
@@ -55,4 +56,12 @@ def release_metric(A: Rows, *, design: Design, rng: NoiseSource) -> Metric | Non
         rng=rng,
         symmetric=True,
     )
-    return Metric.of(released.noisy, geometry)
+    return metric_of(geometry, released.noisy)
+
+
+def check_size(metric: Metric, p: int) -> Metric:
+    """Return a metric for p coefficients, or raise ValueError."""
+    if metric.whiten.shape[-1] != p:
+        found = metric.whiten.shape[-1]
+        raise ValueError(f"Expected second_moment to have {p} rows, got {found}.")
+    return metric

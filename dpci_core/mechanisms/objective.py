@@ -10,6 +10,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import NEWTON, Mechanism, PerturbedModel, Solver
@@ -22,7 +23,6 @@ from dpci_core.privacy.sensitivity import (
     smallest_gaussian_regularization,
     smallest_regularization,
 )
-from dpci_core.solvers.metric import Metric
 from dpci_core.solvers.moments import HessianDrift
 
 NOT_REVIEWED = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, NEWTON, Mechanism, PerturbedModel, Solver
@@ -12,7 +13,6 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import output_sensitivity
-from dpci_core.solvers.metric import Metric
 from dpci_core.solvers.moments import HessianDrift
 
 _USUAL = 2.0

@@ -21,7 +21,8 @@ from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.planner.split import best_split, quick_split
-from dpci_core.solvers.moments import Moments, fit_moments, metric_of
+from dpci_core.solvers.metric import metric_of
+from dpci_core.solvers.moments import Moments, fit_moments
 
 SecondMoment = Literal["released", "planning"]
 """Whether the second moment is released at a price, or that of the planning rows is used."""
@@ -203,7 +204,7 @@ def _length(moments: Moments, design: Design, n: int) -> float:
     """Mean standard deviation of the private estimates."""
     assert design.geometry is not None
     assert moments.spread is not None
-    metric = metric_of(design.geometry, moments.spread)
+    metric = metric_of(design.geometry, moments.spread.second_moment)
     law = error_variance(
         metric.matrix(moments.hessian),
         metric.matrix(moments.covariance),

@@ -24,6 +24,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design, check_design
@@ -31,7 +32,7 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
-from dpci_core.mechanisms.metric import metric_noise
+from dpci_core.mechanisms.metric import check_size, metric_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import (
     DesignResult,
@@ -42,7 +43,7 @@ from dpci_core.simulation.result import (
 )
 from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.metric import Metric, public_metric
+from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import meant_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
@@ -136,9 +137,7 @@ class Metrics:
 
     def first(self, n: int) -> Metrics:
         """Of the first n."""
-        found = self.of
-        stack = (found.second_moment[:n], found.whiten[:n], found.unwhiten[:n])
-        return Metrics(Metric(*stack), self.weights[:n])
+        return Metrics(self.of[:n], self.weights[:n])
 
 
 @dataclass(frozen=True)
@@ -360,11 +359,10 @@ def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
     if geometry.is_private:
         law = metric_noise(design, plan.n_records)
         M = np.array([(unit * k) @ unit.T for k in draws.counts]) / plan.n_records
-        metric = Metric.of(symmetrise(M + law.scale * draws.metric[law.law]), geometry)
+        metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
     else:
-        one = public_metric(geometry, p)
-        stack = (one.second_moment, one.whiten, one.unwhiten)
-        metric = Metric(*(np.broadcast_to(x, (len(draws.counts), p, p)) for x in stack))
+        one = check_size(metric_of(geometry), p).stacked()
+        metric = one[np.zeros(len(draws.counts), dtype=np.int64)]
     weights = np.empty((len(draws.counts), n_rows), dtype=np.float32)
     for b, whiten in enumerate(metric.whiten):
         turned = whiten @ columns

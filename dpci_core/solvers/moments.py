@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.errors import ConvergenceError
-from dpci_core.base.limits import LARGEST_START, NORM_MARGIN, regularization_in_range
+from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.rows import (
     WeightedRows,
     plain,
@@ -22,7 +22,7 @@ from dpci_core.base.validation import check_records, check_vector
 from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.halfway import halfway
-from dpci_core.solvers.metric import Metric, public_metric, second_moment_of
+from dpci_core.solvers.metric import metric_of, second_moment_of, weighted
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import chunks, moments_at
 
@@ -171,10 +171,10 @@ def fit_moments(
     n_weighted = 0
     if geometry is not None:
         assert spread is not None
-        weighted = metric_of(geometry, spread).weighted(A)
-        before = A.weights if isinstance(A, WeightedRows) else NORM_MARGIN
-        n_weighted = int(np.count_nonzero(weighted.weights < before * _AS_IT_WAS))
-        A = weighted
+        found_rows = weighted(A, metric_of(geometry, spread.second_moment))
+        before = A.weights if isinstance(A, WeightedRows) else 1.0
+        n_weighted = int(np.count_nonzero(found_rows.weights < before * _AS_IT_WAS))
+        A = found_rows
     theta = minimise(
         A, loss=loss, regularization=regularization, start=first, method="checked"
     ).theta
@@ -196,15 +196,6 @@ def fit_moments(
         spread=spread,
         n_weighted=n_weighted,
     )
-
-
-def metric_of(geometry: Geometry, spread: Spread) -> Metric:
-    """Return the metric of a geometry: its public one, or that of the second moment without
-    noise.
-    """
-    if geometry.is_private:
-        return Metric.of(spread.second_moment, geometry)
-    return public_metric(geometry, len(spread.second_moment))
 
 
 def _without_penalty(
