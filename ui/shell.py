@@ -19,14 +19,13 @@ if str(ROOT) not in sys.path:
 # Pages are imported here so that the heap is frozen with them.
 import ui.accuracy.page  # noqa: E402
 import ui.explore.page  # noqa: E402
-import ui.home.page  # noqa: E402
 import ui.learn.page  # noqa: E402
 import ui.ledger.page  # noqa: E402
 import ui.plan.page  # noqa: E402
 import ui.release.page  # noqa: E402
 import ui.reproduce.page  # noqa: E402
 import ui.sharp.page  # noqa: E402
-import ui.validate.page  # noqa: E402
+import ui.validate.page  # noqa: E402, F401
 from ui.controls import hints  # noqa: E402
 from ui.kit import style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
@@ -53,6 +52,7 @@ def _entry(file: str, title: str, address: str = "", **kind: Any) -> st.Page:
     return st.Page(ROOT / "pages" / f"{file}.py", title=title, url_path=address or file, **kind)
 
 
+plan = _entry("plan", "Plan")
 page = st.navigation(
     {
         "": [
@@ -61,7 +61,7 @@ page = st.navigation(
             *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
         ],
         "Plan & release": [
-            _entry("plan", "Plan"),
+            plan,
             _entry("release", "Release"),
             _entry("ledger", "Ledger"),
         ],
@@ -83,6 +83,6 @@ if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()
 with turn():
     if page.url_path in FRONT:
-        ui.home.page.doors()
+        st.page_link(plan, label="How much budget, how many records, which split? **Plan →**")
     page.run()
 hints.foot()

@@ -57,10 +57,6 @@ def test_the_front_page_is_explore_with_no_decision_to_make():
     assert [title.value for title in app.title] == ["Explore"]
     assert now(app) == Settings()
     assert len(charts_of(app)) == 3
-    app.button(key="question_split").click().run()
-    check(app)
-    assert [title.value for title in app.title] == ["Plan"]
-    assert now(app).look == "split"
 
 
 def test_explore_draws_three_charts_with_alt_text_and_assumptions():

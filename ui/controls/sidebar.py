@@ -28,9 +28,9 @@ def is_ready(*, one_design: bool = False, is_folded: bool = False) -> bool:
     is_folded: in three columns behind a click, on pages that only read the settings.
     """
     hints.link_problem()
-    places = [st.sidebar] * 3
+    places: Sequence[DeltaGenerator] = [st.sidebar] * 3
     if is_folded:
-        places = st.expander("Settings", icon=":material/tune:").columns(3, gap="large")
+        places = st.expander("Settings").columns(3, gap="large")
     with places[0]:
         _data_controls(has_encodings=not one_design)
     settings = state.settings()
