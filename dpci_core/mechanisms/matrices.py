@@ -17,7 +17,7 @@ from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.halfway import halfway, is_halfway
-from dpci_core.solvers.objective import moments_at, rounding_of_sums
+from dpci_core.solvers.objective import covariance_of, hessian_of, rounding_of_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,6 @@ def release_moments(
     loss, c = design.loss, design.regularization
     on_h = hessian_noise(design, n)
     on_s = covariance_noise(design, n, float(np.linalg.norm(theta_priv)))
-    H, S = moments_at(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
 
     def released(matrix: Array, law: MatrixNoise, at: Array) -> PrivateMatrix:
         """A matrix of theta `at` with its noise; that of a release allows for rounding."""
@@ -317,11 +316,13 @@ def release_moments(
             symmetric=law.symmetric,
         )
 
+    S = covariance_of(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
     if not is_halfway(design):
+        H = hessian_of(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
         hessian = released(H, on_h, theta_priv)
         return PrivateMoments(hessian, released(S, on_s, theta_priv), np.array(theta_priv))
     covariance = released(S, on_s, theta_priv)
     sd = on_s.diagonal_sd(p)
     at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=sd, whiten=whiten)
-    H, _ = moments_at(A, at, loss=loss, regularization=c, whiten=whiten)
+    H = hessian_of(A, at, loss=loss, regularization=c, whiten=whiten)
     return PrivateMoments(released(H, on_h, at), covariance, at)

@@ -52,6 +52,8 @@ from dpci_core.solvers.replicates import (
     Table,
     draw_counts,
     fit_replicates,
+    replicate_covariance,
+    replicate_hessian,
     replicate_moments,
 )
 
@@ -93,9 +95,10 @@ class _Job:
         return id(self.table), noise, self.metric_key
 
     @property
-    def theta_key(self) -> tuple[object, ...]:
-        """Designs with equal keys release the same coefficients."""
-        return id(self.table), self.design.mechanism, self.noise, self.metric_key
+    def moments_key(self) -> tuple[object, ...]:
+        """Designs with equal keys release the same coefficients, and H at the same point."""
+        at = is_halfway(self.design)
+        return id(self.table), self.design.mechanism, self.noise, at, self.metric_key
 
 
 @dataclass(frozen=True)
@@ -377,7 +380,7 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     n_covered = max(0, min(last, plan.n_coverage) - first)
     fits: dict[object, Replicates] = {}
     metrics: dict[object, Metrics | None] = {}
-    moments: dict[object, tuple[Array, Array]] = {}
+    moments: dict[object, tuple[Array | None, Array]] = {}
     results = []
     for job in plan.jobs:
         if (key := (id(job.table), job.metric_key)) not in metrics:
@@ -388,17 +391,11 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
         theta = fit.theta
         if not job.perturbs_objective:
             theta = theta + job.noise.scale * draws.model[job.noise.law]
-        if n_covered and job.theta_key not in moments:
-            moments[job.theta_key] = replicate_moments(
-                job.table,
-                draws.counts[:n_covered],
-                theta[:n_covered],
-                n_records=plan.n_records,
-                weights=None if metric is None else metric.weights[:n_covered],
-            )
         few = None if metric is None else metric.first(n_covered)
+        if n_covered and job.moments_key not in moments:
+            moments[job.moments_key] = _moments(plan, job, draws, theta[:n_covered], few)
         estimate, inside, length = _intervals(
-            plan, job, draws, theta[:n_covered], moments.get(job.theta_key), few
+            plan, job, draws, theta[:n_covered], moments.get(job.moments_key), few
         )
         failed = ~fit.converged
         if job.design.target == "unpenalised":
@@ -426,12 +423,27 @@ def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None) -> Replic
     )
 
 
+def _moments(
+    plan: _Plan, job: _Job, draws: Draws, theta: Array, metric: Metrics | None
+) -> tuple[Array | None, Array]:
+    """H and S at theta, in the metric if there is one; half way H is at another point, known once S
+    has its noise.
+    """
+    counts, n = draws.counts[: len(theta)], plan.n_records
+    weights = None if metric is None else metric.weights
+    if is_halfway(job.design):
+        S = replicate_covariance(job.table, counts, theta, n_records=n, weights=weights)
+        return None, S if metric is None else metric.of.matrix(S)
+    H, S = replicate_moments(job.table, counts, theta, n_records=n, weights=weights)
+    return (H, S) if metric is None else (metric.of.matrix(H), metric.of.matrix(S))
+
+
 def _intervals(
     plan: _Plan,
     job: _Job,
     draws: Draws,
     theta: Array,
-    moments: tuple[Array, Array] | None,
+    moments: tuple[Array | None, Array] | None,
     metric: Metrics | None,
 ) -> tuple[Array, Flags, Array]:
     """Estimates, whether each interval holds the full table's coefficient, and its length, arrays
@@ -446,13 +458,11 @@ def _intervals(
     scales = np.array([law.scale for law in laws])[:, None, None]
     sds = np.array([law.diagonal_sd(p) for law in laws])
     H, S = moments
-    if metric is not None:
-        H, S = metric.of.matrix(H), metric.of.matrix(S)
     S = symmetrise(S + scales * draws.covariance[key])
-    if is_halfway(design):
+    if H is None:
         whiten = None if metric is None else metric.of.whiten
         at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten)
-        H, _ = replicate_moments(
+        H = replicate_hessian(
             job.table,
             draws.counts[: len(theta)],
             at,

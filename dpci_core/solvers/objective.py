@@ -105,10 +105,38 @@ def certified(
     )
 
 
-def moments_at(
+def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
+    """Return H(theta) and S(theta), each (p, p): `hessian_of` and `covariance_of`."""
+    H = hessian_of(A, theta, loss=loss, regularization=regularization)
+    return H, covariance_of(A, theta, loss=loss, regularization=regularization)
+
+
+def hessian_of(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
-) -> tuple[Array, Array]:
-    """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
+) -> Array:
+    """Return H(theta), (p, p): WKL eq. 5.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        theta: (p,).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        whiten: W (p, p), for W H W, summed from the rows W a.
+    """
+    _check_weights(A, loss)
+    p = len(theta)
+    total = np.zeros((p, p))
+    for a in chunks(A):
+        rows = plain(a) if whiten is None else plain(a) @ whiten
+        total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
+    unit = np.eye(p) if whiten is None else whiten @ whiten
+    return np.asarray(total / len(A) + 2.0 * regularization * unit)
+
+
+def covariance_of(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
+) -> Array:
+    """Return S(theta), (p, p): WKL eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
     minimiser; elsewhere it may be indefinite.
@@ -120,20 +148,19 @@ def moments_at(
         regularization: c > 0, in c |theta|^2 of the mean objective.
         whiten: W (p, p), for W H W and W S W, summed from the rows W a.
     """
+    _check_weights(A, loss)
+    p = len(theta)
+    total = np.zeros((p, p))
+    for a in chunks(A):
+        rows = plain(a) if whiten is None else plain(a) @ whiten
+        total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
+    pull = theta if whiten is None else whiten @ theta
+    return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(pull, pull))
+
+
+def _check_weights(A: Rows, loss: Loss) -> None:
     if isinstance(A, WeightedRows) and not loss.allows_weights:
         raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")
-    p, n = len(theta), len(A)
-    hessian, second = np.zeros((p, p)), np.zeros((p, p))
-    for a in chunks(A):
-        z, rows = a @ theta, plain(a)
-        if whiten is not None:
-            rows = rows @ whiten
-        hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
-        second += (rows * (times_weights(loss.slope(z), a) ** 2)[:, None]).T @ rows
-    two_c = 2.0 * regularization
-    unit = np.eye(p) if whiten is None else whiten @ whiten
-    pull = theta if whiten is None else whiten @ theta
-    return hessian / n + two_c * unit, second / n - two_c**2 * np.outer(pull, pull)
 
 
 def rounding_of_sums(n_records: int) -> float:
