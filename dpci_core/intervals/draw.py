@@ -293,6 +293,12 @@ def _check_rows(X: Array | WeightedRows, y: Array) -> None:
         )
 
 
+def _released_moment(metric: Metric | None, design: Design) -> Array | None:
+    """The second moment as it was drawn, if one was."""
+    is_drawn = design.geometry is not None and design.geometry.is_private
+    return metric.second_moment if metric is not None and is_drawn else None
+
+
 def _draw(
     A: Array | WeightedRows, *, shares: Shares, source: SystemSource, to_original: Array | None
 ) -> Drawn:
@@ -327,7 +333,7 @@ def _draw(
         hessian=widths.hessian,
         covariance=widths.covariance,
         hessian_at=released.hessian_at,
-        second_moment=None if metric is None else metric.second_moment,
+        second_moment=_released_moment(metric, shares.planned),
         estimate=estimate[:p],
         low=(estimate - q)[:p],
         high=(estimate + q)[:p],

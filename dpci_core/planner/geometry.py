@@ -105,7 +105,7 @@ def best_geometry(
     """
     check_design(design)
     check_choice(second_moment, ("released", "planning"), name="second_moment")
-    bare = _without_geometry(design)
+    bare = without_geometry(design)
     moments = fit_moments(
         X,
         y,
@@ -146,8 +146,10 @@ def best_geometry(
     return replace(found, plain=plain.design, plain_forecast=plain.forecast)
 
 
-def _without_geometry(design: Design) -> Design:
-    """The design with its metric's part given to the coefficients."""
+def without_geometry(design: Design) -> Design:
+    """Return the design with noise of equal size in every direction, its metric's part given to the
+    coefficients.
+    """
     budget = design.budget
     if budget.metric:
         model = EXACT.add(budget.model, budget.metric)

@@ -153,6 +153,12 @@ class Budget(ABC):
         return self.model, self.hessian, self.covariance
 
     @property
+    def lines(self) -> tuple[tuple[str, Decimal], ...]:
+        """All parts by name in the order of their release, the metric where there is one."""
+        metric = (("metric", self.metric),) if self.metric else ()
+        return (*metric, *zip(PARTS, self.parts, strict=True))
+
+    @property
     def total(self) -> Decimal:
         """The exact sum of all parts."""
         three = EXACT.add(EXACT.add(self.model, self.hessian), self.covariance)
@@ -622,9 +628,9 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """
     check_choice(rule, ("paper", "guarantee"), name="rule")
     if rule == "paper" and isinstance(budget, PureDP):
-        return ZCDP(**{name: pure_to_zcdp(part) for name, part in _named(budget)})
+        return ZCDP(**{name: pure_to_zcdp(part) for name, part in budget.lines})
     if rule == "paper":
-        return PureDP(**{name: _root_down(part) for name, part in _named(budget)})
+        return PureDP(**{name: _root_down(part) for name, part in budget.lines})
     at = to_float_down(to_decimal(delta, name="delta"))
     if isinstance(budget, PureDP):
         return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
@@ -666,12 +672,4 @@ def _root_down(rho: Decimal) -> Decimal:
 
 def _split(total: Decimal, like: Budget) -> dict[str, Decimal]:
     """Divide a total in the proportions of another budget, each part rounded down."""
-    return {
-        name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in _named(like)
-    }
-
-
-def _named(budget: Budget) -> list[tuple[str, Decimal]]:
-    """The parts by name, the metric where there is one."""
-    metric = [("metric", budget.metric)] if budget.metric else []
-    return [*zip(PARTS, budget.parts, strict=True), *metric]
+    return {name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in like.lines}
