@@ -10,7 +10,6 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError
-from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import NEWTON, Mechanism, PerturbedModel, Solver
@@ -93,12 +92,9 @@ class Objective(Mechanism):
         rng: NoiseSource,
         solver: Solver = NEWTON,
         solver_error: float = 0.0,
-        metric: Metric | None = None,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A))
         noise_vector = noise.sample(A.shape[1], rng)
-        if metric is not None:
-            noise_vector = metric.vector(noise_vector)
         fit = solver(
             A, loss=design.loss, regularization=design.regularization, noise_vector=noise_vector
         )
