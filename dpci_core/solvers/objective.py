@@ -133,13 +133,7 @@ def covariance_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -
     """Return S(theta), (p, p): WKL eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
-    minimiser; elsewhere it may be indefinite.
-
-    Args:
-        A: rows y_i x_i, (n, p).
-        theta: (p,).
-        loss: f.
-        regularization: c > 0, in c |theta|^2 of the mean objective.
+    minimiser; elsewhere it may be indefinite. Arguments as for `hessian_of`.
     """
     _check_weights(A, loss)
     p = len(theta)
