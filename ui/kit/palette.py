@@ -12,7 +12,7 @@ Mechanism = str
 LossName = Literal["logistic", "huber_svm"]
 CalibrationName = Literal["sharp", "published"]
 
-_WORDS = {
+WORDS = {
     "pure": "Pure ε",
     "zcdp": "zCDP",
     "objective": "objective",
@@ -20,6 +20,7 @@ _WORDS = {
     "logistic": "logistic",
     "huber_svm": "SVM",
 }
+"""Names on charts."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,11 @@ class Combination:
     @property
     def plain(self) -> str:
         """Without the calibration, where a page has only one."""
+<<<<<<< HEAD
         return " · ".join(self.words)
+=======
+        return " · ".join(WORDS[w] for w in (self.definition, self.mechanism, self.loss))
+>>>>>>> main
 
     @property
     def label(self) -> str:

@@ -22,7 +22,7 @@ from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
 from ui.session.compute import LRU, PUBLIC
 from ui.session.words import in_words
-from ui.sharp import chart, targets, words
+from ui.sharp import chart, rivals, targets, words
 from ui.sharp import rows as sharp_rows
 from ui.sharp.rows import Groups
 from ui.views.show import show
@@ -66,6 +66,7 @@ def page() -> None:
             _provenance(name, table, groups, tables, rows)
     else:
         _nothing_on_file()
+<<<<<<< HEAD
         _improvements(rows)
     left, right = st.columns(2)
     with left:
@@ -73,6 +74,12 @@ def page() -> None:
     with right:
         _new_result(table, rows)
     _proof()
+=======
+    rivals.block()
+    _improvements(rows)
+    _unpenalised()
+    _new_result(table, rows)
+>>>>>>> main
 
 
 def _rows() -> list[Compared]:
