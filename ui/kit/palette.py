@@ -50,16 +50,12 @@ class Combination:
     @property
     def words(self) -> tuple[str, str, str]:
         """Of definition, mechanism and loss."""
-        return _WORDS[self.definition], _WORDS[self.mechanism], _WORDS[self.loss]
+        return WORDS[self.definition], WORDS[self.mechanism], WORDS[self.loss]
 
     @property
     def plain(self) -> str:
         """Without the calibration, where a page has only one."""
-<<<<<<< HEAD
         return " · ".join(self.words)
-=======
-        return " · ".join(WORDS[w] for w in (self.definition, self.mechanism, self.loss))
->>>>>>> main
 
     @property
     def label(self) -> str:

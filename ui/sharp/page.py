@@ -66,20 +66,17 @@ def page() -> None:
             _provenance(name, table, groups, tables, rows)
     else:
         _nothing_on_file()
-<<<<<<< HEAD
         _improvements(rows)
     left, right = st.columns(2)
     with left:
         _unpenalised()
     with right:
         _new_result(table, rows)
-    _proof()
-=======
-    rivals.block()
-    _improvements(rows)
-    _unpenalised()
-    _new_result(table, rows)
->>>>>>> main
+    left, right = st.columns(2)
+    with left:
+        rivals.block()
+    with right:
+        _proof()
 
 
 def _rows() -> list[Compared]:

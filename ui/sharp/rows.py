@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 
-from dpci_core.datasets import DatasetInfo, list_datasets
+from dpci_core.datasets import list_datasets
 from dpci_core.studies.compare import SETS, Compared, Comparison, DataTable
 from ui.kit.palette import ALL_COMBINATIONS, Combination, LossName
 from ui.session.text import number
@@ -47,8 +47,12 @@ def tables_on_file(rows: Iterable[Compared]) -> dict[str, DataTable]:
 
 def table_words(table: DataTable) -> str:
     """A table of data in words."""
-    info = _info(table)
-    return f"{info.title if info else table.dataset}, n = {table.n:,}, {table.d} features"
+    return f"{data_words(table.dataset)}, n = {table.n:,}, {table.d} features"
+
+
+def data_words(key: str) -> str:
+    """The name of a data set."""
+    return next((info.title for info in list_datasets() if info.key == key), key)
 
 
 def groups_of(rows: Iterable[Compared], table: DataTable) -> Groups:
@@ -62,12 +66,8 @@ def groups_of(rows: Iterable[Compared], table: DataTable) -> Groups:
 
 def source_of(table: DataTable) -> str:
     """Which badge the chart carries."""
-    info = _info(table)
-    return info.source if info else "public"
-
-
-def _info(table: DataTable) -> DatasetInfo | None:
-    return next((info for info in list_datasets() if info.key == table.dataset), None)
+    found = (info.source for info in list_datasets() if info.key == table.dataset)
+    return next(found, "public")
 
 
 # --- how much shorter -----------------------------------------------------------------------------
