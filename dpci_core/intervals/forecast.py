@@ -416,7 +416,7 @@ def forecast_metric(moments: Moments, design: Design) -> Metric | None:
 
 
 def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
-    """Whether no planning row has a weight, so that moments of rows as they are will do."""
+    """Whether hardly a planning row has a weight (`Spread`), so that rows as they are will do."""
     spread = moments.spread
     assert spread is not None
     is_own = geometry.is_private or np.array_equal(
