@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpci_core.base.array import Array
 from dpci_core.base.metric import Metric
@@ -78,7 +78,6 @@ class Mechanism(ABC):
         rng: NoiseSource,
         solver: Solver = NEWTON,
         solver_error: float = 0.0,
-        metric: Metric | None = None,
     ) -> PerturbedModel:
         """Train on the rows; arguments and privacy as for `train_private`."""
 
@@ -187,5 +186,12 @@ def train_private(
              a metric with rows that have no weights.
     """
     check_metric(A, design, has_metric=metric is not None)
+    if metric is not None:
+        solver = partial(_solve_in, metric, solver)
     run = mechanism_of(design).perturb
-    return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error, metric=metric)
+    return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
+
+
+def _solve_in(metric: Metric, solver: Solver, A: Rows, *, noise_vector: Array, **given: Any) -> Fit:
+    """The minimiser with a noise vector that was drawn in the coordinates of a metric."""
+    return solver(A, noise_vector=metric.vector(noise_vector), **given)

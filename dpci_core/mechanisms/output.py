@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, NEWTON, Mechanism, PerturbedModel, Solver
@@ -49,7 +48,6 @@ class Output(Mechanism):
         rng: NoiseSource,
         solver: Solver = NEWTON,
         solver_error: float = 0.0,
-        metric: Metric | None = None,
     ) -> PerturbedModel:
         n, c = len(A), design.regularization
         noise = self.noise(design, n, solver_error=solver_error)
