@@ -33,7 +33,7 @@ def start(page: str = "explore", **query: str) -> AppTest:
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
-    if page != "home":
+    if page != "front":
         app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     check(app)
     return app
@@ -52,36 +52,11 @@ def charts_of(app: AppTest) -> list[dict]:
     return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
 
 
-def test_home_starts_with_a_working_demo_and_no_decision():
-    app = start("home")
-    assert len(charts_of(app)) == 1
-    assert any("times** as long as without privacy" in m.value for m in app.markdown)
-
-
-def test_home_and_explore_give_the_same_answer_to_begin_with():
-    """Also beside settings that a session made elsewhere, which Start says that it leaves out."""
-    lengths = {
-        page: next(
-            m.value
-            for m in start(page, mechanisms="objective").metric
-            if "length" in m.label.lower()
-        )
-        for page in ("home", "explore")
-    }
-    assert lengths["home"] == lengths["explore"]
-    app = start("home", n="5000", d="3")
-    assert next(m.value for m in app.metric if "length" in m.label) == lengths["home"]
-    assert any(
-        "For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption
-    )
-
-
-def test_home_and_explore_share_the_budget():
-    app = start("home")
-    app.number_input(key="total_number").set_value(2.0).run()
-    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
-    check(app)
-    assert charts_of(app)[0]["layout"]["meta"]["total"] == 2.0
+def test_the_front_page_is_explore_with_no_decision_to_make():
+    app = start("front")
+    assert [title.value for title in app.title] == ["Explore"]
+    assert now(app) == Settings()
+    assert len(charts_of(app)) == 3
 
 
 def test_explore_draws_three_charts_with_alt_text_and_assumptions():
@@ -340,7 +315,7 @@ def test_a_broken_link_is_said_in_words():
     assert any("cannot be used" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("page", ["home", "explore", "validate"])
+@pytest.mark.parametrize("page", ["explore", "validate"])
 @pytest.mark.parametrize(
     "query",
     [
@@ -373,7 +348,7 @@ def test_no_link_breaks_a_page(query, page):
 @pytest.mark.parametrize(
     ("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")]
 )
-@pytest.mark.parametrize("page", ["home", "explore"])
+@pytest.mark.parametrize("page", ["explore"])
 def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
     app = start(page, currency=currency, epsilon=epsilon)
     shown = app.number_input(key="total_number").value
