@@ -76,9 +76,9 @@ def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
 
 
 def check_download(page, file):
-    page.get_by_text("The numbers as a table").first.click()
+    page.get_by_role("button", name="Download", exact=True).first.click()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download CSV").first.click()
+        page.get_by_role("button", name="CSV", exact=True).click()
     waiting.value.save_as(file)
     lines = file.read_text().splitlines()
     assert lines[0].startswith("combination,coefficient,estimate")
