@@ -15,15 +15,15 @@ from dpci_core.base.rows import EncodedRows
 from dpci_core.design import Design
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.linear import PrivateLinearClassifier
-from dpci_core.estimators.released import ReleasedModel, for_coefficients_alone
+from dpci_core.estimators.released import ReleasedModel
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement, noise_source
-from dpci_core.estimators.tuning import certified, spending_of_release
-from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.mechanisms.mechanism import mechanism_named, model_noise
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner, Method, learner_noise, train
+from dpci_core.tuning.released import certified, for_coefficients_alone, spending_of_release
 from dpci_core.tuning.selection import (
     SelectionMethod,
     SelectionResult,
@@ -216,7 +216,8 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 def _candidate(setting: PrivateLinearClassifier) -> Candidate:
     c = setting.regularization
     assert c is not None
-    method: Method = "output" if setting.mechanism == "output" else "objective_tight"
+    perturbs_objective = mechanism_named(setting.mechanism).perturbs_objective
+    method: Method = "objective_tight" if perturbs_objective else "output"
     return Candidate(learner=Learner(loss=setting._loss(), method=method, regularization=c))
 
 

@@ -22,7 +22,6 @@ from dpci_core.base.errors import check_choice, check_count, check_generator, ch
 from dpci_core.base.validation import check_unit_records
 from dpci_core.design import Design
 from dpci_core.estimators.defaults import default_regularization
-from dpci_core.estimators.released import for_coefficients_alone
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.noise import sample_spherical_laplace
@@ -30,6 +29,7 @@ from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.replicates import Table, fit_replicates
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner, learner_noise
+from dpci_core.tuning.released import for_coefficients_alone
 from dpci_core.tuning.selection import (
     SELECTION_METHODS,
     Score,
