@@ -22,7 +22,7 @@ from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
 from ui.session.compute import LRU, PUBLIC
 from ui.session.words import in_words
-from ui.sharp import chart, targets, words
+from ui.sharp import chart, rivals, targets, words
 from ui.sharp import rows as sharp_rows
 from ui.sharp.rows import Change, Groups
 from ui.views.show import show
@@ -57,6 +57,7 @@ def page() -> None:
         _targets(groups, table)
     else:
         _nothing_on_file()
+    rivals.block()
     _improvements(rows)
     _unpenalised()
     _new_result(table, rows)
