@@ -157,11 +157,11 @@ def budget_chart(question: Question, spendings: Sequence[Spending]) -> go.Figure
             f"{float(one.train):.3g}" + (f" on {one.n_train:,} rows" if i else "")
             for i, one in ((spending.method == "data_split", spending) for spending in spendings)
         ],
-        textposition="auto",
+        textposition="outside",
         showlegend=False,
     )
     total = to_float_down(question.epsilon)
-    fig.update_xaxes(title="ε of one training", range=[0, total * 1.02], gridcolor=GRID)
+    fig.update_xaxes(title="ε of one training", range=[0, total * 1.2], gridcolor=GRID)
     fig.update_yaxes(autorange="reversed", automargin=True)
     caption = (
         f"total ε {question.epsilon}, {question.n_candidates} candidates, "
@@ -208,6 +208,7 @@ def run_chart(title: str, rows: Sequence[SelectionRate], measure: str, source: s
         fig.add_scatter(
             x=[*x, *x[::-1]],
             y=[*(value + _BAND * se), *(value - _BAND * se)[::-1]],
+            mode="lines",
             fill="toself",
             fillcolor=colour,
             opacity=0.15,
@@ -227,13 +228,23 @@ def run_chart(title: str, rows: Sequence[SelectionRate], measure: str, source: s
         )
     is_histogram = all(row.auc == 0.0 for row in rows)
     words = "AUC" if measure == "auc" else "prediction error"
-    fig.update_xaxes(title="total ε", type="log", gridcolor=GRID)
+    epsilons = list(dict.fromkeys(row.epsilon for row in rows))
+    fig.update_xaxes(
+        title="total ε",
+        type="log",
+        gridcolor=GRID,
+        tickvals=[float(one) for one in epsilons],
+        ticktext=epsilons,
+    )
     fig.update_yaxes(
         title="integrated squared error" if is_histogram else words,
         gridcolor=GRID,
         automargin=True,
         type="log" if is_histogram else "linear",
     )
+    if is_histogram:
+        steps = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+        fig.update_yaxes(tickvals=steps, ticktext=[f"{step:g}" for step in steps])
     one = rows[0]
     caption = (
         f"{title}; {one.n_train:,} rows train, {one.n_validation:,} choose, {one.divisions} "
