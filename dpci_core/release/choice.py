@@ -30,7 +30,7 @@ from dpci_core.plan.codec import read
 from dpci_core.plan.link import canonical, load_json
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.release.content import _software, assumptions_of, schema_hash
+from dpci_core.release.content import _software, schema_hash
 from dpci_core.release.folder import write_folder
 from dpci_core.release.record import NEIGHBOURS
 from dpci_core.release.run import (
@@ -51,6 +51,7 @@ from dpci_core.release.table import (
     read_header,
     read_records,
 )
+from dpci_core.report.covered import transformations
 from dpci_core.schema import NumericColumn, RecordMapper
 from dpci_core.schema.mapping import number_of
 from dpci_core.tuning.choose import Candidate
@@ -337,6 +338,11 @@ class ModelChoice(Choice):
                 "Expected a plan whose columns are scaled by their bounds: the bounds of the "
                 "scores are for rows of weight 1."
             )
+        if plan.design.geometry is not None:
+            raise ValueError(
+                "Expected a plan without a geometry: the bounds of the scores are for noise of "
+                "equal size in every direction."
+            )
         made = cls(
             plan=plan,
             epsilon=to_decimal(epsilon, name="epsilon"),
@@ -550,9 +556,35 @@ def _record(choice: Choice, drawn: Drawing, charge: Charge) -> ChoiceRecord:
         names=plan.names if drawn.coefficients else (),
         coefficients=drawn.coefficients,
         regularization=drawn.regularization,
-        assumptions=assumptions_of(plan),
+        assumptions=_assumptions(choice),
         software=dict(_software()),
     )
+
+
+def _assumptions(choice: Choice) -> tuple[str, ...]:
+    """What the guarantee rests on, in sentences."""
+    found = [
+        f"Whom a record stands for, as declared: {choice.plan.unit}.",
+        "What is declared of the columns, the candidates and every setting were chosen without "
+        "looking at the records.",
+        *transformations(choice.plan.transformations),
+        "All noise is drawn from the operating system's entropy and exact; the program, the OpenDP "
+        "and Arb libraries do what they say.",
+    ]
+    if not choice.column:
+        found.append(
+            "Every fit reaches its fixed tolerance on every table: proved in exact arithmetic, "
+            "tested beyond it."
+        )
+        if mechanism_of(choice.plan.design).perturbs_objective:
+            found.append(
+                "A noise vector too long for a certified fit ends a release without a result: a "
+                f"delta of at most {len(choice.candidates)} times 2^-200."
+            )
+    found.append(
+        "Nobody who should not know the records could watch the machine, or how long it took."
+    )
+    return tuple(found)
 
 
 def _report(made: ChoiceRecord) -> str:
