@@ -44,6 +44,7 @@ class PlanNumbers:
     None without one.  is_out_of_reach: (p,), coefficients that a release cannot speak about, in
     encoded or original units (`Forecast.is_out_of_reach`).  shrinkage: share of the coefficients
     without penalty that c leaves, None where the moments do not know or there are none.
+    n_weighted, n_rows: planning rows that count less in the metric of the design, and all of them.
     """
 
     names: tuple[str, ...]
@@ -63,6 +64,8 @@ class PlanNumbers:
     shrinkage: float | None
     validity: Validity
     usefulness: Usefulness
+    n_weighted: int
+    n_rows: int
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
@@ -109,7 +112,19 @@ def plan_numbers(
     delta: Decimal,
     goal: Target | None,
 ) -> PlanNumbers:
-    """Return the numbers of a design at n, from moments alone."""
+    """Return the numbers of a design at n, from moments alone.
+
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: that is planned.
+        n_records: that is planned for.
+        to_original: L (p, p) from encoded to original coefficients.
+        names: of the coefficients, (p,).
+        delta: at which a zCDP budget is stated as (epsilon, delta).
+        goal: whose probability is told, None for none.
+
+    Raises:  InfeasibleDesignError if the design cannot run at this n.
+    """
     made = forecast(moments, design=design, n_records=n_records)
     original = forecast(moments, design=design, n_records=n_records, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)
@@ -134,6 +149,8 @@ def plan_numbers(
         shrinkage=shrinkage_of(moments),
         validity=made.validity,
         usefulness=made.usefulness,
+        n_weighted=moments.n_weighted,
+        n_rows=moments.n_records,
     )
 
 

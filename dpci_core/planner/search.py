@@ -54,7 +54,7 @@ _PRICE = 10.0
 """How much longer, as a share of its length, a split counts for a coverage that is missing."""
 _EQUAL = 1e-6
 """Scores that differ by a smaller share count as equal."""
-_FLAT = 0.01
+_NEAR_BEST = 0.01
 """A split counts as equally good while its intervals are at most so much longer."""
 _SHARE_DIGITS = Decimal("0.0001")
 _SMALLEST_SHARE = 0.002
@@ -149,7 +149,8 @@ class SplitSearch:
         self._anchors: list[_Anchor] = []
         self._points: set[Point] = set()
         with localcontext(EXACT):
-            self.left = design.budget.total - sum(held.values())
+            self.total = design.budget.total - design.budget.metric
+            self.left = self.total - sum(held.values())
 
     def run(self) -> None:
         """A coarse grid on the surrogate and a descent; then anchors, until the favourite is
@@ -205,7 +206,7 @@ class SplitSearch:
         """
         held = self.held
         with localcontext(EXACT):
-            total = self.design.budget.total
+            total = self.total
             h = held.get("hessian", self.left * _rounded(hessian))
             s = held.get("covariance", self.left * _rounded(covariance))
             if "model" in held:
@@ -261,10 +262,10 @@ class SplitSearch:
         )
         return self.design_of(parts), self.found[parts]
 
-    def flat(self) -> dict[str, tuple[float, float]]:
+    def near_best(self) -> dict[str, tuple[float, float]]:
         """Ranges of the shares of splits that are nearly as good."""
         scores = {parts: self.score_of(parts) for parts in self._drawn}
-        limit = min(map(self.score_of, self.found)) * (1.0 + _FLAT)
+        limit = min(map(self.score_of, self.found)) * (1.0 + _NEAR_BEST)
         good = [parts for parts, value in scores.items() if value <= limit]
         shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
         return {
@@ -282,7 +283,7 @@ class SplitSearch:
         if parts == self.design.budget.parts:
             return self.design
         model, hessian, covariance = parts
-        budget = type(self.design.budget)(model=model, hessian=hessian, covariance=covariance)
+        budget = replace(self.design.budget, model=model, hessian=hessian, covariance=covariance)
         return replace(self.design, budget=budget)
 
     def _draw(self, parts: Parts) -> _Drawn | None:

@@ -107,7 +107,13 @@ def _round_up_3_digits(x: float) -> float:
 
 
 def smallest_gaussian_regularization(*, rho: float, n_records: int, loss: Loss) -> float:
-    """Return t/(2n) sqrt(1.53/rho): Gaussian objective perturbation needs c above it."""
+    """Return t/(2n) sqrt(1.53/rho): Gaussian objective perturbation needs c above it.
+
+    Args:
+        rho: of the coefficients (> 0).
+        n_records: number of records, public (>= 1).
+        loss: its largest curvature t counts.
+    """
     check_positive(rho=rho)
     check_count(n_records=n_records)
     return loss.max_curvature / (2.0 * n_records) * math.sqrt(CURVATURE_COST / rho)
@@ -239,6 +245,20 @@ def covariance_sensitivity(
     largest = loss.exact_squared_slope(radius) if exact_slope else loss.max_squared_slope(radius)
     factor = math.sqrt(2.0) if tight else 2.0
     return _up(factor * largest / n_records)
+
+
+def second_moment_sensitivity(*, n_records: int) -> float:
+    """Return sqrt(2)/n, the Frobenius sensitivity of X'X/n for rows of norm at most 1.
+
+    |xx' - zz'|^2 = |x|^4 + |z|^4 - 2 (x.z)^2 <= 2, attained by orthonormal rows.
+
+    Args:
+        n_records: number of records, public (>= 1).
+
+    Source:  own; docs/whitened.md, Theorem 3.
+    """
+    check_count(n_records=n_records)
+    return _up(math.sqrt(2.0) / n_records)
 
 
 def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> float:

@@ -41,10 +41,12 @@ def _percentages(shares: tuple[float, float, float]) -> list[str]:
     return [f"{100 * share:.3g} %" for share in shares]
 
 
-def best_split(shares: tuple[float, float, float], gain: float, flat: tuple[float, float]) -> str:
-    """The best split of a total; flat: shares of the coefficients that are nearly as good."""
+def best_split(
+    shares: tuple[float, float, float], gain: float, near_best: tuple[float, float]
+) -> str:
+    """The best split of a total; near_best: shares of the coefficients that are nearly as good."""
     model, hessian, covariance = _percentages(shares)
-    low, high = flat
+    low, high = near_best
     return (
         f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
         f"gradient covariance shorten the mean interval by {gain:.1%}. Between {low:.0%} "
@@ -130,4 +132,14 @@ def shortfall(ratio: float, usual: float, is_hessian: bool, noise: float) -> str
         f"{ratio:.2f} times the variability interval, where sharp intervals usually reach "
         f"{usual:g}: the noise on the {part} is {noise:.2g} times {of_what}. More "
         "budget for it, more records or a larger c help."
+    )
+
+
+def geometry(gain: float, *, is_shorter: bool) -> str:
+    """What noise shaped like the records gains against the best split without."""
+    if not is_shorter:
+        return "Noise shaped like the records is not shorter here; this is the best split without."
+    return (
+        f"Noise shaped like the records makes the mean interval {gain:.1%} shorter than the best "
+        "split without."
     )

@@ -221,11 +221,7 @@ def sweep_curves(view: compute.View, name: str, max_features: int) -> list[Sweep
 def current_value(settings: Settings, name: str) -> float:
     """Where a swept control stands now."""
     if name == "total":
-        return (
-            float(settings.epsilon)
-            if settings.currency == "approx"
-            else float(settings.split.total)
-        )
+        return settings.typed_total
     if name in PARTS:
         return settings.split.share(PARTS.index(name))
     if name == "d":
