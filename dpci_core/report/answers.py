@@ -41,13 +41,23 @@ def _percentages(shares: tuple[float, float, float]) -> list[str]:
     return [f"{100 * share:.3g} %" for share in shares]
 
 
-def best_split(shares: tuple[float, float, float], gain: float, flat: tuple[float, float]) -> str:
-    """The best split of a total; flat: shares of the coefficients that are nearly as good."""
+def best_split(
+    shares: tuple[float, float, float],
+    gain: float,
+    flat: tuple[float, float],
+    *,
+    is_mean: bool = True,
+) -> str:
+    """The best split of a total; flat: shares of the coefficients that are nearly as good.
+
+    is_mean: whether the mean over all intervals was made short, not that of one coefficient.
+    """
     model, hessian, covariance = _percentages(shares)
     low, high = flat
+    which = "the mean interval" if is_mean else "this interval"
     return (
         f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
-        f"gradient covariance shorten the mean interval by {gain:.1%}. Between {low:.0%} "
+        f"gradient covariance shorten {which} by {gain:.1%}. Between {low:.0%} "
         f"and {high:.0%} for the coefficients the length changes by about 1 % or less."
     )
 

@@ -33,9 +33,8 @@ from ui.release import budget, result, words
 from ui.session import access, state, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
-from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
-from ui.views import ledger_text
+from ui.views import ledger_text, path
 from ui.views.cautions import box
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
@@ -78,16 +77,20 @@ def folder_of(request_id: str) -> Path:
 
 def page() -> None:
     """Draw the page."""
-    st.title("Release")
-    st.markdown(words.INTRODUCTION)
-    if access.off_on_public_demo("Release"):
-        return
-    link_problem()
-    try:
-        _steps(Ledger())
-    except LedgerError as problem:
-        st.error(text.plain(in_words(problem)))
-    st.caption(text.PRIVACY_UNIT)
+    left, right = path.columns("release")
+    with left:
+        st.title("Release, once")
+        st.markdown(words.INTRODUCTION)
+        if access.off_on_public_demo("Release"):
+            return
+        link_problem()
+        try:
+            _steps(Ledger())
+        except LedgerError as problem:
+            st.error(text.plain(in_words(problem)))
+        st.caption(text.PRIVACY_UNIT)
+    with right:
+        path.so_far(path.case_or_none(state.settings(), make_case), "release")
 
 
 def _steps(ledger: Ledger) -> None:
@@ -127,28 +130,19 @@ def _plan_step() -> Plan | None:
         st.markdown(words.NEEDS_DECLARATION)
         left, right = st.columns(2, gap="large")
         with left:
-            st.button(
-                "Describe my table",
-                key="release_describe",
-                on_click=lambda: declare.take(declare.example()),
-            )
-            st.caption("An example appears that you change on the page Plan.")
+            if st.button("Describe my table (no file needed)", key="release_describe"):
+                path.show("describe")
         with right:
             plan_file.opener()
         return None
     try:
         case = make_case(settings, TableSource(PUBLIC))
-        plan = plan_of(
-            case,
-            st.session_state.get("plan_title") or "A plan",
-            st.session_state.get("plan_notes") or "",
-        )
+        plan = plan_file.current_plan(case)
     except ValueError as problem:
         st.error(text.plain(in_words(problem)))
         return None
     with st.container(border=True):
         st.markdown(words.plan_words(plan))
-        st.page_link("../pages/plan.py", label="Change the plan →")
     with st.expander("Every column, as declared"):
         grid = declare.to_grid(declare_of(plan)).drop(columns="effect")
         st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
