@@ -11,7 +11,7 @@ from ui.controls import currency, deployments, hints
 from ui.controls.hints import link_problem
 from ui.kit import live
 from ui.kit.figure import Meta
-from ui.session import compute, state, text
+from ui.session import compute, state, steps, text
 from ui.session.settings import Look, Settings
 from ui.views import intervals, live_intervals
 from ui.views.show import show
@@ -119,8 +119,13 @@ def _questions() -> None:
             ):
                 if question.look:
                     state.update(look=question.look)
+                steps.METHOD.take("own")
+                steps.go("choose")
                 st.switch_page(_PAGES / f"{question.page}.py")
             hints.caption(question.answer)
+    if st.button("I have a private table", key="door_private", type="tertiary"):
+        steps.describe()
+        st.switch_page(_PAGES / "plan.py")
 
 
 def _demo_settings(now: Settings) -> Settings:

@@ -15,13 +15,15 @@ from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls
 from ui.kit.bound import among
 from ui.plan import bounds, numbers, options, pictures, standard, words
+from ui.plan.job import Answer, memo_key
 from ui.plan.options import Option
 from ui.plan.work import Work, work_on
 from ui.session import compute, state, steps, text
 from ui.session.case import Case, place_of
 from ui.session.compute import DECLARED
 from ui.session.settings import Settings
-from ui.views import goals, path
+from ui.views import goals
+from ui.views.cautions import box
 
 METHODS = {
     "chosen": "Chosen for me: encoding, penalty and split, without penalty in the target",
@@ -98,6 +100,11 @@ def _card(case: Case, work: Work, name: str, title: str) -> None:
         st.caption("Here privacy adds as much variance as sampling does.")
     if name == "least" and option.nearby:
         st.caption(words.nearby_words(case, option))
+    if name == "least" and option.alone is not None:
+        st.caption(
+            f"{text.symbol(case.settings)} = {text.number(option.alone)} would do for this goal "
+            "alone, but the intervals would be too long on average to be of use."
+        )
     _use(case, option, name)
 
 
@@ -108,7 +115,7 @@ def _own(case: Case, work: Work) -> None:
     if "own" in work.missing:
         work.stand_in("own")
         return
-    answer, why = work.known["own"]
+    answer, why = work.known["own"] if "own" in work.known else _as_set(case)
     if why is not None:
         st.warning(words.no_answer(why, case.records, case.scale))
         return
@@ -116,6 +123,13 @@ def _own(case: Case, work: Work) -> None:
     _numbers(case, option, has_total=False)
     _records(case, work)
     _use(case, option, "own")
+
+
+def _as_set(case: Case) -> Answer:
+    """What the settings give as they are, which takes no search."""
+    return state.memo().get(
+        memo_key(case, "own"), lambda: numbers.attempt(lambda: options.described(case))
+    )
 
 
 def _numbers(case: Case, option: Option, *, has_total: bool = True) -> None:
@@ -132,9 +146,7 @@ def _numbers(case: Case, option: Option, *, has_total: bool = True) -> None:
             f"privacy, or as from {option.as_if:,} records."
         )
         st.markdown(words.verdict(case, option))
-    if option.cautions:
-        with st.expander(f"⚠ {words.many(len(option.cautions), 'warning')}"):
-            path.cautions(option.cautions)
+    box(option.cautions)
 
 
 def _use(case: Case, option: Option, name: str) -> None:

@@ -34,6 +34,7 @@ HOWS = {
     "plan": "A plan file",
 }
 _ROWS, _OF, _TURN, _SAID = "describe_rows", "describe_of", "describe_turn", "describe_said"
+_HEADER = "describe_header_line"
 _UNIT = "one person"
 _FEW = 8
 """So many choices stand side by side; more are in a list."""
@@ -60,6 +61,10 @@ def panel() -> None:
     st.title("Describe the table, without opening it")
     path.problems(st.session_state.pop(_SAID, ()))
     how = steps.HOW.value or _how(settings)
+    if how == "type":
+        _draft(settings)
+        if header := st.session_state.pop(_HEADER, None):
+            _add({name: {} for name in names_of(header)})
     if how != "plan":
         _records(settings, how)
     st.segmented_control("How", **among(HOWS), **steps.HOW.bound(how))
@@ -83,8 +88,10 @@ def _how(settings: Settings) -> str:
 def _records(settings: Settings, how: str) -> None:
     """The number of records, empty until somebody says it."""
     is_known = settings.dataset == DECLARED or how != "type"
-    if "describe_n" not in st.session_state:
+    of = (how, settings.dataset, settings.n) if how in ("here", "file") else ("type",)
+    if "describe_n" not in st.session_state or st.session_state.get("describe_n_of") != of:
         st.session_state["describe_n"] = settings.n if is_known else None
+        st.session_state["describe_n_of"] = of
     low, high = (int(end) for end in LIMITS["n"])
     left, right = st.columns(2)
     left.number_input(
@@ -94,6 +101,7 @@ def _records(settings: Settings, how: str) -> None:
         value=None,
         step=1,
         key="describe_n",
+        persist_state="session",
         placeholder="8000",
         help="Anyone may know how many records there are; the guarantee does not hide it.",
     )
@@ -103,6 +111,7 @@ def _records(settings: Settings, how: str) -> None:
         right.text_input(
             "What one record is",
             key="describe_unit",
+            persist_state="session",
             help="The guarantee protects one record: if a person has several, say “one visit”.",
         )
 
@@ -173,7 +182,6 @@ _NO_RECORDS = "Say how many records there are."
 
 def _typed(settings: Settings) -> None:
     """A table described column by column."""
-    _draft(settings)
     st.markdown(declare.WHY)
     with st.form("describe_lines", clear_on_submit=False, border=False):
         st.text_area(
@@ -185,7 +193,7 @@ def _typed(settings: Settings) -> None:
         st.form_submit_button("Add these columns", on_click=_add_lines)
     found = _header(key="describe_header")
     if line := found.get("header"):
-        _add(dict.fromkeys(names_of(str(line)), {}))
+        st.session_state[_HEADER] = str(line)
         st.rerun()
     if not _rows().empty:
         _columns()
@@ -262,8 +270,8 @@ def _add(found: dict[str, dict[str, object]]) -> None:
     _fill(declare.typed(list(rows.values())), target=target)
     if is_example:
         _fill(_rows(), positive=None)
-        for name in ("describe_rate", "describe_unit", "describe_n"):
-            st.session_state.pop(name, None)
+        for name, usual in (("n", None), ("unit", _UNIT), ("rate", 50.0)):
+            st.session_state[f"describe_{name}"] = usual
 
 
 def _edited() -> pd.DataFrame:
@@ -317,12 +325,8 @@ def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
     )
     if target is None:
         return None
-    levels = str(rows.set_index("column")["levels"].get(target) or "")
-    known_levels = [
-        level.strip() for level in levels.split(";") if level.strip() not in ("", "nan")
-    ]
-    if "<NA>" in known_levels:
-        known_levels = []
+    written = rows.set_index("column")["levels"].fillna("").get(target)
+    known_levels = [level.strip() for level in str(written or "").split(";") if level.strip()]
     positive = st.session_state.get("describe_positive")
     if known_levels:
         usual = next((level for level in known_levels if level.lower() in _YES), None)
@@ -383,7 +387,13 @@ def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any
         st.session_state["describe_rate"] = 50.0
     low, high = (100.0 * rate for rate in BASE_RATE)
     st.number_input(
-        "Guessed share of “yes” (%)", low, high, key="describe_rate", format="%.7g", step=None
+        "Guessed share of “yes” (%)",
+        low,
+        high,
+        key="describe_rate",
+        persist_state="session",
+        format="%.7g",
+        step=None,
     )
     return dict(zip(edited["column"], map(_as_logs, edited["odds"]), strict=True))
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from dpci_core import DeclaredTable
 from dpci_core.schema import CONSTANT
 from ui.kit.bound import among
 from ui.plan import numbers, words
 from ui.session import state, steps, text
 from ui.session.case import Case, make_target, place_of, unit_of
+from ui.session.compute import DECLARED, declared_table, packed_table, step_of
+from ui.session.settings import Settings
 from ui.session.words import in_words
 from ui.views import goals, path
 
@@ -161,8 +164,36 @@ def _take(case: Case) -> None:
     except ValueError as problem:
         said[_SAID] = [in_words(problem)]
         return
-    state.update(**changes, goal_chance=said["goal_chance"])
+    state.update(
+        **changes, goal_chance=said["goal_chance"], declared=_assuming(case.settings, changes)
+    )
     steps.go("choose")
+
+
+def _assuming(now: Settings, goal: dict[str, Any]) -> str:
+    """The description with the effect that is to be detected as the guess, where nobody guessed
+    one: intervals are called useless or not beside what the table would show.
+    """
+    if now.dataset != DECLARED:
+        return now.declared
+    table = declared_table(now.declared)
+    known = dict(table.guesses.effects)
+    if known and known != _guess(table, now.goal_on, now.goal_value):
+        return now.declared
+    effects = {}
+    if goal["goal"] == "zero":
+        effects = _guess(table, goal["goal_on"], goal["goal_value"])
+    try:
+        guesses = replace(table.guesses, effects=effects)
+        return packed_table(replace(table, guesses=guesses))
+    except ValueError:  # an effect too large for any table
+        return now.declared
+
+
+def _guess(table: DeclaredTable, name: str, value: float) -> dict[str, float]:
+    """The effect of a goal as a guess, per unit of its column."""
+    column = next((c for c in table.schema.features if name in c.feature_names), None)
+    return {} if column is None else {name: float(f"{value / step_of(column):.10g}")}
 
 
 def _changes(case: Case, kind: str, on: str, typed: float | None) -> dict[str, Any]:

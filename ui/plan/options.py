@@ -34,7 +34,7 @@ BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 _ROUNDS = 2
 """Searches for the least budget: what is best at a total is not quite best at the total found."""
-_STEP, _STEPS = Decimal("1.2"), 20
+_STEP, _STEPS = Decimal("1.15"), 25
 """The least budget grows by this factor, at most so often, until its intervals are of use."""
 
 
@@ -43,6 +43,8 @@ class Option:
     """A design to choose, with what it would give.
 
     settings: of the whole page, this design among them.
+    alone: total, as typed, that would meet the goal with intervals of no use beside it; None where
+        that is the least budget itself.
     encoding: the standard encoding that was found for it; None where that is as it was set.
     total: epsilon or rho.
     typed: the same as it is typed.
@@ -68,6 +70,7 @@ class Option:
     is_useless: bool
     cautions: tuple[str, ...]
     nearby: tuple[tuple[float, float, float], ...] = ()
+    alone: float | None = None
     encoding: StandardEncoding | None = None
 
     @property
@@ -132,10 +135,11 @@ def _of_use(case: Case, found: NeededBudget) -> Option:
     option = described(_at(case, total))
     for _ in range(_STEPS):
         if option.works:
-            return replace(option, nearby=nearby)
+            break
         total, nearby = _rounded(total * _STEP), ()
         option = described(_at(case, total))
-    return option
+    alone = None if nearby else numbers.typed_total(case.settings, found.total)
+    return replace(option, nearby=nearby, alone=alone)
 
 
 def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, float], ...]:
@@ -276,11 +280,7 @@ def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Ca
     if is_chosen and schema is not None:
         search = Search(case, source, schema)
         return {"own": search.own, "least": search.least, "balanced": search.balanced}
-    return {
-        "own": partial(described, case),
-        "least": partial(least, case),
-        "balanced": partial(balanced, case),
-    }
+    return {"least": partial(least, case), "balanced": partial(balanced, case)}
 
 
 def basis(settings: Settings, name: str) -> Settings:

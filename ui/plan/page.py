@@ -17,6 +17,7 @@ from ui.views import path
 def page() -> None:
     """Draw the step that somebody is at, and the plan so far."""
     step = steps.now(state.settings())
+    steps.go(step)  # whatever is set here, it is set at this step
     left, right = path.columns(step)
     with left:
         link_problem()

@@ -74,11 +74,6 @@ def verdict(case: Case, option: Option) -> str:
 OUT_OF_REACH = "**Out of reach**: such a release cannot speak about this coefficient."
 
 
-def many(count: int, what: str) -> str:
-    """So many of something."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def nearby_words(case: Case, option: Option) -> str:
     """What a little less and a little more than the least budget would give."""
     parts = []

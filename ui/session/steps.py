@@ -52,6 +52,12 @@ def go(step: Step) -> None:
     _STEP.take(step)
 
 
+def describe() -> None:
+    """Show the empty description of a table: the door for whoever has a private one."""
+    HOW.take("type")
+    go("describe")
+
+
 def approve(person: str, digest: str) -> None:
     """Note who approved the plan with this digest, today."""
     _APPROVED.take(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}.")

@@ -16,7 +16,6 @@ from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
 from ui.session.text import number, plain, risk_approx, risk_pure
 from ui.views import goals
-from ui.views.cautions import box
 
 _CSS = """<style>
 .st-key-steps button { padding: 0.25rem 0.6rem; min-height: 2.25rem }
@@ -82,7 +81,7 @@ def so_far(case: Case | None, step: Step, *, downloads: Any = None) -> None:
 
 def _lines(case: Case, step: Step) -> list[str]:
     settings = case.settings
-    found = [f"**{settings.n:,} records**, one is: {plain(_unit(settings))}", _table_words(case)]
+    found = [f"**{settings.n:,} records** ({plain(_unit(settings))})", _table_words(case)]
     if step == "describe":
         return found
     if goals.is_set(settings):
@@ -136,11 +135,6 @@ def method_words(case: Case) -> str:
         f"split {shares}; {100 * design.confidence_level:g} % intervals for the "
         f"{text.covers(case.settings)}"
     )
-
-
-def cautions(said: Sequence[str]) -> None:
-    """What speaks against the plan, in the words of the page for the board."""
-    box(said)
 
 
 def case_or_none(settings: Settings, make: Any) -> Case | None:
