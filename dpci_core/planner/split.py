@@ -31,7 +31,7 @@ class SplitAnswer:
         design: with the best split.
         forecast: of that design.
         asked: forecast of the design as it was given.
-        flat: of each part, the smallest and largest share among the splits tried whose score is
+        near_best: of each part, the smallest and largest share among the splits whose score is
             within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.
         n_tried: number of splits that were scored.
         coefficient: whose interval was made short; None for the mean over all.
@@ -41,7 +41,7 @@ class SplitAnswer:
     design: Design
     forecast: Forecast
     asked: Forecast
-    flat: dict[str, tuple[float, float]]
+    near_best: dict[str, tuple[float, float]]
     n_tried: int
     coefficient: int | None = None
     delta: float = HEADLINE_DELTA
@@ -66,7 +66,7 @@ class SplitAnswer:
     def reason(self) -> str:
         """Why, in a sentence."""
         return answers.best_split(
-            self.shares, self.gain, self.flat["model"], is_mean=self.coefficient is None
+            self.shares, self.gain, self.near_best["model"], is_mean=self.coefficient is None
         )
 
 
@@ -135,7 +135,7 @@ def best_split(
         design=best,
         forecast=found,
         asked=asked,
-        flat=search.flat(),
+        near_best=search.near_best(),
         n_tried=search.n_tried,
         coefficient=coefficient,
         delta=stated_at,

@@ -44,16 +44,16 @@ def _percentages(shares: tuple[float, float, float]) -> list[str]:
 def best_split(
     shares: tuple[float, float, float],
     gain: float,
-    flat: tuple[float, float],
+    near_best: tuple[float, float],
     *,
     is_mean: bool = True,
 ) -> str:
-    """The best split of a total; flat: shares of the coefficients that are nearly as good.
+    """The best split of a total; near_best: shares of the coefficients that are nearly as good.
 
     is_mean: whether the mean over all intervals was made short, not that of one coefficient.
     """
     model, hessian, covariance = _percentages(shares)
-    low, high = flat
+    low, high = near_best
     which = "the mean interval" if is_mean else "this interval"
     return (
         f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "

@@ -45,7 +45,15 @@ def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
 def objective(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> float:
-    """Return J(theta)."""
+    """Return J(theta).
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        theta: (p,).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        noise_vector: b (p,) of the linear term, None for none.
+    """
     total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
     linear = 0.0 if noise_vector is None else float(noise_vector @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
@@ -54,7 +62,9 @@ def objective(
 def gradient_and_hessian(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
+    """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]; arguments as for
+    `objective`.
+    """
     p = len(theta)
     gradient = np.zeros(p) if noise_vector is None else noise_vector.astype(np.float64)
     hessian = np.zeros((p, p))
@@ -106,10 +116,13 @@ def certified(
 
 
 def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
-    """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
+    """Return H(theta) and S(theta), each (p, p): `hessian_of` and `covariance_of`."""
+    H = hessian_of(A, theta, loss=loss, regularization=regularization)
+    return H, covariance_of(A, theta, loss=loss, regularization=regularization)
 
-    S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
-    minimiser; elsewhere it may be indefinite.
+
+def hessian_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> Array:
+    """Return H(theta), (p, p): WKL eq. 5.
 
     Args:
         A: rows y_i x_i, (n, p).
@@ -117,16 +130,33 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
     """
+    _check_weights(A, loss)
+    p = len(theta)
+    total = np.zeros((p, p))
+    for a in chunks(A):
+        rows = plain(a)
+        total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
+    return np.asarray(total / len(A) + 2.0 * regularization * np.eye(p))
+
+
+def covariance_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> Array:
+    """Return S(theta), (p, p): WKL eq. 6.
+
+    S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
+    minimiser; elsewhere it may be indefinite. Arguments as for `hessian_of`.
+    """
+    _check_weights(A, loss)
+    p = len(theta)
+    total = np.zeros((p, p))
+    for a in chunks(A):
+        rows = plain(a)
+        total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
+    return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(theta, theta))
+
+
+def _check_weights(A: Rows, loss: Loss) -> None:
     if isinstance(A, WeightedRows) and not loss.allows_weights:
         raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")
-    p, n = len(theta), len(A)
-    hessian, second = np.zeros((p, p)), np.zeros((p, p))
-    for a in chunks(A):
-        z, rows = a @ theta, plain(a)
-        hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
-        second += (rows * (times_weights(loss.slope(z), a) ** 2)[:, None]).T @ rows
-    two_c = 2.0 * regularization
-    return hessian / n + two_c * np.eye(p), second / n - two_c**2 * np.outer(theta, theta)
 
 
 def rounding_of_sums(n_records: int) -> float:

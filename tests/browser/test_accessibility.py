@@ -21,7 +21,9 @@ from tests.browser.tours import TOURS
 
 pytestmark = pytest.mark.browser
 
-FILES = {"/" if file.stem == "home" else f"/{file.stem}" for file in (ROOT / "pages").glob("*.py")}
+FILES = {
+    "/" if file.stem == "explore" else f"/{file.stem}" for file in (ROOT / "pages").glob("*.py")
+}
 STATES = PAGES | {
     "validate": ("/validate?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
     "accuracy-tuning": ("/accuracy?published=figure4", "chart_accuracy_figure4"),
@@ -161,10 +163,14 @@ def check_charts(page: Page) -> None:
 
 def check_navigation(page: Page) -> None:
     """Every page that the navigation leads to is among ours."""
-    paths = {
-        urlsplit(link.get_attribute("href")).path
-        for link in page.get_by_test_id("stTopNavLink").all()
-    }
+    paths: set[str] = set()
+    for group in page.get_by_test_id("stTopNavSection").all():
+        group.click()
+        page.get_by_test_id("stTopNavPopover").wait_for()
+        links = page.locator("a[data-testid^=stTopNav]").all()
+        paths |= {urlsplit(link.get_attribute("href")).path for link in links}
+        page.keyboard.press("Escape")
+        page.get_by_test_id("stTopNavPopover").wait_for(state="detached")
     assert paths == FILES
 
 
@@ -249,17 +255,18 @@ def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
     raise AssertionError(f"Not reached within {limit} presses: {selector} {name}")
 
 
-def go_to(page: Page, name: str) -> None:
+def go_to(page: Page, group: str, name: str, heading: str) -> None:
     """Another page, through the navigation."""
-    tab_to(page, "[data-testid=stTopNavLink]", name)
+    tab_to(page, "[data-testid=stTopNavSection]", group)
     page.keyboard.press("Enter")
-    page.locator("h1", has_text=name).wait_for()
+    page.get_by_test_id("stTopNavPopover").wait_for()
+    tab_to(page, "[data-testid=stTopNavDropdownLink]", name)
+    page.keyboard.press("Enter")
+    page.locator("h1", has_text=heading).wait_for()
 
 
 def test_the_main_tasks_by_keys_alone(open_page):
     page = open_page("/?d=2&n=5000&mechanisms=objective")
-    wait_chart(page, "chart_home_intervals")
-    go_to(page, "Explore")
     wait_chart(page, "chart_coverage")
     tab_to(page, ".st-key-total_slider input[type=range]")
     page.keyboard.press("ArrowRight")
@@ -270,7 +277,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     page.keyboard.press("Enter")
     wait_meta(page, "chart_intervals", "total", 2.0)
     wait_idle(page)
-    go_to(page, "Plan")
+    go_to(page, "Plan & release", "Plan", "Plan")
     wait_chart(page, "chart_plan_map")
     tab_to(page, ".st-key-look button")
     page.keyboard.press("ArrowRight")
@@ -279,7 +286,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     tab_to(page, ".st-key-use_split button")
     page.keyboard.press("Enter")
     page.locator(".st-key-use_split button[disabled]").wait_for()
-    go_to(page, "Learn")
+    go_to(page, "Learn", "The path", "Learn")
     tab_to(page, ".st-key-learn_promise_answer input[type=radio]")
     page.keyboard.press("Space")
     wait_chart(page, "chart_learn_promise")

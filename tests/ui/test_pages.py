@@ -33,9 +33,9 @@ def start(page: str = "explore", **query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
+    if page != "front":
+        app.switch_page(str(ROOT / "pages" / f"{page}.py"))
     app.run()
-    if page != "home":
-        app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     check(app)
     return app
 
@@ -60,36 +60,11 @@ def charts_of(app: AppTest) -> list[dict]:
     return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
 
 
-def test_home_starts_with_a_working_demo_and_no_decision():
-    app = start("home")
-    assert len(charts_of(app)) == 1
-    assert any("times** as long as without privacy" in m.value for m in app.markdown)
-
-
-def test_home_and_explore_give_the_same_answer_to_begin_with():
-    """Also beside settings that a session made elsewhere, which Start says that it leaves out."""
-    lengths = {
-        page: next(
-            m.value
-            for m in start(page, mechanisms="objective").metric
-            if "length" in m.label.lower()
-        )
-        for page in ("home", "explore")
-    }
-    assert lengths["home"] == lengths["explore"]
-    app = start("home", n="5000", d="3")
-    assert next(m.value for m in app.metric if "length" in m.label) == lengths["home"]
-    assert any(
-        "For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption
-    )
-
-
-def test_home_and_explore_share_the_budget():
-    app = start("home")
-    app.number_input(key="total_number").set_value(2.0).run()
-    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
-    check(app)
-    assert charts_of(app)[0]["layout"]["meta"]["total"] == 2.0
+def test_the_front_page_is_explore_with_no_decision_to_make():
+    app = start("front")
+    assert [title.value for title in app.title] == ["Explore"]
+    assert now(app) == Settings()
+    assert len(charts_of(app)) == 3
 
 
 def test_explore_draws_three_charts_with_alt_text_and_assumptions():
@@ -101,32 +76,32 @@ def test_explore_draws_three_charts_with_alt_text_and_assumptions():
         assert "c = 0.001" in json.dumps(chart["layout"])
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "read"),
-    [
-        ("total", 2.0, lambda s: float(s.split.total)),
-        ("n", 12_345, lambda s: s.n),
-        ("c", 0.005, lambda s: s.c),
-        ("level", 0.9, lambda s: s.level),
-        ("d", 7, lambda s: s.d),
-        ("model", 0.6, lambda s: float(s.split.parts[0])),
-        ("hessian", 0.1, lambda s: float(s.split.parts[1])),
-        ("covariance", 0.3, lambda s: float(s.split.parts[2])),
-    ],
-)
-def test_a_typed_number_moves_the_slider_the_state_and_the_charts(key, value, read):
+NUMBERS = [
+    ("total", 2.0, lambda s: float(s.split.total)),
+    ("n", 12_345, lambda s: s.n),
+    ("c", 0.005, lambda s: s.c),
+    ("level", 0.9, lambda s: s.level),
+    ("d", 7, lambda s: s.d),
+    ("model", 0.6, lambda s: float(s.split.parts[0])),
+    ("hessian", 0.1, lambda s: float(s.split.parts[1])),
+    ("covariance", 0.3, lambda s: float(s.split.parts[2])),
+]
+
+
+def test_a_typed_number_moves_the_slider_the_state_and_the_charts():
     app = start()
-    before = charts_of(app)[0]["data"]
-    app.number_input(key=f"{key}_number").set_value(value).run()
-    check(app)
-    assert read(now(app)) == value
-    assert sum(now(app).split.parts) == now(app).split.total
-    slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
-    parts = ["model", "hessian", "covariance"]
-    assert slider.value == (
-        round(now(app).split.share(parts.index(key))) if key in parts else value
-    )
-    assert charts_of(app)[0]["data"] != before
+    for key, value, read in NUMBERS:
+        before = charts_of(app)[0]["data"]
+        app.number_input(key=f"{key}_number").set_value(value).run()
+        check(app)
+        assert read(now(app)) == value, key
+        assert sum(now(app).split.parts) == now(app).split.total
+        slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
+        parts = ["model", "hessian", "covariance"]
+        assert slider.value == (
+            round(now(app).split.share(parts.index(key))) if key in parts else value
+        )
+        assert charts_of(app)[0]["data"] != before, key
 
 
 def test_sliders_move_the_state():
@@ -147,12 +122,12 @@ def test_all_eight_combinations_at_once():
     assert now(app).h == 0.5
 
 
-@pytest.mark.parametrize("name", ["total", "model", "hessian", "covariance", "n", "d", "c", "h"])
-def test_every_sweep_draws(name):
+def test_every_sweep_draws():
     app = start(losses="logistic~huber_svm", n="60000")
-    app.selectbox(key="sweep").set_value(name).run()
-    check(app)
-    assert charts_of(app)[1]["layout"]["meta"]["sweep"] == name
+    for name in ("model", "hessian", "covariance", "n", "d", "c", "h", "total"):
+        app.selectbox(key="sweep").set_value(name).run()
+        check(app)
+        assert charts_of(app)[1]["layout"]["meta"]["sweep"] == name
 
 
 def test_a_split_that_wastes_budget_is_called_so():
@@ -348,7 +323,7 @@ def test_a_broken_link_is_said_in_words():
     assert any("cannot be used" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("page", ["home", "explore", "validate"])
+@pytest.mark.parametrize("page", ["explore", "validate"])
 @pytest.mark.parametrize(
     "query",
     [
@@ -381,7 +356,7 @@ def test_no_link_breaks_a_page(query, page):
 @pytest.mark.parametrize(
     ("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")]
 )
-@pytest.mark.parametrize("page", ["home", "explore"])
+@pytest.mark.parametrize("page", ["explore"])
 def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
     app = start(page, currency=currency, epsilon=epsilon)
     shown = app.number_input(key="total_number").value
@@ -406,15 +381,15 @@ def test_a_tiny_part_is_refused_at_its_control(key, amount):
     assert any("must be at least" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("key", ["total", "n", "c", "level", "d", "model", "hessian", "covariance"])
-def test_an_emptied_field_keeps_its_value(key):
+def test_an_emptied_field_keeps_its_value():
     app = start()
     before = now(app)
-    app.number_input(key=f"{key}_number").set_value(None).run()
-    check(app)
-    assert now(app) == before
-    assert app.number_input(key=f"{key}_number").value is not None
-    assert not app.warning
+    for key, _, _ in NUMBERS:
+        app.number_input(key=f"{key}_number").set_value(None).run()
+        check(app)
+        assert now(app) == before, key
+        assert app.number_input(key=f"{key}_number").value is not None
+        assert not app.warning
 
 
 def test_the_link_restores_the_settings():

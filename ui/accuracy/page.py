@@ -60,13 +60,13 @@ on: the noise there is that of n, but what more records would improve besides is
 
 def page() -> None:
     """Draw the page."""
-    st.title("Accuracy")
+    st.title("Prediction error")
     st.markdown(
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients "
         "are **known less well**. Here both stand on one screen, for what is set in "
         f"{text.SETTINGS_PANEL}."
     )
-    if is_ready() and (view := current_view()) is not None:
+    if is_ready(is_folded=True) and (view := current_view()) is not None:
         if isinstance(view.records.X, WeightedRows):
             st.info(NOT_WEIGHTED)
         else:
@@ -85,7 +85,7 @@ NOT_WEIGHTED = (
 
 def _who_control(view: compute.View) -> Who:
     st.segmented_control("Who learns", **among(_WHO_WORDS), **_WHO.bound())
-    if _WHO.value == "published" and view.settings.own_definition != "pure":
+    if _WHO.value == "published" and view.settings.kind.has_delta:
         st.info(
             "The published learners promise pure ε: choose that definition of the budget to see "
             "them."

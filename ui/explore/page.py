@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
 from dpci_core import remedies
@@ -35,7 +33,6 @@ def page() -> None:
     )
     if not is_ready():
         return
-    started = time.perf_counter()
     with st.spinner("Fitting …", show_time=True, width="content"):
         view = current_view()
     if view is None:
@@ -45,7 +42,6 @@ def page() -> None:
         _headline(view)
     _charts(view, len(feature_names()))
     pins.panel(view)
-    st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
 
 
 def _warnings(view: compute.View) -> None:

@@ -12,7 +12,7 @@ Mechanism = str
 LossName = Literal["logistic", "huber_svm"]
 CalibrationName = Literal["sharp", "published"]
 
-_WORDS = {
+WORDS = {
     "pure": "Pure ε",
     "zcdp": "zCDP",
     "objective": "objective",
@@ -20,6 +20,7 @@ _WORDS = {
     "logistic": "logistic",
     "huber_svm": "SVM",
 }
+"""Names on charts."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Combination:
     @property
     def plain(self) -> str:
         """Without the calibration, where a page has only one."""
-        return " · ".join(_WORDS[w] for w in (self.definition, self.mechanism, self.loss))
+        return " · ".join(WORDS[w] for w in (self.definition, self.mechanism, self.loss))
 
     @property
     def label(self) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls.hints import link_problem
 from ui.plan import approve, choose, describe, goal
-from ui.session import state, steps, text
+from ui.session import state, steps
 from ui.session.case import Case, PrecisionError, make_case
 from ui.session.settings import PRECISION
 from ui.session.words import in_words
@@ -28,7 +28,6 @@ def page() -> None:
             case = _case()
             if case is not None:
                 {"goal": goal.panel, "choose": choose.panel, "approve": approve.panel}[step](case)
-        st.caption(text.PRIVACY_UNIT)
     with right:
         path.so_far(case, step)
 

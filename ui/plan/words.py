@@ -149,7 +149,7 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
         "faithful": "Largest penalty whose bias stays below "
         f"{_fraction(share)} of the margin of error",
     }[name]
-    low, high = choice.flat
+    low, high = choice.near_best
     return (
         f"**{title}: c = {choice.regularization:g}.** Mean length "
         f"{number(choice.forecast.ci_length_mean)}; the bias is "

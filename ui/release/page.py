@@ -89,7 +89,6 @@ def page() -> None:
             _steps(Ledger())
         except LedgerError as problem:
             st.error(text.plain(in_words(problem)))
-        st.caption(text.PRIVACY_UNIT)
     with right:
         path.so_far(path.case_or_none(state.settings(), make_case), "release")
 

@@ -18,6 +18,7 @@ from dpci_core.release.effects import Effect, effect_lines, effects
 from dpci_core.release.record import Interval
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
+from dpci_core.report.refusals import said
 from dpci_core.report.words import odds
 from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
@@ -43,7 +44,7 @@ def panel(
 ) -> None:
     """The result, planned against released, files; right after the release also what was mapped."""
     if made.caution:
-        st.error(made.caution)
+        st.error(said(made.caution))
     if made.verdict:
         st.warning(made.verdict)
     st.markdown(
@@ -55,8 +56,8 @@ def panel(
     sentence = takeaway(made)
     st.markdown("\n".join(f"- {plain(line)}" for line in effect_lines(made)))
     show("release", release_chart(made), sentence, release_table(made), is_plain=True)
-    if said := against_plan(made, planned):
-        st.markdown(said)
+    if compared := against_plan(made, planned):
+        st.markdown(compared)
     _effects(made)
     _files(folder)
     if fresh is not None:

@@ -233,7 +233,7 @@ CALIBRATIONS = {"sharp": "Sharp", "published": "Published"}
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "
     "sharp is this project's own and shorter; only where the noise dominates, and published "
-    "intervals miss too often, it is longer. The page “Published or sharp” shows by how much, and "
+    "intervals miss too often, it is longer. The page “Sharper intervals” shows by how much, and "
     "why."
 )
 TARGETS = {

@@ -1,4 +1,4 @@
-"""The Published or sharp page: what shorter intervals at the same budget are worth, as measured."""
+"""The page Sharper intervals: what shorter intervals at the same budget are worth, as measured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
 from ui.session.compute import LRU, PUBLIC
 from ui.session.words import in_words
-from ui.sharp import chart, targets, words
+from ui.sharp import chart, rivals, targets, words
 from ui.sharp import rows as sharp_rows
 from ui.sharp.rows import Change, Groups
 from ui.views.show import show
@@ -43,7 +43,7 @@ _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
 
 def page() -> None:
     """Draw the page."""
-    st.title("Published or sharp")
+    st.title("Sharper intervals")
     st.markdown(words.INTRODUCTION)
     link_problem()
     rows = _rows()
@@ -57,6 +57,7 @@ def page() -> None:
         _targets(groups, table)
     else:
         _nothing_on_file()
+    rivals.block()
     _improvements(rows)
     _unpenalised()
     _new_result(table, rows)
