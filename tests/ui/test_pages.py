@@ -425,6 +425,9 @@ def test_an_uploaded_table_proposes_what_is_usual_and_may_be_encoded_by_it():
     assert numbers
     assert all(c.low <= c.typical <= c.high and c.spread > 0 for c in numbers)
     assert schema.standard is None
+    app.button(key="describe_continue").click().run()
+    app.session_state["linked"]["method"] = "own"
+    app.button(key="step_choose").click().run()
     app.radio(key="is_standard").set_value(True).run()
     check(app)
     kept = app.session_state["upload"]

@@ -99,10 +99,14 @@ def opener() -> None:
         on_change=_take_file,
         max_upload_size=1,
     )
-    if opened := st.session_state.pop("plan_opened", None):
-        st.success(text.plain(opened))
     if refused := st.session_state.pop("plan_refused", None):
         st.error(text.plain(refused))
+
+
+def say_opened() -> None:
+    """That a plan was opened, told once, at the step where it leads."""
+    if opened := st.session_state.pop("plan_opened", None):
+        st.success(text.plain(opened))
 
 
 def _take_file() -> None:

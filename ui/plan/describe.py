@@ -252,7 +252,7 @@ def _add_lines() -> None:
     try:
         found = read_lines(st.session_state.get("describe_text") or "")
     except ValueError as problem:
-        st.session_state[_SAID] = [str(problem)]
+        st.session_state[_SAID] = [in_words(problem)]
         return
     _add(found)
     st.session_state["describe_text"] = ""

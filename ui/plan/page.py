@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
+from ui.controls import plan_file
 from ui.controls.hints import link_problem
 from ui.plan import approve, choose, describe, goal
 from ui.session import state, steps
@@ -21,6 +22,7 @@ def page() -> None:
     left, right = path.columns(step)
     with left:
         link_problem()
+        plan_file.say_opened()
         if step == "describe":
             describe.panel()
             case = path.case_or_none(state.settings(), make_case)
