@@ -44,8 +44,8 @@ st.html(style.sheet())
 access.require_login()
 
 
+# Addresses of the front page: its own, and two of old links. No docstring: Streamlit would show it.
 FRONT = ("", "explore", "start")
-"""Addresses of the front page: its own, and two of old links."""
 
 
 def _entry(file: str, title: str, address: str = "", **kind: Any) -> st.Page:

@@ -525,3 +525,9 @@ def test_no_uploads_on_a_public_demo(monkeypatch):
     check(app)
     assert not app.get("file_uploader")
     assert any("switched off" in i.value for i in app.info)
+
+
+def test_nothing_but_the_page_is_shown_above_its_title():
+    """Streamlit shows any bare text of the script, a docstring of a name included."""
+    app = start("sharp")
+    assert not [m.value for m in app.markdown if "front page" in m.value]

@@ -48,9 +48,14 @@ class Combination:
         return f"{self.definition}-{self.mechanism}-{self.loss}-{self.calibration}"
 
     @property
+    def words(self) -> tuple[str, str, str]:
+        """Of definition, mechanism and loss."""
+        return WORDS[self.definition], WORDS[self.mechanism], WORDS[self.loss]
+
+    @property
     def plain(self) -> str:
         """Without the calibration, where a page has only one."""
-        return " · ".join(WORDS[w] for w in (self.definition, self.mechanism, self.loss))
+        return " · ".join(self.words)
 
     @property
     def label(self) -> str:
@@ -100,6 +105,13 @@ QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
 GRID = "rgba(138,143,152,0.25)"
 CLEAR = "rgba(0,0,0,0)"
+HEAT = (
+    (0.0, "rgba(31,119,184,0.55)"),
+    (0.5, "rgba(31,119,184,0)"),
+    (0.5, "rgba(215,108,0,0)"),
+    (1.0, "rgba(215,108,0,0.55)"),
+)
+"""From shorter over nothing to longer; pale enough for words on it in both themes."""
 PAPER = "white"
 """Around a filled marker on its own bar."""
 THEME_COLOURS = {

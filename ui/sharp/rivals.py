@@ -13,7 +13,7 @@ from dpci_core.studies.rivals import rows
 from dpci_core.studies.rivals.rows import CELLS, METHODS, Cell, Measured
 from ui.kit.exports import csv_bytes
 from ui.session.words import in_words
-from ui.sharp.rows import CALIBRATION_WORDS, DATASET_WORDS
+from ui.sharp.rows import CALIBRATION_WORDS, data_words
 
 TITLE = "Beside the strongest rival: noisy Newton and noisy gradient descent"
 METHOD_WORDS = {
@@ -77,7 +77,7 @@ def cells_of(found: Found) -> list[Cell]:
 def cell_words(cell: Cell) -> str:
     """A table of data and a total."""
     data = SETS.get(cell[0])
-    return f"{DATASET_WORDS[data.dataset] if data else cell[0]}, ρ = {cell[1]}"
+    return f"{data_words(data.dataset) if data else cell[0]}, ρ = {cell[1]}"
 
 
 def matrix(found: Found) -> pd.DataFrame:
