@@ -227,7 +227,8 @@ def main() -> None:
     print(
         f"\nFrom nothing to a released record: {done.clicks} clicks and {done.typed} typed fields, "
         f"{done.actions} together (at most {steward.MOST_ACTIONS}), "
-        f"{done.actions + done.lines} with each line of columns as one; {done.seconds:.0f} s (at most {steward.MOST_SECONDS:.0f})."
+        f"{done.actions + done.lines} with each line of columns as one; {done.seconds:.0f} s "
+        f"(at most {steward.MOST_SECONDS:.0f})."
     )
     is_good &= done.actions <= steward.MOST_ACTIONS and done.seconds <= steward.MOST_SECONDS
     sys.exit(not is_good)

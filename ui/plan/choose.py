@@ -207,7 +207,7 @@ def _method(case: Case, work: Work | None) -> None:
     if steps.is_chosen(case.settings):
         return
     settings = case.settings
-    with st.expander("Change method", expanded=False):
+    with st.expander("Change method", key="method_by_hand"):
         left, right = st.columns(2, gap="large")
         with left:
             currency.currency_control(settings)
