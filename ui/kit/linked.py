@@ -36,9 +36,10 @@ class Choice:
 
     def bound(self, value: object = None) -> dict[str, Any]:
         """Key and callback of its widget; value: what that shows, if not what is chosen."""
-        return bound(self.widget, self.value if value is None else value, self._take)
+        return bound(self.widget, self.value if value is None else value, self.take)
 
-    def _take(self, moved: object) -> None:
+    def take(self, moved: object) -> None:
+        """Choose it, if it may be chosen."""
         if self.accepts(str(moved)):
             _kept()[self.name] = str(moved)
 
