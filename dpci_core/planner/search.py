@@ -149,7 +149,8 @@ class SplitSearch:
         self._anchors: list[_Anchor] = []
         self._points: set[Point] = set()
         with localcontext(EXACT):
-            self.left = design.budget.total - sum(held.values())
+            self.total = design.budget.total - design.budget.metric
+            self.left = self.total - sum(held.values())
 
     def run(self) -> None:
         """A coarse grid on the surrogate and a descent; then anchors, until the favourite is
@@ -205,7 +206,7 @@ class SplitSearch:
         """
         held = self.held
         with localcontext(EXACT):
-            total = self.design.budget.total
+            total = self.total
             h = held.get("hessian", self.left * _rounded(hessian))
             s = held.get("covariance", self.left * _rounded(covariance))
             if "model" in held:
@@ -282,7 +283,7 @@ class SplitSearch:
         if parts == self.design.budget.parts:
             return self.design
         model, hessian, covariance = parts
-        budget = type(self.design.budget)(model=model, hessian=hessian, covariance=covariance)
+        budget = replace(self.design.budget, model=model, hessian=hessian, covariance=covariance)
         return replace(self.design, budget=budget)
 
     def _draw(self, parts: Parts) -> _Drawn | None:

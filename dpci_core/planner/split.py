@@ -189,7 +189,7 @@ def _locks(locked: Mapping[str, Amount]) -> dict[str, Decimal]:
 
 def _check_locks(search: SplitSearch) -> None:
     """Raise unless the locks leave something to the other parts, or are the total."""
-    total, left = search.design.budget.total, search.left
+    total, left = search.total, search.left
     if left >= 0 and (left == 0) == (len(search.held) == len(PARTS)):
         return
     with localcontext(EXACT):
