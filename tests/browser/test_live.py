@@ -191,7 +191,7 @@ def test_next_begins_at_the_top_and_the_slider_is_in_view_with_its_chart(open_pa
     assert slider["y"] + slider["height"] - picture["y"] < 900
     page.get_by_role("button", name="Next").scroll_into_view_if_needed()
     page.get_by_role("button", name="Next").click()
-    page.get_by_text("Screen 2 of 14").wait_for()
+    page.get_by_text("Screen 2 of 15").wait_for()
     wait_chart(page, "chart_learn_noise")
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
     page.get_by_role("button", name="Share").click()

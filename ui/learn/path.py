@@ -186,7 +186,9 @@ SCREENS: tuple[Screen, ...] = (
 """The path, in its order."""
 
 
-LESSON = tuple(screen for screen in SCREENS if screen.key not in ("concentrated", "mechanisms"))
+LESSON = tuple(
+    screen for screen in SCREENS if screen.key not in ("concentrated", "mechanisms", "unstable")
+)
 """What 45 minutes have room for, in the same order."""
 
 
