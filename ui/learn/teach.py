@@ -268,8 +268,8 @@ def page() -> None:
         f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; "
         f"the lesson goes through {len(path.LESSON)} of them, and Next leads from one to the next. "
         "Switch on **Large type** for a projector, and **Pictures before questions** if you would "
-        "rather ask the class yourself. **Share** below every screen has its link and a code to "
-        "photograph, with these choices in it."
+        "rather ask the class yourself. **Share** below every screen has its link, with "
+        "these choices in it."
     )
     st.header("A lesson of 45 minutes")
     rows = ["| minutes | what happens | screens |", "|---|---|---|"]
