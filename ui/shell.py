@@ -30,7 +30,7 @@ from ui.controls import hints  # noqa: E402
 from ui.kit import style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
-from ui.session import access, address, state  # noqa: E402
+from ui.session import access, address, state, steps  # noqa: E402
 
 freeze_gc()
 one_thread()
@@ -83,6 +83,10 @@ if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()
 with turn():
     if page.url_path in FRONT:
-        st.page_link(plan, label="How much budget, how many records, which split? **Plan →**")
+        with st.container(horizontal=True, key="doors"):
+            st.page_link(plan, label="How much budget, how many records, which split? **Plan →**")
+            if st.button("I have a private table →", key="door_private", type="tertiary"):
+                steps.describe()
+                st.switch_page(plan)
     page.run()
 hints.foot()

@@ -276,6 +276,7 @@ def _column(column: Column) -> str:
         given = {name: getattr(column, name) for name in names}
         items = [f"{name}={float(x)!r}" for name, x in given.items() if x is not None]
         items += [] if column.transform is None else [f"transform={column.transform!r}"]
+        items += [f"units={column.units!r}"] if column.units else []
         return _call("NumericColumn", repr(column.name), *items)
     items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
     items += [f"other={column.other!r}"] if column.other is not None else []

@@ -29,7 +29,7 @@ _MOST_GUESSES = 6
 _PART_WORDS = {
     "metric": ("Second moment", "what shapes the noise on everything else"),
     "model": ("Coefficients", "the coefficients themselves"),
-    "hessian": ("Curvature", "the Hessian, from which interval lengths are computed"),
+    "hessian": ("Hessian", "the curvature of the loss, from which standard errors are computed"),
     "covariance": ("Gradient covariance", "the sampling part of the lengths"),
 }
 _SERIES = ("Planned private interval", "Variability of the private estimate", "Without privacy")

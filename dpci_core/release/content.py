@@ -59,7 +59,9 @@ def _bare(column: Column) -> Column:
     """A column without what is declared for planning and encoding."""
     if isinstance(column, CategoricalColumn):
         return replace(column, shares=None)
-    return replace(column, typical=None, spread=None, step=None, limit=None, transform=None)
+    return replace(
+        column, typical=None, spread=None, step=None, limit=None, transform=None, units=""
+    )
 
 
 def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:

@@ -72,8 +72,8 @@ def _data_controls(*, has_encodings: bool) -> None:
     st.selectbox(
         "Data",
         [*infos, compute.DECLARED, "upload"],
-        format_func=lambda key: _dataset_label(infos, key),
-        **bound("dataset", settings.dataset, _take_dataset),
+        format_func=lambda key: dataset_label(infos, key),
+        **bound("dataset", settings.dataset, take_dataset),
     )
     if settings.dataset == "upload":
         upload.panel()
@@ -103,7 +103,8 @@ def _data_controls(*, has_encodings: bool) -> None:
         )
 
 
-def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
+def dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
+    """A table in the list of them."""
     if key == "upload":
         return "Your own file …"
     if key == compute.DECLARED:
@@ -114,14 +115,16 @@ def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
     )
 
 
-def _take_dataset(key: str) -> None:
+def take_dataset(key: str) -> None:
+    """Take another table."""
     if key == "upload":
         state.update(dataset="upload", names=(), encoding="schema")
         return
     if state.settings().dataset == "upload":
         state.put(state.settings().without_table())
     if key == compute.DECLARED:
-        declare.take(declare.example())
+        known = state.settings().declared
+        declare.take(compute.declared_table(known) if known else declare.example())
         return
     info = {i.key: i for i in datasets.list_datasets()}[key]
     if not info.available:

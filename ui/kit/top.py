@@ -1,19 +1,23 @@
-"""A page that begins at its top when what it shows is something else, as a next screen is."""
+"""A page that becomes another one begins at its top: Streamlit keeps the place where somebody had
+scrolled to.
+"""
 
 from __future__ import annotations
 
 import streamlit as st
 
-_JS = """
-const shown = Symbol.for("dpci place")
+_JS = """let shown
 export default function ({ data }) {
-  const main = document.querySelector("[data-testid=stMain]")
-  if (main[shown] !== undefined && main[shown] !== data.place) main.scrollTo({ top: 0, behavior: "instant" })
-  main[shown] = data.place
-}"""  # noqa: E501 - a script
-_component = st.components.v2.component("dpci_top", html="<span hidden></span>", js=_JS)
+  if (shown !== undefined && shown !== data.step)
+    document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+  shown = data.step
+}"""
+_CSS = "<style>.st-key-top {position: absolute}</style>"
+
+_component = st.components.v2.component("dpci_top", html="<span></span>", js=_JS)
 
 
-def begin(place: str) -> None:
-    """Scroll to the top if the page showed another place before."""
-    _component(data={"place": place}, key="top")
+def begin_at_top(step: str) -> None:
+    """Show the page from its top whenever the step is another than it was."""
+    st.html(_CSS)
+    _component(key="top", data={"step": step})

@@ -11,9 +11,10 @@ import streamlit as st
 
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import linked, live, share, top
+from ui.kit import linked, live, share
 from ui.kit.bound import among, bound
 from ui.kit.figure import finish
+from ui.kit.top import begin_at_top
 from ui.learn import teach
 from ui.learn.model import Screen
 from ui.learn.numbers import Numbers
@@ -44,7 +45,7 @@ def page() -> None:
         return
     _follow_link()
     screen = _here()
-    top.begin(screen.key)
+    begin_at_top(screen.key)
     _mirror(screen)
     if _TYPE.value == "large":
         st.html(_LARGE_CSS)
