@@ -300,7 +300,7 @@ def test_the_takeaway_holds_the_numbers():
 def test_the_table_has_every_number():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
     table = sharp_rows.results_table(groups)
-    assert len(table) == 8 * 3 + 2 + 4  # published, sharp, best split; without the new result; shaped
+    assert len(table) == 8 * 3 + 2 + 4  # three of each, two reviewed, four shaped
     assert set(table["calibration"]) == set(sharp_rows.CALIBRATION_WORDS.values())
     assert len(sharp_rows.everything(rows_of("adult-10", "bank-10"), SETS["adult-10"])) == len(
         cells_of("adult-10")
