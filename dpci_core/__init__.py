@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING
 
 from dpci_core.base.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.base.watch import StoppedError, watched
-from dpci_core.design import Calibration, Design
+from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inference import IntervalResult, private_intervals
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.planner import (
+    GeometryAnswer,
     NeededBudget,
     NeededRecords,
     RankedDesign,
@@ -36,6 +37,7 @@ from dpci_core.planner import (
     SplitAnswer,
     Target,
     as_if_records,
+    best_geometry,
     best_regularization,
     best_split,
     meeting_probability,
@@ -79,6 +81,7 @@ __all__ = [
     "zcdp_to_epsilon",
     # one design: its fit, its intervals, and how long they will be
     "Calibration",
+    "Geometry",
     "Design",
     "Moments",
     "fit_moments",
@@ -104,6 +107,8 @@ __all__ = [
     "best_regularization",
     "StandardAnswer",
     "best_standard",
+    "GeometryAnswer",
+    "best_geometry",
     "RankedDesign",
     "rank_mechanisms",
     "Remedies",
