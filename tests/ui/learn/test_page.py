@@ -335,7 +335,7 @@ def test_warnings_guarantees_and_units_stay_without_explanations():
     said = words(bare)
     assert "can become at most" in said  # the risk sentence
     assert "extrapolated" in said
-    assert "Protected is one row" in said
+    assert "What is protected: the record of any one person" in said
     assert "would give an interval that misses" in said
     assert "Four times as many records" not in said
     assert "Four times as many records" in words(full)
