@@ -292,7 +292,7 @@ def test_the_own_budget_stands_in_its_place_among_them(epsilon, place):
     assert len(lines) == len(deployments.deployments()) + 1
 
 
-@pytest.mark.parametrize("page", ["explore", "plan"])
+@pytest.mark.parametrize("page", ["explore", "validate"])
 def test_others_stand_beside_the_budget_with_the_caveat(page):
     app = start(page)
     assert any(e.label == "How others chose" for e in app.expander)
