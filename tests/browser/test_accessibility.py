@@ -53,8 +53,8 @@ KNOWN = (
         "presentation-role-conflict",
         'data-testid="stFileUploaderDropzone"',
         (
-            *("plan", "plan-split", "release", "ledger", "validate"),
-            *("explore upload", "plan mechanisms", "plan c", "plan split", "release file"),
+            *("release", "ledger", "validate"),
+            *("explore upload", "release file"),
         ),
         "minor: the drop zone is presentation and has a label; the button in it has a name and "
         "works by keyboard",
