@@ -1,4 +1,4 @@
-"""Learn: a guided path of short interactive screens, and a page for teachers."""
+"""The path: short interactive screens, a question before each picture."""
 
 from __future__ import annotations
 

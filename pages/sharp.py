@@ -1,4 +1,4 @@
-"""Published or sharp: the same promise and budget, shorter intervals."""
+"""Sharper intervals: the same promise and budget, shorter intervals."""
 
 from __future__ import annotations
 

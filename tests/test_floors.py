@@ -38,7 +38,6 @@ UI_FLOORS = (
     (
         "accuracy",
         "explore",
-        "home",
         "learn",
         "ledger",
         "plan",
@@ -142,9 +141,11 @@ def test_no_page_reaches_a_page_and_no_session_a_picture(path: Path) -> None:
 
 
 def test_every_page_has_a_package_and_every_package_a_page() -> None:
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == set(UI_FLOORS[-2])
-    for path in (ROOT / "pages").glob("*.py"):
-        assert imported(path.read_text()) == {"__future__.annotations", f"ui.{path.stem}.page.page"}
+    pages = {path.stem: imported(path.read_text()) for path in (ROOT / "pages").glob("*.py")}
+    assert pages.pop("teachers") == {"__future__.annotations", "ui.learn.teach.page"}
+    assert set(pages) == set(UI_FLOORS[-2])
+    for name, used in pages.items():
+        assert used == {"__future__.annotations", f"ui.{name}.page.page"}
 
 
 @pytest.mark.parametrize("path", CORE, ids=lambda p: str(p.relative_to(ROOT)))
@@ -169,7 +170,7 @@ def test_no_module_leans_on_itself_in_a_ring() -> None:
 
 
 def test_the_public_interface_does_not_wake_the_compiler() -> None:
-    modules = "sys, dpci_core.studies.compare, ui.validate.page, ui.reproduce.page, ui.home.page"
+    modules = "sys, dpci_core.studies.compare, ui.validate.page, ui.reproduce.page"
     code = f"import {modules}; assert not {{'numba', 'sklearn'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
@@ -224,7 +225,7 @@ def test_the_rule_of_the_dashboard_sees_a_breach() -> None:
     assert broken_ui_floors("session", "from ui.accuracy.job import AccuracyJob") == ["accuracy"]
     assert broken_ui_floors("kit", "import ui.session.text") == ["session"]
     assert broken_ui_floors("controls", "from ui import views, state") == ["state", "views"]
-    assert broken_ui_floors("home", "import ui") == ["ui"]
+    assert broken_ui_floors("learn", "import ui") == ["ui"]
     assert (
         broken_ui_floors("plan", "from ui.plan import words\nfrom ui.views.show import show") == []
     )

@@ -208,7 +208,7 @@ def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_
         files = [main.CHECK_FILE, compare.COMPARISON_FILE, reproduce.PUBLISHED_FILE, reproduce.RUN_FILE]
         app = AppTest.from_file(str(places.HOME / "ui" / "shell.py"), default_timeout=120).run()
         shown = {}
-        for page in ("home", "reproduce"):
+        for page in ("explore", "reproduce"):
             app.switch_page(str(places.HOME / "pages" / f"{page}.py")).run()
             shown[page] = [e.value for e in app.exception], "".join(m.value for m in app.markdown)
         print(json.dumps([places.HOME.name, [str(f) for f in files if not f.is_file()], shown]))"""  # noqa: E501 - a script
@@ -218,7 +218,7 @@ def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_
     assert (home, missing) == ("_app", [])
     assert [problems for problems, _ in shown.values()] == [[], []]
     assert "three standard errors" in shown["reproduce"][1]  # the note below the tables, a document
-    assert shown["home"][1] not in ("", shown["reproduce"][1])
+    assert shown["explore"][1] not in ("", shown["reproduce"][1])
 
 
 def test_the_installed_app_starts_elsewhere_with_its_own_settings(

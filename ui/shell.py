@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -18,7 +19,6 @@ if str(ROOT) not in sys.path:
 # Pages are imported here so that the heap is frozen with them.
 import ui.accuracy.page  # noqa: E402
 import ui.explore.page  # noqa: E402
-import ui.home.page  # noqa: E402
 import ui.learn.page  # noqa: E402
 import ui.ledger.page  # noqa: E402
 import ui.plan.page  # noqa: E402
@@ -42,19 +42,39 @@ st.set_page_config(
 )
 st.html(style.sheet())
 access.require_login()
+
+
+# Addresses of the front page: its own, and two of old links. (A string here would be drawn.)
+FRONT = ("", "explore", "start")
+
+
+def _entry(file: str, title: str, address: str = "", **kind: Any) -> st.Page:
+    return st.Page(ROOT / "pages" / f"{file}.py", title=title, url_path=address or file, **kind)
+
+
 page = st.navigation(
-    [
-        st.Page(ROOT / "pages" / "home.py", title="Start", url_path="start", default=True),
-        st.Page(ROOT / "pages" / "learn.py", title="Learn", url_path="learn"),
-        st.Page(ROOT / "pages" / "explore.py", title="Explore", url_path="explore"),
-        st.Page(ROOT / "pages" / "plan.py", title="Plan", url_path="plan"),
-        st.Page(ROOT / "pages" / "release.py", title="Release", url_path="release"),
-        st.Page(ROOT / "pages" / "ledger.py", title="Ledger", url_path="ledger"),
-        st.Page(ROOT / "pages" / "validate.py", title="Validate", url_path="validate"),
-        st.Page(ROOT / "pages" / "accuracy.py", title="Accuracy", url_path="accuracy"),
-        st.Page(ROOT / "pages" / "sharp.py", title="Published or sharp", url_path="sharp"),
-        st.Page(ROOT / "pages" / "reproduce.py", title="Reproduce", url_path="reproduce"),
-    ],
+    {
+        "": [
+            _entry("explore", "Explore", "front", default=True),
+            # Drawn where they are: Back would come to an address that leads on again and again.
+            *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
+        ],
+        "Plan & release": [
+            _entry("plan", "Plan"),
+            _entry("release", "Release"),
+            _entry("ledger", "Ledger"),
+        ],
+        "Learn": [
+            _entry("learn", "The path"),
+            _entry("teachers", "For teachers"),
+        ],
+        "Evidence": [
+            _entry("validate", "Check by simulation"),
+            _entry("accuracy", "Prediction error"),
+            _entry("sharp", "Sharper intervals"),
+            _entry("reproduce", "Replication"),
+        ],
+    },
     position="top",
 )
 address.one_entry_per_page()
@@ -62,4 +82,4 @@ if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()
 with turn():
     page.run()
-hints.switch()
+hints.foot()

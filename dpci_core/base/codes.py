@@ -1,4 +1,5 @@
-"""What records, the solvers, the ledger and a release are refused for, one word each.
+"""What records, the solvers, the ledger, a release and a download are refused for, and what a check
+of the ledger finds, one word each.
 
 `report.refusals` has the sentences, `tests/ui/test_nonsense.py` sees that no code is without one.
 """
@@ -47,5 +48,19 @@ ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
 ]
+SpentCode = Literal["release_failed", "failure_not_noted", "release_lost", "release_unfinished"]
+DownloadCode = Literal[
+    "not_downloaded", "download_unusable", "download_without_columns", "cache_not_writable",
+]
+FindingCode = Literal[
+    "entry_missing", "entry_of_another_key", "seal_broken", "entries_removed", "entry_replaced",
+    "result_unknown", "clock_set_back", "key_without_entries", "database_damaged",
+    "guard_changed", "guard_added", "matrices_leak", "matrices_leak_in", "ledger_changed",
+    "ledger_or_record_changed", "record_changed", "ledger_empty", "ledger_whole",
+    "ledger_whole_with_records", "not_read_or_written", "out_of_memory", "broken_off", "stopped",
+    "fetching", "checking_rows", "kept_rows",
+]
 # fmt: on
-Code = DataCode | ConvergenceCode | LedgerCode | ReleaseCode
+Code = (
+    DataCode | ConvergenceCode | LedgerCode | ReleaseCode | SpentCode | DownloadCode | FindingCode
+)

@@ -12,7 +12,7 @@ from typing import Literal, TypeGuard, TypeVar
 
 import numpy as np
 
-from dpci_core.base.codes import Code, ConvergenceCode, DataCode, LedgerCode
+from dpci_core.base.codes import Code, ConvergenceCode, DataCode, FindingCode, LedgerCode
 from dpci_core.base.text import TextProblem
 
 ChangeName = Literal[
@@ -60,6 +60,21 @@ class CodedError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, vars(self))
+
+
+class Finding:
+    """What was found or done, as data; nothing is refused for it.
+
+    code: `report.refusals` has its sentence.
+    facts: as of a `CodedError`; one may be a finding or an error itself.
+    """
+
+    def __init__(self, code: FindingCode, **facts: object) -> None:
+        self.code = code
+        self.facts = facts
+
+    def __repr__(self) -> str:
+        return described(self.code, self.facts)
 
 
 def described(code: str, facts: Mapping[str, object]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from dpci_core.ledger import (
 )
 from dpci_core.plan import read_plan
 from dpci_core.release import schema_hash
+from dpci_core.report.refusals import said
 
 
 def add_ledger(rooms: Any) -> None:
@@ -181,22 +183,17 @@ def _charge_in_words(charge: Charge) -> str:
     )
 
 
+_FOUND = ("problems", "record_problems", "remarks")
+
+
 def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
     found = ledger.verify([RecordedHead.from_record(path) for path in options.against])
+    parts = {name: list(map(said, getattr(found, name))) for name in _FOUND}
     if options.json:
-        content = {
-            "is_good": found.is_good,
-            "problems": found.problems,
-            "record_problems": found.record_problems,
-        }
-        content |= {
-            "remarks": found.remarks,
-            "n_entries": found.n_entries,
-            "records": len(options.against),
-        }
-        print(json.dumps(content, indent=1))
+        numbers = {"n_entries": found.n_entries, "records": len(options.against)}
+        print(json.dumps({"is_good": found.is_good, **parts, **numbers}, indent=1))
     else:
-        print("\n".join([*found.problems, *found.record_problems, *found.remarks, found.sentence]))
+        print("\n".join([*chain(*parts.values()), said(found.verdict)]))
     return int(not found.is_good)
 
 

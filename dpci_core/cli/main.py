@@ -25,6 +25,7 @@ from dpci_core.datasets import list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
+from dpci_core.report.refusals import said
 from dpci_core.studies import census_check
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ def _get(options: argparse.Namespace) -> int:
         print(f"{title} is already on this machine; --again downloads it once more.")
         return 0
     try:
-        download(options.key, say=lambda line: print(line, flush=True))
+        download(options.key, say=lambda step: print(said(step), flush=True))
     except DownloadError as error:
         return refuse(error)
     return 0

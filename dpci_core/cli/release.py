@@ -32,6 +32,7 @@ from dpci_core.release import (
 )
 from dpci_core.report.cautions import silent
 from dpci_core.report.covered import covered
+from dpci_core.report.refusals import said
 from dpci_core.schema import RecordMapper
 
 _RECORDS_NEEDED = (
@@ -249,7 +250,7 @@ def run_predict(options: argparse.Namespace) -> int:
     try:
         made = load_release(options.release)
         if made.caution:
-            _say(f"{options.release}: {made.caution}")
+            _say(f"{options.release}: {said(made.caution)}")
         header = read_header(options.file, encoding=options.encoding)
         mapper = RecordMapper(made.schema, made.features)
         header.check_has(mapper.needed[:-1])

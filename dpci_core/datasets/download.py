@@ -13,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.codes import DownloadCode
+from dpci_core.base.errors import CodedError, DataRejectedError, Finding, without_frames
 from dpci_core.datasets.files import cache_dir, write_table
 from dpci_core.datasets.public import (
     ADULT_COLUMNS,
@@ -24,7 +25,6 @@ from dpci_core.datasets.public import (
     check_table,
     compact_kdd99,
 )
-from dpci_core.report.refusals import said
 
 SOURCES = {"adult": "OpenML", "bank": "OpenML", "kdd99": "scikit-learn's file server"}
 """Where each set comes from, for the progress line."""
@@ -33,42 +33,40 @@ TIMEOUT_SECONDS = 60.0
 _BANK_CLASSES = {"1": "no", "2": "yes"}
 
 
-class DownloadError(RuntimeError):
-    """A set could not be fetched or is not what was expected; the message is one sentence for the
-    user.
-    """
+class DownloadError(CodedError, RuntimeError):
+    """A set could not be fetched, kept, or is not what was expected."""
+
+    def __init__(self, code: DownloadCode, **facts: object) -> None:
+        super().__init__(code, **facts)
 
 
-def download(key: str, *, say: Callable[[str], None]) -> Path:
+def download(key: str, *, say: Callable[[Finding], None]) -> Path:
     """Fetch a public set, check it and write it to the cache; return the file's path.
 
     Args:
-        say: takes the progress lines.
+        say: takes each step.
 
-    Raises:  DownloadError with one sentence: no network, a changed table, a folder that cannot be
-             written.
+    Raises:  DownloadError: no network, a changed table, a folder that cannot be written.
     """
     chosen = PUBLIC_SETS[key]
-    say(f"Fetching {chosen.title} from {SOURCES[key]} ...")
+    say(Finding("fetching", title=chosen.title, source=SOURCES[key]))
     raw = _fetch(chosen)
-    say(f"Checking {len(raw):,} rows ...")
+    say(Finding("checking_rows", n_rows=len(raw)))
     try:
         frame = _NORMALISERS[key](chosen, raw)
         check_table(chosen, frame)
-    except (DataRejectedError, KeyError, ValueError, TypeError) as error:
-        reason = (
-            said(error)
-            if isinstance(error, DataRejectedError)
-            else "Its columns are not the expected ones."
-        )
-        raise DownloadError(f"The downloaded {chosen.title} cannot be used. {reason}") from None
+    except DataRejectedError as error:
+        reason = without_frames(error)
+        raise DownloadError("download_unusable", title=chosen.title, reason=reason) from None
+    except (KeyError, ValueError, TypeError):
+        raise DownloadError("download_without_columns", title=chosen.title) from None
     try:
         path = write_table(key, frame)
     except OSError as error:
         raise DownloadError(
-            f"The folder {cache_dir()} cannot be written ({error.strerror})."
+            "cache_not_writable", folder=cache_dir(), problem=error.strerror
         ) from None
-    say(f"Kept {len(frame):,} rows of {chosen.title} in {path}.")
+    say(Finding("kept_rows", n_rows=len(frame), title=chosen.title, path=path))
     return path
 
 
@@ -80,13 +78,9 @@ def _fetch(chosen: PublicSet) -> pd.DataFrame:
         with tempfile.TemporaryDirectory(prefix="dpci-fetch-") as home, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fetchers announce each retry as a warning
             return FETCHERS[chosen.key](home)
-    except (
-        Exception
-    ) as error:  # fetchers raise anything from OSError to ValueError; users need one sentence
-        raise DownloadError(
-            f"{chosen.title} could not be downloaded ({type(error).__name__}): check the internet "
-            "connection and try again, or see data/README.md for where to put the original file."
-        ) from None
+    except Exception as error:  # fetchers raise anything from OSError to ValueError
+        problem = type(error).__name__
+        raise DownloadError("not_downloaded", title=chosen.title, problem=problem) from None
     finally:
         socket.setdefaulttimeout(before)
 

@@ -4,7 +4,7 @@ from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
 from dpci_core.estimators.statement import PrivacyStatement
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
-from dpci_core.estimators.tuning import tune_for_release
+from dpci_core.estimators.tuning import select_for_release, tune_for_release
 
 __all__ = [
     "CoefficientIntervals",
@@ -13,5 +13,6 @@ __all__ = [
     "PrivacyStatement",
     "RandomCosines",
     "Summary",
+    "select_for_release",
     "tune_for_release",
 ]

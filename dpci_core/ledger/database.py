@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.base.errors import LedgerError, LedgerRuleError
+from dpci_core.base.errors import Finding, LedgerError, LedgerRuleError
 from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
 from dpci_core.ledger.key import sync_folder
 from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
@@ -183,27 +183,24 @@ def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:
         raise LedgerDamagedError("writing_not_kept")
 
 
-def changed_guards(connection: sqlite3.Connection) -> list[str]:
-    """A sentence for each table, index, trigger or view that is not as this program makes it, and
-    for damaged pages.
+def changed_guards(connection: sqlite3.Connection) -> list[Finding]:
+    """Each table, index, trigger or view that is not as this program makes it, and damaged pages.
 
     A trigger that was added could change what others write, so it counts; an added view or table
     does not.
     """
     state = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    problems = [] if state == "ok" else [f"The database is damaged ({state})."]
+    problems = [] if state == "ok" else [Finding("database_damaged", problem=state)]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         for statement in (s for step in MIGRATIONS[:version] for s in step):
             fresh.execute(statement)
         wanted, found = (dict(c.execute(_GUARDS).fetchall()) for c in (fresh, connection))
     problems += [
-        f"The {name} of the database was removed or changed."
-        for name in wanted
-        if found.get(name) != wanted[name]
+        Finding("guard_changed", name=name) for name in wanted if found.get(name) != wanted[name]
     ]
     added = [name for name in found if name not in wanted and name.startswith("trigger ")]
-    return problems + [f"The {name} was added to the database." for name in added]
+    return problems + [Finding("guard_added", name=name) for name in added]
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:

@@ -16,7 +16,12 @@ from pathlib import Path
 
 import platformdirs
 
-from dpci_core.base.errors import BudgetExceededError, LedgerRuleError
+from dpci_core.base.errors import (
+    BudgetExceededError,
+    Finding,
+    LedgerRuleError,
+    without_frames,
+)
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
@@ -34,7 +39,6 @@ from dpci_core.ledger.verify import (
     missing_head,
     unknown_result,
 )
-from dpci_core.report.refusals import said
 
 PATH_VARIABLE = "DPCI_LEDGER"
 """Environment variable: the file of the ledger; default in the user's data folder."""
@@ -257,7 +261,7 @@ class Ledger:
         as far as records reach, and records that were edited. `docs/ledger.md` says what it cannot
         find.
         """
-        problems: list[str] = []
+        problems: list[Finding | LedgerDamagedError] = []
         entries: tuple[Entry, ...] = ()
         try:
             with self._database.reading() as connection:
@@ -265,7 +269,7 @@ class Ledger:
                     problems += changed_guards(connection)
                     entries = read_entries(connection)
         except LedgerDamagedError as error:
-            problems.append(said(error))
+            problems.append(without_frames(error))
         lost = [missing_head(entries, record) for record in against]
         problems += filter(None, lost)
         strange = [
@@ -280,8 +284,12 @@ class Ledger:
                 problems += [first] if first else []
                 Books.of(entries)
             except LedgerDamagedError as error:
-                problems.append(said(error))
-        cautions = (f"{record.source}: {record.caution}" for record in against if record.caution)
+                problems.append(without_frames(error))
+        cautions = (
+            Finding("matrices_leak_in", source=record.source, caution=record.caution)
+            for record in against
+            if record.caution
+        )
         return Verification(
             problems=tuple(problems),
             n_entries=len(entries),
@@ -290,13 +298,10 @@ class Ledger:
             remarks=(*cautions, *clock_remarks(entries), *self._orphaned_key(entries)),
         )
 
-    def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[str, ...]:
+    def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[Finding, ...]:
         if entries or not os.path.exists(self.key_path):
             return ()
-        return (
-            f"There is a key {self.key_path}, but no entry: if anything was ever booked here, the "
-            "ledger was lost or removed. Look for it before you book.",
-        )
+        return (Finding("key_without_entries", path=self.key_path),)
 
     def _books(self) -> Books:
         return Books.of(self.entries())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.base.errors import LedgerRuleError
+from dpci_core.base.errors import Finding, LedgerRuleError
 from dpci_core.ledger.books import Books
 from dpci_core.ledger.entries import NO_HEAD, Entry, is_sealed
 from dpci_core.ledger.key import Key
@@ -25,18 +25,18 @@ _TO_THE_HOUR = len("2026-03-01T12")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verification:
-    """What was found: sentences about what is wrong, remarks on what is only unusual, and the
-    number of entries.
+    """What was found, as codes and facts; `report.refusals.said` has the sentences.
 
-    problems: of the ledger.  record_problems: of the given records, where the ledger itself is
-    whole.
+    problems: what is wrong with the ledger.
+    record_problems: with the given records, where the ledger itself is whole.
+    remarks: what is only unusual.
     """
 
-    problems: tuple[str, ...]
+    problems: tuple[Finding | LedgerDamagedError, ...]
     n_entries: int
     n_records: int = 0
-    record_problems: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    record_problems: tuple[Finding, ...] = ()
+    remarks: tuple[Finding, ...] = ()
 
     @property
     def is_good(self) -> bool:
@@ -44,35 +44,18 @@ class Verification:
         return not self.problems and not self.record_problems
 
     @property
-    def sentence(self) -> str:
-        """The outcome in words."""
-        if self.problems and self.n_records:
-            return (
-                "The ledger is NOT as it was written, or a given record is edited or of another "
-                "ledger. Find out which from what follows: a backup put back for nothing forgets "
-                "the charges since."
-            )
+    def verdict(self) -> Finding:
+        """The outcome of it all."""
+        given = {"n_entries": self.n_entries, "n_records": self.n_records}
         if self.problems:
-            return (
-                "The ledger is NOT as it was written. Put the newest backup back and verify that "
-                "one."
-            )
+            return Finding("ledger_or_record_changed" if self.n_records else "ledger_changed")
         if self.record_problems:
-            return (
-                f"All {self.n_entries} entries are as they were written, in order, but "
-                f"{len(self.record_problems)} of {self.n_records} given record(s) are NOT what was "
-                "released."
-            )
+            return Finding("record_changed", found=len(self.record_problems), **given)
         if not self.n_entries:
-            return "The ledger has no entries."
-        reach = (
-            f"It contains what {self.n_records} given record(s) were written after, and they are "
-            "as released."
-            if self.n_records
-            else "Entries cut off its end would not show: give the release.json files of its "
-            "releases."
-        )
-        return f"All {self.n_entries} entries are as they were written, in order. {reach}"
+            return Finding("ledger_empty")
+        if not self.n_records:
+            return Finding("ledger_whole", n_entries=self.n_entries)
+        return Finding("ledger_whole_with_records", **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +73,7 @@ class RecordedHead:
     head: str
     source: str = "a record"
     result_hash: str | None = None
-    caution: str = ""
+    caution: Finding | None = None
 
     def __post_init__(self) -> None:
         if self.head != NO_HEAD and not (isinstance(self.head, str) and _HEAD.fullmatch(self.head)):
@@ -130,23 +113,18 @@ class RecordedHead:
         )
 
 
-def broken_seal(entries: Sequence[Entry], key: Key) -> str | None:
-    """A sentence about the first entry that does not follow from the one before, None if all do."""
+def broken_seal(entries: Sequence[Entry], key: Key) -> Finding | None:
+    """The first entry that does not follow from the one before, None if all do."""
     previous = ""
     for place, entry in enumerate(entries, start=1):
         if entry.sequence != place:
-            return f"Entry {place} is missing."
+            return Finding("entry_missing", entry=place)
         if entry.key_id != key.key_id:
-            return (
-                f"Entry {place} was sealed with another key ({entry.key_id}) than the one that is "
-                f"here ({key.key_id}): either the wrong key file is in place, or the entry is "
-                "forged. Put the ledger's own key back."
+            return Finding(
+                "entry_of_another_key", entry=place, found=entry.key_id, wanted=key.key_id
             )
         if not is_sealed(entry, previous, key.secret):
-            return (
-                f"Entry {place} was changed after it was written, or one before it was changed, "
-                "moved or removed."
-            )
+            return Finding("seal_broken", entry=place)
         previous = entry.mac
     return None
 
@@ -159,43 +137,31 @@ def check_entries(entries: Sequence[Entry], key: Key) -> Books:
     return Books.of(entries)
 
 
-def missing_head(entries: Sequence[Entry], record: RecordedHead) -> str | None:
-    """A sentence if the entry that a record was written after is no longer in the ledger."""
+def missing_head(entries: Sequence[Entry], record: RecordedHead) -> Finding | None:
+    """That the entry that a record was written after is no longer in the ledger, if so."""
     if record.head == NO_HEAD:
         return None
+    named = {"source": record.source, "entry": record.sequence}
     if record.sequence > len(entries):
-        return (
-            f"{record.source} was written when the ledger had {record.sequence} entries, and it "
-            f"has {len(entries)}: entries were removed from its end, or this is an older copy or "
-            "another ledger."
-        )
+        return Finding("entries_removed", n_entries=len(entries), **named)
     if entries[record.sequence - 1].head != record.head:
-        return (
-            f"Entry {record.sequence} is not the one that {record.source} was written after: "
-            "entries were replaced, or this is another ledger."
-        )
+        return Finding("entry_replaced", **named)
     return None
 
 
-def unknown_result(entries: Sequence[Entry], record: RecordedHead) -> str | None:
-    """A sentence if no charge has the file of a record as its result.
+def unknown_result(entries: Sequence[Entry], record: RecordedHead) -> Finding | None:
+    """That no charge has the file of a record as its result, if so.
 
     Only the hash decides: what an edited file says of its own charge counts for nothing.
     """
     results = {entry.result_hash for entry in entries if entry.kind == "done"}
     if record.result_hash is None or record.result_hash in results:
         return None
-    return (
-        f"{record.source} is not what was released: no charge has its SHA-256 "
-        f"({record.result_hash[:12]}…) as result. It was edited or saved anew, or never booked "
-        "here, or its entry was cut off the ledger's end. If its charge is still booked, the "
-        "release stopped before it noted its result: make the same request again, which draws "
-        "nothing, and verify once more."
-    )
+    return Finding("result_unknown", source=record.source, digest=record.result_hash[:12])
 
 
-def clock_remarks(entries: Sequence[Entry]) -> list[str]:
-    """A sentence for each account or booking dated an hour or more before an earlier one.
+def clock_remarks(entries: Sequence[Entry]) -> list[Finding]:
+    """Each account or booking dated an hour or more before an earlier one.
 
     The order is that of the numbers, so nothing is lost. The end of a charge has the time of its
     booking.
@@ -204,9 +170,7 @@ def clock_remarks(entries: Sequence[Entry]) -> list[str]:
     for entry in entries:
         hour = entry.written_at[:_TO_THE_HOUR]
         if entry.kind in ("account", "booked") and hour < latest:
-            remarks.append(
-                f"Entry {entry.sequence} is dated {entry.written_at}, before an earlier entry "
-                f"({latest} h): the clock was set back."
-            )
+            dated = {"dated": entry.written_at, "latest": latest}
+            remarks.append(Finding("clock_set_back", entry=entry.sequence, **dated))
         latest = max(latest, hour)
     return remarks

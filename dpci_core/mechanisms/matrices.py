@@ -17,7 +17,7 @@ from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.halfway import halfway, is_halfway
-from dpci_core.solvers.objective import moments_at, rounding_of_sums
+from dpci_core.solvers.objective import covariance_of, hessian_of, rounding_of_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,15 +292,16 @@ def release_moments(
     loss, c = design.loss, design.regularization
     on_h = hessian_noise(design, n)
     on_s = covariance_noise(design, n, float(np.linalg.norm(theta_priv)))
-    H, S = moments_at(A, theta_priv, loss=loss, regularization=c)
+    S = covariance_of(A, theta_priv, loss=loss, regularization=c)
     if not is_halfway(design):
+        H = hessian_of(A, theta_priv, loss=loss, regularization=c)
         hessian = _released(H, on_h, theta_priv, design, n, rng)
         return PrivateMoments(
             hessian, _released(S, on_s, theta_priv, design, n, rng), np.array(theta_priv)
         )
     covariance = _released(S, on_s, theta_priv, design, n, rng)
     at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=on_s.diagonal_sd(p))
-    H, _ = moments_at(A, at, loss=loss, regularization=c)
+    H = hessian_of(A, at, loss=loss, regularization=c)
     return PrivateMoments(_released(H, on_h, at, design, n, rng), covariance, at)
 
 

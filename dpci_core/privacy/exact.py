@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import secrets
 import threading
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -139,24 +138,6 @@ def _normals(uniforms: list[Any]) -> list[Any]:
         sine, cosine = (2 * second).sin_cos_pi()
         found += [radius * cosine, radius * sine]
     return found
-
-
-def choose(log_weights: Iterable[Fraction]) -> int:
-    """Return i with probability exp(log_weights[i]) / sum of all, exactly."""
-    given = list(log_weights)
-    largest = max(given)
-    uniform = Uniforms(1)
-    while True:
-        with _PRECISION, ctx.workprec(uniform.bits + _GUARD_BITS):
-            weights = [arb(_exact(weight - largest)).exp() for weight in given]
-            place, below = uniform.balls()[0] * sum(weights, arb(0)), arb(0)
-            for i, weight in enumerate(weights):
-                below = below + weight
-                if place < below:  # certainly
-                    return i
-                if not place >= below:  # not certainly either: the interval holds the border
-                    break
-        uniform.draw()
 
 
 def _exact(number: Fraction) -> Any:

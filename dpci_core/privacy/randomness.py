@@ -11,13 +11,14 @@ import secrets
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_positive
-from dpci_core.privacy.exact import RealNoise, choose
+from dpci_core.privacy.exact import RealNoise
 
 _STEPS_UP = 23
 """Attempts to raise a standard deviation until its cost is what was booked; the last adds 1e-9 of
@@ -53,6 +54,11 @@ class SystemSource:
         """Return an order of 0, ..., size - 1, drawn without a look at data."""
         bits = np.frombuffer(secrets.token_bytes(8 * size), dtype=np.uint64)
         return np.argsort(bits, kind="stable")
+
+    def below(self, size: int) -> int:
+        """Return one of 0, ..., size - 1, each with the same chance."""
+        check_count(size=size)
+        return secrets.randbelow(size)
 
     def spherical_laplace(self, dim: int, *, rate: float) -> Array:
         """Return spherical Laplace noise (dim,) as doubles within 2^-51 of an exact draw.
@@ -120,15 +126,49 @@ class SystemSource:
         grid = math.ldexp(1.0, exponent)
         return np.asarray(np.round(noisy / grid) * grid + 0.0)
 
-    def choose(self, scores: Sequence[int], *, epsilon: Decimal) -> int:
-        """Return i with probability proportional to exp(epsilon scores[i] / 2), exactly.
+    def noisy_max(self, scores: Sequence[float], *, scale: float, is_gumbel: bool = False) -> int:
+        """Return the place of the largest score after exact noise, drawn by OpenDP.
 
-        Privacy: epsilon-DP where one record changes each score by at most 1 (exponential
-                 mechanism).
+        Args:
+            scores: at least one, finite; a float is taken for the number it is.
+            scale: of the noise on each; the mean of exponential noise.
+            is_gumbel: Gumbel noise instead, which makes it the exponential mechanism.
+
+        Privacy: as `choice.choose`, which is the way here.
+        Raises:  NoiseError for no score or one that is not finite.
         """
-        if not epsilon > 0:
-            raise ValueError(f"Expected epsilon={epsilon!r} > 0.")
-        return choose(Fraction(epsilon) * int(score) / 2 for score in scores)
+        check_positive(scale=scale)
+        _check_vector(np.asarray(scores, dtype=np.float64))
+        return _noisy_max_of(float(scale), is_gumbel)([float(score) for score in scores])
+
+    def add_discrete_laplace(
+        self, counts: Integers, *, scale: float, sensitivity: int, epsilon: Decimal
+    ) -> Integers:
+        """Return counts (k,) plus independent discrete Laplace noise, P(z) ~ exp(-|z| / scale),
+        drawn by OpenDP.
+
+        Args:
+            sensitivity: L1, of the counts.
+            epsilon: what was booked.
+
+        Privacy: epsilon-DP.
+        Raises:  NoiseError unless sensitivity / scale <= epsilon, exactly, and OpenDP's own map
+                 agrees up to rounding.
+        """
+        check_positive(scale=scale)
+        check_count(sensitivity=sensitivity)
+        if Fraction(sensitivity) > Fraction(scale) * Fraction(epsilon):
+            raise NoiseError("The noise is too small for what was booked.")
+        given = np.asarray(counts)
+        if given.ndim != 1 or len(given) == 0 or given.dtype.kind != "i":
+            raise NoiseError("Expected a vector of whole numbers to add noise to.")
+        measurement = _discrete_laplace_of(float(scale))
+        if measurement.map(sensitivity) > float(epsilon) * (1.0 + 1e-9):
+            raise NoiseError("OpenDP counts more for this noise than was booked.")
+        noisy = np.asarray(measurement(given.tolist()), dtype=np.int64)
+        if noisy.shape != given.shape:
+            raise NoiseError("Expected as many counts back as went in.")
+        return noisy
 
 
 def _check_vector(values: Array) -> None:
@@ -156,6 +196,27 @@ def _gaussian_of(
             return measurement  # type: ignore[no-any-return]
         scale = sd * (1.0 + math.ldexp(1.0, step - 52))
     raise NoiseError("The standard deviation is too small for what was booked.")
+
+
+@lru_cache(64)
+def _noisy_max_of(scale: float, is_gumbel: bool) -> Callable[[list[float]], int]:
+    """OpenDP's report-noisy-max; its noise goes by the measure of its guarantee."""
+    import opendp.prelude as dp  # 1.5 seconds that only a release needs
+
+    dp.enable_features("contrib")
+    measure = dp.zero_concentrated_divergence() if is_gumbel else dp.max_divergence()
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+    return dp.m.make_noisy_max(*space, measure, scale=scale)
+
+
+@lru_cache(64)
+def _discrete_laplace_of(scale: float) -> Any:
+    """OpenDP's discrete Laplace mechanism on a vector of whole numbers."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    return dp.m.make_laplace(*space, scale=scale)
 
 
 NoiseSource = np.random.Generator | SystemSource

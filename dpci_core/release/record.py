@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.special import expit
 
 from dpci_core.base.array import Array
+from dpci_core.base.errors import Finding
 from dpci_core.design import Design
 from dpci_core.intervals.draw import GRID
 from dpci_core.ledger import caution_of
@@ -184,8 +185,8 @@ class Release:
         return tuple(c.name for c in self.coefficients if c.is_flat)
 
     @property
-    def caution(self) -> str:
-        """What whoever holds this record must know before they pass it on; empty for nothing."""
+    def caution(self) -> Finding | None:
+        """What whoever holds this record must know before they pass it on; None for nothing."""
         return caution_of(self.version, self.guarantee.definition)
 
     @property

@@ -12,8 +12,14 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from dpci_core.base.codes import ReleaseCode
-from dpci_core.base.errors import CodedError, DataRejectedError, InfeasibleDesignError
+from dpci_core.base.codes import ReleaseCode, SpentCode
+from dpci_core.base.errors import (
+    CodedError,
+    DataRejectedError,
+    Finding,
+    InfeasibleDesignError,
+    without_frames,
+)
 from dpci_core.intervals.draw import Drawn, check_feasible, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
 from dpci_core.mechanisms.shares import Shares, share_out
@@ -41,19 +47,26 @@ class ReleaseRefusedError(CodedError, ValueError):
         super().__init__(code, **facts)
 
 
-class ReleaseFailedError(RuntimeError):
+class _SpentError(CodedError, RuntimeError):
+    """Something went wrong after the release was booked; the charge stays spent."""
+
+    def __init__(self, code: SpentCode, **facts: object) -> None:
+        super().__init__(code, **facts)
+
+
+class ReleaseFailedError(_SpentError):
     """The release ended without a result after it was booked. The charge stays spent; a new request
     starts anew.
     """
 
 
-class ReleaseLostError(RuntimeError):
+class ReleaseLostError(_SpentError):
     """This request was booked before and has no result here: it is running, or broke off. It is
     never drawn again.
     """
 
 
-class ReleaseUnfinishedError(RuntimeError):
+class ReleaseUnfinishedError(_SpentError):
     """The result is written, but the ledger could not note it; the same request again completes the
     entry.
     """
@@ -130,7 +143,7 @@ def release(
     if os.path.lexists(place):
         return _recorded(place, plan, ledger, request_id)
     if ledger.find(request_id) is not None:
-        raise _lost(request_id)
+        raise ReleaseLostError("release_lost", request=request_id)
     price = price_of(plan, allow_unreviewed=allow_unreviewed)
     check_account(ledger, dataset, plan)
     header = check_table(plan, file, encoding=encoding)
@@ -147,9 +160,9 @@ def release(
     )
     _reached("booked")
     if not charge.is_new:
-        raise _lost(request_id)
+        raise ReleaseLostError("release_lost", request=request_id)
     outcome = _carry_out(plan, header, price, charge, place)
-    if isinstance(outcome, str):  # out here no traceback leads to the records
+    if not isinstance(outcome, Release):  # out here no traceback leads to the records
         if not _holds(place, charge):
             raise _failed(ledger, charge, outcome)
         outcome = load_release(place)  # stopped after the folder had its name
@@ -209,33 +222,22 @@ def _reached(stage: str) -> None:
     """Nothing; tests stop the process here."""
 
 
-def _lost(request_id: str) -> ReleaseLostError:
-    return ReleaseLostError(
-        f"The request {request_id!r} was booked before, and there is no result of it here: it is "
-        "still running, or it broke off. Its charge is spent and noise may have been drawn for it, "
-        "so it is never drawn again. If the result is in another folder, name that folder; if it "
-        "is lost, a new request starts anew, and costs again."
-    )
-
-
-def _failed(ledger: Ledger, charge: Charge, reason: str) -> ReleaseFailedError:
+def _failed(ledger: Ledger, charge: Charge, reason: Finding | Exception) -> ReleaseFailedError:
     """The error to raise after noting the failure; a ledger that cannot be written leaves the
     charge booked.
     """
     try:
-        ledger.fail(charge.charge_id, reason=reason)
+        ledger.fail(charge.charge_id, reason=said(reason))
     except LedgerError:
-        reason = f"{reason} The ledger could not note it: the charge stays booked."
-    return ReleaseFailedError(
-        f"{reason} The charge {charge.charge_id} stays spent; start anew with a new request."
-    )
+        return ReleaseFailedError("failure_not_noted", reason=reason, charge=charge.charge_id)
+    return ReleaseFailedError("release_failed", reason=reason, charge=charge.charge_id)
 
 
 def _carry_out(
     plan: Plan, header: Header, price: Price, charge: Charge, place: Path
-) -> Release | str:
-    """Everything between booking and the finished folder; a sentence, free of records, where it
-    fails.
+) -> Release | Finding | Exception:
+    """Everything between booking and the finished folder; why it failed, free of records, where it
+    did.
     """
     try:
         drawn, note = _draw(plan, header)
@@ -247,15 +249,15 @@ def _carry_out(
         )
         return replace(made, note=note)
     except (TableError, InfeasibleDesignError) as error:
-        return said(error)  # of the file as a whole, or of n and other public numbers
+        return without_frames(error)  # of the file as a whole, or of n and other public numbers
     except OSError:
-        return "The file could not be read, or the result could not be written."
+        return Finding("not_read_or_written")
     except MemoryError:
-        return "There was not enough memory."
+        return Finding("out_of_memory")
     except Exception as error:
-        return f"The release broke off ({type(error).__name__})."
+        return Finding("broken_off", problem=type(error).__name__)
     except BaseException:
-        return "The release was stopped."
+        return Finding("stopped")
 
 
 def _draw(plan: Plan, header: Header) -> tuple[Drawn, MappingNote]:
@@ -284,13 +286,11 @@ def _finish(ledger: Ledger, charge: Charge, place: Path) -> None:
     try:
         ledger.finish(charge.charge_id, result_hash=_result_hash(place))
     except LedgerError as error:
-        problem = said(error)
+        problem = without_frames(error)
     else:
         return
     raise ReleaseUnfinishedError(
-        f"The release is in {place}, and its charge {charge.charge_id} is booked, but the ledger "
-        f"could not note the result. {problem} Then make the same request again: it draws nothing "
-        "and completes the entry."
+        "release_unfinished", folder=place, charge=charge.charge_id, problem=problem
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpci_core.base.codes import Code
-from dpci_core.base.errors import CodedError, TextError
+from dpci_core.base.errors import CodedError, Finding, TextError
 from dpci_core.base.text import TextCode
 
 _REMEDY = (
@@ -298,6 +300,100 @@ SENTENCES: dict[Code, str] = {
     "release_replaced": (
         "The release in {folder} is not the one that the ledger has for this request."
     ),
+    "release_failed": "{reason} The charge {charge} stays spent; start anew with a new request.",
+    "failure_not_noted": (
+        "{reason} The ledger could not note it: the charge stays booked. The charge {charge} stays "
+        "spent; start anew with a new request."
+    ),
+    "release_lost": (
+        "The request {request!r} was booked before, and there is no result of it here: it is still "
+        "running, or it broke off. Its charge is spent and noise may have been drawn for it, so it "
+        "is never drawn again. If the result is in another folder, name that folder; if it is "
+        "lost, a new request starts anew, and costs again."
+    ),
+    "release_unfinished": (
+        "The release is in {folder}, and its charge {charge} is booked, but the ledger could not "
+        "note the result. {problem} Then make the same request again: it draws nothing and "
+        "completes the entry."
+    ),
+    "not_read_or_written": "The file could not be read, or the result could not be written.",
+    "out_of_memory": "There was not enough memory.",
+    "broken_off": "The release broke off ({problem}).",
+    "stopped": "The release was stopped.",
+    "not_downloaded": (
+        "{title} could not be downloaded ({problem}): check the internet connection and try again, "
+        "or see data/README.md for where to put the original file."
+    ),
+    "download_unusable": "The downloaded {title} cannot be used. {reason}",
+    "download_without_columns": (
+        "The downloaded {title} cannot be used. Its columns are not the expected ones."
+    ),
+    "cache_not_writable": "The folder {folder} cannot be written ({problem}).",
+    "fetching": "Fetching {title} from {source} ...",
+    "checking_rows": "Checking {n_rows:,} rows ...",
+    "kept_rows": "Kept {n_rows:,} rows of {title} in {path}.",
+    "entry_missing": "Entry {entry} is missing.",
+    "entry_of_another_key": (
+        "Entry {entry} was sealed with another key ({found}) than the one that is here ({wanted}): "
+        "either the wrong key file is in place, or the entry is forged. Put the ledger's own key "
+        "back."
+    ),
+    "seal_broken": (
+        "Entry {entry} was changed after it was written, or one before it was changed, moved or "
+        "removed."
+    ),
+    "entries_removed": (
+        "{source} was written when the ledger had {entry} entries, and it has {n_entries}: entries "
+        "were removed from its end, or this is an older copy or another ledger."
+    ),
+    "entry_replaced": (
+        "Entry {entry} is not the one that {source} was written after: entries were replaced, or "
+        "this is another ledger."
+    ),
+    "result_unknown": (
+        "{source} is not what was released: no charge has its SHA-256 ({digest}…) as result. It "
+        "was edited or saved anew, or never booked here, or its entry was cut off the ledger's "
+        "end. If its charge is still booked, the release stopped before it noted its result: make "
+        "the same request again, which draws nothing, and verify once more."
+    ),
+    "clock_set_back": (
+        "Entry {entry} is dated {dated}, before an earlier entry ({latest} h): the clock was set "
+        "back."
+    ),
+    "key_without_entries": (
+        "There is a key {path}, but no entry: if anything was ever booked here, the ledger was "
+        "lost or removed. Look for it before you book."
+    ),
+    "database_damaged": "The database is damaged ({problem}).",
+    "guard_changed": "The {name} of the database was removed or changed.",
+    "guard_added": "The {name} was added to the database.",
+    "matrices_leak": (
+        "It was made by an earlier version, whose noise under pure differential privacy left "
+        "traces of single records in the last digits of both matrices. Do not publish it as it is, "
+        "and withdraw it where it is public: keep the coefficients, and the intervals rounded to "
+        "four digits. SECURITY.md says why and how."
+    ),
+    "matrices_leak_in": "{source}: {caution}",
+    "ledger_or_record_changed": (
+        "The ledger is NOT as it was written, or a given record is edited or of another ledger. "
+        "Find out which from what follows: a backup put back for nothing forgets the charges since."
+    ),
+    "ledger_changed": (
+        "The ledger is NOT as it was written. Put the newest backup back and verify that one."
+    ),
+    "record_changed": (
+        "All {n_entries} entries are as they were written, in order, but {found} of {n_records} "
+        "given record(s) are NOT what was released."
+    ),
+    "ledger_empty": "The ledger has no entries.",
+    "ledger_whole": (
+        "All {n_entries} entries are as they were written, in order. Entries cut off its end would "
+        "not show: give the release.json files of its releases."
+    ),
+    "ledger_whole_with_records": (
+        "All {n_entries} entries are as they were written, in order. It contains what {n_records} "
+        "given record(s) were written after, and they are as released."
+    ),
 }
 """By code; what stands in braces are the facts of the error."""
 _TEXTS: dict[TextCode, str] = {
@@ -311,14 +407,28 @@ _TEXTS: dict[TextCode, str] = {
 """What a text has to do."""
 
 
-def said(problem: BaseException) -> str:
-    """Why something was refused, in a sentence of its code and facts, else the error's own.
+def said(
+    problem: BaseException | Finding, inner: Callable[[BaseException], str] | None = None
+) -> str:
+    """Why something was refused, or what was found, in a sentence of its code and facts; else the
+    error's own.
+
+    Args:
+        inner: says an error among the facts (default: this function).
 
     >>> said(CodedError("another_number_of_fields", row=7, found=3, wanted=4))
     'Line 7 has 3 fields where the first line names 4 columns.'
     """
-    if isinstance(problem, CodedError):
-        return SENTENCES[problem.code].format(**problem.facts)
+    if isinstance(problem, CodedError | Finding):
+        facts = {
+            name: said(fact)
+            if isinstance(fact, Finding)
+            else (inner or said)(fact)
+            if isinstance(fact, BaseException)
+            else fact
+            for name, fact in problem.facts.items()
+        }
+        return SENTENCES[problem.code].format(**facts)
     if isinstance(problem, TextError):
         return f"Expected {problem.name} to {text_rule(problem)}."
     return str(problem)

@@ -49,6 +49,8 @@ from dpci_core.solvers.replicates import (
     Table,
     draw_counts,
     fit_replicates,
+    replicate_covariance,
+    replicate_hessian,
     replicate_moments,
 )
 
@@ -83,9 +85,9 @@ class _Job:
         return id(self.table), self.noise if self.perturbs_objective else None
 
     @property
-    def theta_key(self) -> tuple[object, ...]:
-        """Designs with equal keys release the same coefficients."""
-        return id(self.table), self.design.mechanism, self.noise
+    def moments_key(self) -> tuple[object, ...]:
+        """Designs with equal keys release the same coefficients, and H at the same point."""
+        return id(self.table), self.design.mechanism, self.noise, is_halfway(self.design)
 
 
 @dataclass(frozen=True)
@@ -315,7 +317,7 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     draws = replicate_draws(plan, first, last)
     n_covered = max(0, min(last, plan.n_coverage) - first)
     fits: dict[object, Replicates] = {}
-    moments: dict[object, tuple[Array, Array]] = {}
+    moments: dict[object, tuple[Array | None, Array]] = {}
     results = []
     for job in plan.jobs:
         fit = fits.get(job.fit_key) or _fit(plan, job, draws)
@@ -323,12 +325,10 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
         theta = fit.theta
         if not job.perturbs_objective:
             theta = theta + job.noise.scale * draws.model[job.noise.law]
-        if n_covered and job.theta_key not in moments:
-            moments[job.theta_key] = replicate_moments(
-                job.table, draws.counts[:n_covered], theta[:n_covered], n_records=plan.n_records
-            )
+        if n_covered and job.moments_key not in moments:
+            moments[job.moments_key] = _moments(plan, job, draws, theta[:n_covered])
         estimate, inside, length = _intervals(
-            plan, job, draws, theta[:n_covered], moments.get(job.theta_key)
+            plan, job, draws, theta[:n_covered], moments.get(job.moments_key)
         )
         failed = ~fit.converged
         if job.design.target == "unpenalised":
@@ -352,8 +352,16 @@ def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
     )
 
 
+def _moments(plan: _Plan, job: _Job, draws: Draws, theta: Array) -> tuple[Array | None, Array]:
+    """H and S at theta; half way H is at another point, known once S has its noise."""
+    counts, n = draws.counts[: len(theta)], plan.n_records
+    if is_halfway(job.design):
+        return None, replicate_covariance(job.table, counts, theta, n_records=n)
+    return replicate_moments(job.table, counts, theta, n_records=n)
+
+
 def _intervals(
-    plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array, Array] | None
+    plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array | None, Array] | None
 ) -> tuple[Array, Flags, Array]:
     """Estimates, whether each interval holds the full table's coefficient, and its length, arrays
     (B, p).
@@ -367,9 +375,9 @@ def _intervals(
     scales = np.array([law.scale for law in laws])[:, None, None]
     sds = np.array([law.diagonal_sd(p) for law in laws])
     H, S = moments[0], symmetrise(moments[1] + scales * draws.covariance[key])
-    if is_halfway(design):
+    if H is None:
         at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds)
-        H, _ = replicate_moments(job.table, draws.counts[: len(theta)], at, n_records=n)
+        H = replicate_hessian(job.table, draws.counts[: len(theta)], at, n_records=n)
     widths = private_half_widths(
         symmetrise(H + hessian_noise(design, n).scale * draws.hessian[key]),
         S,

@@ -278,7 +278,8 @@ def weighted_moments(
     hessian: Array,
     second: Array,
 ) -> None:
-    """Lower triangles (B, p, p) of the sums of counts f'' a a' and squared f'^2 a a'.
+    """Lower triangles (B, p, p) of the sums of counts f'' a a' and squared f'^2 a a'; one that is
+    empty, (0, p, p), is left out.
 
     squared: the counts themselves; with weights, counts of w^2 where the others are of w.
     """
@@ -305,12 +306,14 @@ def weighted_moments(
                 for i in range(size):
                     weights[i] = 3.0 * z[i] * (1.0 - z[i]) / h
                 _smooth(z[:size])
-            _times(weights[:size], counts[b, start : start + size])
-            _add_gram(columns, start, weights[:size], scaled, hessian[b])
-            for i in range(size):
-                weights[i] = z[i] * z[i]
-            _times(weights[:size], squared[b, start : start + size])
-            _add_gram(columns, start, weights[:size], scaled, second[b])
+            if len(hessian):
+                _times(weights[:size], counts[b, start : start + size])
+                _add_gram(columns, start, weights[:size], scaled, hessian[b])
+            if len(second):
+                for i in range(size):
+                    weights[i] = z[i] * z[i]
+                _times(weights[:size], squared[b, start : start + size])
+                _add_gram(columns, start, weights[:size], scaled, second[b])
 
 
 @njit(nogil=True, cache=True)

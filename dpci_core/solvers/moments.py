@@ -17,7 +17,7 @@ from dpci_core.design import Estimand
 from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import moments_at
+from dpci_core.solvers.objective import hessian_of, moments_at
 
 Array = npt.NDArray[np.float64]
 
@@ -150,7 +150,7 @@ def _without_penalty(
     se = np.zeros_like(truth)
     if isinstance(A, WeightedRows):
         se = _gap_se(A, truth, meant, K, loss)
-    H, _ = moments_at(A, at, loss=loss, regularization=c)
+    H = hessian_of(A, at, loss=loss, regularization=c)
     return WithoutPenalty(meant, se, truth, K, covariance, H)
 
 
@@ -159,7 +159,7 @@ def _gap_se(A: WeightedRows, truth: Array, meant: Array, K: Array, loss: Loss) -
     K^-1 w f' a - K0^-1 f' a.
     """
     rows = plain(A)
-    K0, _ = moments_at(rows, meant, loss=loss, regularization=0.0)
+    K0 = hessian_of(rows, meant, loss=loss, regularization=0.0)
     with_weights = times_weights(loss.slope(rows @ truth), A)[:, None] * rows
     in_full = loss.slope(rows @ meant)[:, None] * rows
     apart = np.linalg.pinv(K) @ with_weights.T - np.linalg.pinv(K0) @ in_full.T
@@ -219,7 +219,7 @@ def unpenalised_minimiser(
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """
     fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, start=start, method="newton")
-    H, _ = moments_at(A, fit.theta, loss=loss, regularization=_TINY_PENALTY)
+    H = hessian_of(A, fit.theta, loss=loss, regularization=_TINY_PENALTY)
     step = 2.0 * _TINY_PENALTY * np.linalg.solve(H, fit.theta)
     if float(np.max(np.abs(plain(A) @ step))) > _HELD:
         raise ConvergenceError("classes_separable")

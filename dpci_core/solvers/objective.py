@@ -106,7 +106,31 @@ def certified(
 
 
 def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
-    """Return H(theta) and S(theta), each (p, p): WKL eq. 5 and eq. 6.
+    """Return H(theta) and S(theta), each (p, p): `hessian_of` and `covariance_of`."""
+    H = hessian_of(A, theta, loss=loss, regularization=regularization)
+    return H, covariance_of(A, theta, loss=loss, regularization=regularization)
+
+
+def hessian_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> Array:
+    """Return H(theta), (p, p): WKL eq. 5.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        theta: (p,).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+    """
+    _check_weights(A, loss)
+    p = len(theta)
+    total = np.zeros((p, p))
+    for a in chunks(A):
+        rows = plain(a)
+        total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
+    return np.asarray(total / len(A) + 2.0 * regularization * np.eye(p))
+
+
+def covariance_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> Array:
+    """Return S(theta), (p, p): WKL eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
     minimiser; elsewhere it may be indefinite.
@@ -117,16 +141,18 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
     """
+    _check_weights(A, loss)
+    p = len(theta)
+    total = np.zeros((p, p))
+    for a in chunks(A):
+        rows = plain(a)
+        total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
+    return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(theta, theta))
+
+
+def _check_weights(A: Rows, loss: Loss) -> None:
     if isinstance(A, WeightedRows) and not loss.allows_weights:
         raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")
-    p, n = len(theta), len(A)
-    hessian, second = np.zeros((p, p)), np.zeros((p, p))
-    for a in chunks(A):
-        z, rows = a @ theta, plain(a)
-        hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
-        second += (rows * (times_weights(loss.slope(z), a) ** 2)[:, None]).T @ rows
-    two_c = 2.0 * regularization
-    return hessian / n + two_c * np.eye(p), second / n - two_c**2 * np.outer(theta, theta)
 
 
 def rounding_of_sums(n_records: int) -> float:

@@ -11,12 +11,12 @@ from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_generator, check_positive, check_probability
 from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
+from dpci_core.privacy.choice import choose, chosen_at, noisy_max_probabilities
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.tuning.features import CosineFeatures
 from dpci_core.tuning.learners import Learner, train
@@ -123,15 +123,22 @@ def selection_probabilities(mistakes: Integers, *, epsilon: float) -> Array:
              epsilon-DP.
     """
     check_positive(epsilon=epsilon)
-    return np.asarray(softmax(-0.5 * epsilon * np.asarray(mistakes, dtype=np.float64), axis=-1))
+    scale = choice_scale(Decimal(repr(float(epsilon))))
+    return noisy_max_probabilities(-np.asarray(mistakes), scale=scale, noise="gumbel")
+
+
+def choice_scale(epsilon: Decimal, *, moves: float = 1.0) -> float:
+    """Return 2 moves / epsilon, rounded up: the noise of an epsilon-DP choice among scores that one
+    record moves by so much.
+    """
+    return 2.0 * moves / to_float_down(epsilon) * (1.0 + 2.0**-50)
 
 
 def chosen(mistakes: Integers, *, epsilon: float, uniform: Array) -> Integers:
     """Return what the exponential mechanism chooses for uniform numbers (B,), a choice (B,) in each
     row of (B, m).
     """
-    below = np.cumsum(selection_probabilities(mistakes, epsilon=epsilon), axis=1)[:, :-1]
-    return np.asarray((below <= uniform[:, None]).sum(axis=1))
+    return chosen_at(selection_probabilities(mistakes, epsilon=epsilon), uniform)
 
 
 def tune_privately(
@@ -212,13 +219,8 @@ def tune_by(
         predicted = np.where(candidate.map(features[held_out]) @ model > 0.0, 1.0, -1.0)
         models.append(model)
         mistakes.append(int((predicted != labels[held_out]).sum()))
-    if isinstance(source, SystemSource):
-        index = source.choose([-count for count in mistakes], epsilon=epsilon)
-    else:
-        uniform = source.uniform(size=1)
-        index = int(
-            chosen(np.array([mistakes]), epsilon=to_float_down(epsilon), uniform=uniform)[0]
-        )
+    scores = -np.array(mistakes, dtype=np.float64)
+    index = choose(scores, scale=choice_scale(epsilon), source=source, noise="gumbel")
     return TuningResult(
         candidates=candidates,
         index=index,

@@ -27,10 +27,9 @@ from tests.browser.driver import (
 from tests.ui.release.test_page import LINK, SCHEMA
 
 PAGES: dict[str, tuple[str, str | None]] = {
-    "start": ("/", "chart_home_intervals"),
     "learn": ("/learn?screen=odds", "chart_learn_odds"),
-    "learn-teachers": ("/learn?screen=teachers", None),
-    "explore": ("/explore", "chart_coverage"),
+    "teachers": ("/teachers", None),
+    "explore": ("/", "chart_intervals"),
     "validate": ("/validate?d=5&n=5000", "chart_simulation"),
     "plan": ("/plan", "chart_plan_map"),
     "plan-split": ("/plan?look=split", "chart_plan_split"),

@@ -21,7 +21,9 @@ from tests.browser.tours import TOURS
 
 pytestmark = pytest.mark.browser
 
-FILES = {"/" if file.stem == "home" else f"/{file.stem}" for file in (ROOT / "pages").glob("*.py")}
+FILES = {
+    "/" if file.stem == "explore" else f"/{file.stem}" for file in (ROOT / "pages").glob("*.py")
+}
 STATES = PAGES | {
     "validate": ("/validate?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
     "accuracy-tuning": ("/accuracy?published=figure4", "chart_accuracy_figure4"),
@@ -109,7 +111,7 @@ def check_faults(name: str, page: Page) -> None:
     assert [f for f in found if not any(f[0] == k.rule and k.part in f[1] for k in known)] == []
 
 
-CUT_OFF = """() => [...document.querySelectorAll('.js-plotly-plot .main-svg')].flatMap(svg => {
+CUT_OFF = """() => [...document.querySelectorAll('.js-plotly-plot .main-svg, .picture .canvas svg')].flatMap(svg => {
   const frame = svg.getBoundingClientRect()
   return [...svg.querySelectorAll('text')].filter(t => { const box = t.getBoundingClientRect()
     return box.width > 0 && (box.left < frame.left - 2 || box.right > frame.right + 2) }).map(t => t.textContent) })"""
@@ -136,13 +138,20 @@ def set_theme(page: Page, theme: str) -> None:
         "t => getComputedStyle(document.querySelector('.stApp')).colorScheme === t", arg=theme
     )
     strange = """() => { const ink = getComputedStyle(document.querySelector('.stApp')).color
-        return [...document.querySelectorAll('.js-plotly-plot .main-svg text')]
+        return [...document.querySelectorAll('.js-plotly-plot .main-svg text, .picture text')]
                .filter(t => !t.closest('.hoverlayer') && getComputedStyle(t).fill !== ink).length }"""
     assert page.evaluate(strange) == 0
 
 
 def check_charts(page: Page) -> None:
-    """Every chart has a sentence, and after it a table that has it too."""
+    """Every chart has a sentence, and after it a table that has it too; a picture has its own
+    heading and numbers.
+    """
+    for picture in page.locator(".picture").all():
+        words = picture.locator(".canvas svg").get_attribute("aria-label") or ""
+        assert len(words) > 40
+        assert picture.locator("h2").inner_text()
+        assert picture.locator("tbody td").count() >= 4
     shown = page.evaluate(
         """() => [...document.querySelectorAll('[data-testid=stPlotlyChart], [data-testid=stDataFrame]')].map(e =>
                [e.dataset.testid, e.getAttribute('aria-label') || '', e.getAttribute('role')
@@ -161,10 +170,14 @@ def check_charts(page: Page) -> None:
 
 def check_navigation(page: Page) -> None:
     """Every page that the navigation leads to is among ours."""
-    paths = {
-        urlsplit(link.get_attribute("href")).path
-        for link in page.get_by_test_id("stTopNavLink").all()
-    }
+    paths: set[str] = set()
+    for group in page.get_by_test_id("stTopNavSection").all():
+        group.click()
+        page.get_by_test_id("stTopNavPopover").wait_for()
+        links = page.locator("a[data-testid^=stTopNav]").all()
+        paths |= {urlsplit(link.get_attribute("href")).path for link in links}
+        page.keyboard.press("Escape")
+        page.get_by_test_id("stTopNavPopover").wait_for(state="detached")
     assert paths == FILES
 
 
@@ -249,18 +262,19 @@ def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
     raise AssertionError(f"Not reached within {limit} presses: {selector} {name}")
 
 
-def go_to(page: Page, name: str) -> None:
+def go_to(page: Page, group: str, name: str, heading: str) -> None:
     """Another page, through the navigation."""
-    tab_to(page, "[data-testid=stTopNavLink]", name)
+    tab_to(page, "[data-testid=stTopNavSection]", group)
     page.keyboard.press("Enter")
-    page.locator("h1", has_text=name).wait_for()
+    page.get_by_test_id("stTopNavPopover").wait_for()
+    tab_to(page, "[data-testid=stTopNavDropdownLink]", name)
+    page.keyboard.press("Enter")
+    page.locator("h1", has_text=heading).wait_for()
 
 
 def test_the_main_tasks_by_keys_alone(open_page):
     page = open_page("/?d=2&n=5000&mechanisms=objective")
-    wait_chart(page, "chart_home_intervals")
-    go_to(page, "Explore")
-    wait_chart(page, "chart_coverage")
+    wait_chart(page, "chart_intervals")
     tab_to(page, ".st-key-total_slider input[type=range]")
     page.keyboard.press("ArrowRight")
     wait_meta(page, "chart_intervals", "total", 1.1)
@@ -270,7 +284,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     page.keyboard.press("Enter")
     wait_meta(page, "chart_intervals", "total", 2.0)
     wait_idle(page)
-    go_to(page, "Plan")
+    go_to(page, "Plan & release", "Plan", "Plan")
     wait_chart(page, "chart_plan_map")
     tab_to(page, ".st-key-look button")
     page.keyboard.press("ArrowRight")
@@ -279,7 +293,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     tab_to(page, ".st-key-use_split button")
     page.keyboard.press("Enter")
     page.locator(".st-key-use_split button[disabled]").wait_for()
-    go_to(page, "Learn")
+    go_to(page, "Learn", "The path", "Learn")
     tab_to(page, ".st-key-learn_promise_answer input[type=radio]")
     page.keyboard.press("Space")
     wait_chart(page, "chart_learn_promise")
@@ -330,7 +344,7 @@ def test_no_picture_moves_by_itself(open_page):
 def test_with_reduced_motion_nothing_glides(open_page):
     page = open_page("/explore")
     page.emulate_media(reduced_motion="reduce")
-    wait_chart(page, "chart_coverage")
+    wait_chart(page, "chart_intervals")
     assert page.evaluate(OPENED) == 1
     press(page, "total_slider")
     assert page.evaluate(GLIDING) == []

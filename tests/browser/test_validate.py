@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from tests.browser.driver import chart, wait_chart, wait_idle
+from tests.browser.driver import chart, go, wait_chart, wait_idle
 
 pytestmark = pytest.mark.browser
 
@@ -66,9 +66,9 @@ def test_start_watch_cancel_start_again(open_page):
 def test_it_runs_on_while_the_page_is_left_and_a_reload_finds_it(open_page):
     page = open_validate(open_page)
     start(page)
-    page.get_by_role("link", name="Explore").click()
+    go(page, "Explore")
     wait_chart(page)
-    page.get_by_role("link", name="Validate").click()
+    go(page, "Check by simulation")
     wait_chart(page, "chart_simulation")
     meta = chart(page, "chart_simulation")["meta"]
     assert meta["k"] == 200

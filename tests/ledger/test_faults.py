@@ -31,6 +31,7 @@ from dpci_core.ledger import (
     database,
     tables,
 )
+from dpci_core.report.refusals import said
 from tests.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -376,7 +377,7 @@ def test_a_missing_key_is_named_and_nothing_is_booked(tmp_path: Path) -> None:
         book(ledger, "x")
     assert not ledger.key_path.exists()
     assert len(ledger.history()) == 1
-    assert "is missing" in ledger.verify().problems[0]
+    assert "is missing" in said(ledger.verify().problems[0])
     moved = Ledger(ledger.path, key_path=tmp_path / "elsewhere")
     assert moved.verify().is_good
 
@@ -386,7 +387,7 @@ def test_another_ledger_s_key_is_recognised(tmp_path: Path) -> None:
     shutil.copy(other.key_path, ledger.key_path)
     with refuses(LedgerDamagedError, match="another key"):
         book(ledger, "x")
-    assert "another key" in ledger.verify().problems[0]
+    assert ledger.verify().problems[0].code == "entry_of_another_key"
     assert len(ledger.history()) == 1
 
 
@@ -545,5 +546,5 @@ def test_the_database_takes_a_line_that_is_in_order(tmp_path: Path) -> None:
         f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
     )
     assert (
-        "another key" in ledger.verify().problems[0]
+        ledger.verify().problems[0].code == "entry_of_another_key"
     )  # so the refusals above are for the right reason

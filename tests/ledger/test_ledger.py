@@ -25,6 +25,7 @@ from dpci_core.ledger import (
     price,
 )
 from dpci_core.privacy.budget import zcdp_to_epsilon
+from dpci_core.report.refusals import said
 from tests.refusals import refuses
 
 UNIT = "one row is one person"
@@ -364,7 +365,7 @@ def test_a_clock_that_goes_back_is_remarked_and_changes_nothing_else(tmp_path: P
     found = ledger.verify()
     assert found.is_good
     assert len(found.remarks) == 1
-    assert "Entry 2 is dated 2026-03-01" in found.remarks[0]
+    assert "Entry 2 is dated 2026-03-01" in said(found.remarks[0])
 
 
 def test_no_time_in_the_ledger_tells_how_long_a_release_took(tmp_path: Path) -> None:

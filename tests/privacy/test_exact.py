@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from dpci_core.privacy import exact
-from dpci_core.privacy.exact import RealNoise, Uniforms, choose
+from dpci_core.privacy.exact import RealNoise, Uniforms
 
 RELEASED = 1e-9
 """Probability of a false alarm of one test with fresh entropy: the draws differ in every run."""
@@ -160,27 +160,6 @@ def test_multiples_beyond_the_digits_of_a_double_are_the_nearest_doubles() -> No
         np.array([math.pi]), exponent=-300
     )
     assert found.tolist() == [math.pi]
-
-
-def test_the_choice_has_the_masses_of_the_exponential_mechanism() -> None:
-    weights = [Fraction(0), Fraction(-1, 2), Fraction(-3), Fraction(-100_000)]
-    counts = np.bincount([choose(weights) for _ in range(90_000)], minlength=4)
-    parts = np.array([1.0, math.exp(-0.5), math.exp(-3.0)])
-    assert counts[3] == 0
-    assert stats.chisquare(counts[:3], parts / parts.sum() * 90_000).pvalue > RELEASED
-    wrong = parts**1.1
-    assert stats.chisquare(counts[:3], wrong / wrong.sum() * 90_000).pvalue < RELEASED
-    assert choose([Fraction(7)]) == 0
-
-
-def test_no_precision_changes_a_choice(monkeypatch) -> None:
-    weights = [Fraction(-i, 7) for i in range(30)]
-    found = []
-    for first in (1, 3, 1024):
-        fixed_digits(monkeypatch, 9, first=first)
-        found.append([choose(weights) for _ in range(200)])
-    assert found[0] == found[1] == found[2]
-    assert len(set(found[0])) > 10
 
 
 def test_numbers_have_digits_of_their_own_and_more_are_added_at_the_end(monkeypatch) -> None:

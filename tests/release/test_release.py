@@ -43,6 +43,7 @@ from dpci_core.release import (
     schema_hash,
 )
 from dpci_core.release.report import guarantee_sentence, risk_sentence
+from dpci_core.report.refusals import said
 from dpci_core.schema import (
     CategoricalColumn,
     NumericColumn,
@@ -158,12 +159,11 @@ def test_an_edited_record_is_found_whatever_was_edited(desk: Desk) -> None:
         [RecordedHead.from_content(c, source=f"copy {i}") for i, c in enumerate(copies)]
     )
     assert (found.problems, found.is_good) == ((), False)
-    assert [problem.split(" is not what")[0] for problem in found.record_problems] == [
+    assert [problem.facts["source"] for problem in found.record_problems] == [
         f"copy {i}" for i in range(len(copies))
     ]
-    assert (
-        f"{len(copies)} of {len(copies)} given record(s) are NOT what was released"
-        in found.sentence
+    assert f"{len(copies)} of {len(copies)} given record(s) are NOT what was released" in said(
+        found.verdict
     )
     assert desk.ledger.verify([RecordedHead.from_content(content, source="itself")]).is_good
     swapped = content.replace(plain["ledger"]["head"].encode(), desk.ledger.head().encode())
@@ -183,7 +183,7 @@ def test_a_record_whose_charge_has_no_result_yet_is_not_vouched_for(
     record = RecordedHead.from_record(desk.folder / "out" / "release.json")
     found = desk.ledger.verify([record])
     assert not found.is_good
-    assert "make the same request again" in found.record_problems[0]
+    assert "make the same request again" in said(found.record_problems[0])
     desk.release()
     assert desk.ledger.verify([record]).is_good
 

@@ -26,6 +26,7 @@ from dpci_core.base.errors import (
     CodedError,
     ConvergenceError,
     DataRejectedError,
+    Finding,
     InfeasibleDesignError,
     LedgerRuleError,
     check_choice,
@@ -33,6 +34,7 @@ from dpci_core.base.errors import (
 )
 from dpci_core.base.limits import records_in_range
 from dpci_core.base.validation import check_records
+from dpci_core.datasets.download import DownloadError
 from dpci_core.datasets.upload import read_upload
 from dpci_core.intervals.draw import check_feasible
 from dpci_core.ledger import Cap, Cost, Ledger
@@ -44,7 +46,12 @@ from dpci_core.plan.source import check_line
 from dpci_core.planner import best_split, needed_budget, needed_records, rank_mechanisms
 from dpci_core.privacy.budget import ZCDP, ApproxDP, pair_budget
 from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
-from dpci_core.release import ReleaseRefusedError
+from dpci_core.release import (
+    ReleaseFailedError,
+    ReleaseLostError,
+    ReleaseRefusedError,
+    ReleaseUnfinishedError,
+)
 from dpci_core.release.table import TableError, read_header
 from dpci_core.report.refusals import SENTENCES
 from dpci_core.solvers.moments import fit_moments
@@ -222,6 +229,10 @@ DESIGNS = [
 ]
 
 
+def _too_small() -> Exception:
+    return without_frames(refused(lambda: objective_noise_rate(epsilon=0.01, **TINY)))
+
+
 def _raise(error: Exception) -> None:
     raise error
 
@@ -241,15 +252,27 @@ def test_designs_keep_their_names_and_numbers(ask, words, nonsense):
 def _codes() -> dict[type, set[str]]:
     """Every code that the core raises an error of, by the class it is raised of."""
     found: dict[type, set[str]] = {}
-    for kind in (DataRejectedError, ConvergenceError, LedgerRuleError, ReleaseRefusedError):
+    for kind in (
+        DataRejectedError,
+        ConvergenceError,
+        LedgerRuleError,
+        ReleaseRefusedError,
+        ReleaseFailedError.__base__,
+        DownloadError,
+        Finding,
+    ):
         code = typing.get_type_hints(kind.__init__)["code"]
         found[kind] = set(typing.get_args(code))
     return found
 
 
+_SPREAD = {"source", "entry", "n_entries", "n_records", "dated", "latest"}
+"""Facts that a check of the ledger hands on together."""
+
+
 def raised_facts() -> list[tuple[str, str, set[str]]]:
     """Place, code and the names of the facts of every error with a code that the core makes."""
-    coded = {kind.__name__ for kind in kinds(CodedError)} | {"CodedError"}
+    coded = {kind.__name__ for kind in kinds(CodedError)} | {"CodedError", "Finding"}
     found = []
     for path in sorted((ROOT / "dpci_core").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -264,6 +287,7 @@ def raised_facts() -> list[tuple[str, str, set[str]]]:
                     if isinstance(part, ast.Constant) and isinstance(part.value, str)
                 ]
                 names = {str(keyword.arg) for keyword in node.keywords}
+                names |= _SPREAD if "None" in names else set()
                 found += [(f"{path.name}:{node.lineno}", code, names) for code in codes]
     return found
 
@@ -332,6 +356,45 @@ CODED = [
     (
         lambda: _raise(ReleaseRefusedError("another_release", folder=Path("out"))),
         "The folder out holds another release. Name a new folder.",
+    ),
+    (
+        lambda: _raise(
+            ReleaseFailedError("release_failed", reason=_too_small(), charge=7),
+        ),
+        "The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this "
+        "budget and n = 100,000. The smallest c that works is 0.000125. The charge 7 stays spent",
+    ),
+    (
+        lambda: _raise(
+            ReleaseFailedError("failure_not_noted", reason=Finding("out_of_memory"), charge=7)
+        ),
+        "There was not enough memory. The ledger could not note it: the charge stays booked.",
+    ),
+    (
+        lambda: _raise(ReleaseLostError("release_lost", request="r1")),
+        "The request 'r1' was booked before, and there is no result of it here",
+    ),
+    (
+        lambda: _raise(
+            ReleaseUnfinishedError(
+                "release_unfinished",
+                folder=Path("out"),
+                charge=7,
+                problem=LedgerRuleError("disk_full", path=Path("l.sqlite")),
+            )
+        ),
+        "The release is in out, and its charge 7 is booked, but the ledger could not note the "
+        "result. The disk of the ledger l.sqlite is full",
+    ),
+    (
+        lambda: _raise(
+            DownloadError(
+                "download_unusable",
+                title="Adult",
+                reason=DataRejectedError("another_number_of_columns", found=3, wanted=15),
+            )
+        ),
+        "The downloaded Adult cannot be used. It has 3 columns instead of 15.",
     ),
     (
         lambda: solve(

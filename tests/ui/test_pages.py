@@ -34,7 +34,7 @@ def start(page: str = "explore", **query: str) -> AppTest:
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
-    if page != "home":
+    if page != "front":
         app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     check(app)
     return app
@@ -69,30 +69,11 @@ def mean_lengths(app: AppTest) -> list[float]:
     return [float(row[1]["text"]) for row in picture_of(app)["tables"][0]["rows"]]
 
 
-def test_home_starts_with_a_working_demo_and_no_decision():
-    app = start("home")
-    assert len(charts_of(app)) == 1
-    assert any("times** as long as without privacy" in m.value for m in app.markdown)
-
-
-def test_home_and_explore_give_the_same_answer_to_begin_with():
-    """Also beside settings that a session made elsewhere, which Start says that it leaves out."""
-    app = start("home")
-    length = next(m.value for m in app.metric if "length" in m.label)
-    assert float(length) == mean_lengths(start(mechanisms="objective"))[0]
-    app = start("home", n="5000", d="3")
-    assert next(m.value for m in app.metric if "length" in m.label) == length
-    assert any(
-        "For 30,000 records and 10 features of the simulated census" in c.value for c in app.caption
-    )
-
-
-def test_home_and_explore_share_the_budget():
-    app = start("home")
-    app.number_input(key="total_number").set_value(2.0).run()
-    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
-    check(app)
-    assert picture_of(app)["meta"]["total"] == 2.0
+def test_the_front_page_is_explore_with_no_decision_to_make():
+    app = start("front")
+    assert [title.value.split()[0] for title in app.title] == ["Explore"]
+    assert now(app) == Settings()
+    assert picture_of(app)["bars"]
 
 
 @pytest.mark.parametrize("tab", ["intervals", "total", "n", "more", "coverage"])
@@ -427,7 +408,7 @@ def test_a_broken_link_is_said_in_words():
     assert any("cannot be used" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("page", ["home", "explore", "validate"])
+@pytest.mark.parametrize("page", ["explore", "validate"])
 @pytest.mark.parametrize(
     "query",
     [
@@ -460,12 +441,11 @@ def test_no_link_breaks_a_page(query, page):
 @pytest.mark.parametrize(
     ("currency", "epsilon"), [("approx", "0.1"), ("approx", "1"), ("pure", "1")]
 )
-@pytest.mark.parametrize("page", ["home", "explore"])
+@pytest.mark.parametrize("page", ["explore"])
 def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
     app = start(page, currency=currency, epsilon=epsilon)
     shown = app.number_input(key="total_number").value
-    drawn = charts_of(app)[0]["layout"] if page == "home" else picture_of(app)
-    spent = drawn["meta"]["total"]
+    spent = picture_of(app)["meta"]["total"]
     assert shown == float(epsilon)
     assert (spent if currency == "pure" else zcdp_to_epsilon(spent, 1e-6)) == pytest.approx(shown)
     assert not any("cannot be used" in w.value for w in app.warning)

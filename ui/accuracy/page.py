@@ -60,13 +60,13 @@ on: the noise there is that of n, but what more records would improve besides is
 
 def page() -> None:
     """Draw the page."""
-    st.title("Accuracy")
+    st.title("Prediction error")
     st.markdown(
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients "
         "are **known less well**. Here both stand on one screen, for what is set in "
         f"{text.SETTINGS_PANEL}."
     )
-    if is_ready() and (view := current_view()) is not None:
+    if is_ready(is_folded=True) and (view := current_view()) is not None:
         if isinstance(view.records.X, WeightedRows):
             st.info(NOT_WEIGHTED)
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.kit.bound import bound
-from ui.session import state, text
+from ui.session import access, state, text
 
 
 def words(explanation: str) -> str:
@@ -28,14 +28,20 @@ def expander(label: str, words: str) -> None:
             st.markdown(words)
 
 
-def switch() -> None:
-    """The switch at the foot of every page."""
-    st.toggle(
-        "Explanations",
-        **bound("help_switch", state.is_help_on(), state.set_help),
-        help="Hides what explains controls and charts, on all pages. Warnings, guarantees and "
-        "units stay.",
-    )
+def foot() -> None:
+    """One line below all pages: what is protected, whether explanations are shown, and who is
+    logged in.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", key="foot"):
+        with st.popover("What is protected?", type="tertiary"):
+            st.markdown(text.PRIVACY_UNIT)
+        st.toggle(
+            "Explanations",
+            **bound("help_switch", state.is_help_on(), state.set_help),
+            help="Hides what explains controls and charts, on all pages. Warnings, guarantees and "
+            "units stay.",
+        )
+        access.leave()
 
 
 def link_problem() -> None:

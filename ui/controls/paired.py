@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from ui.kit import live
+from ui.kit.bound import is_stale, put
 from ui.session import text
 from ui.session.settings import LIMITS
 from ui.session.words import in_words
@@ -114,7 +115,7 @@ def _slider(
     apply: Apply,
     show: Callable[[float], str] | None,
 ) -> None:
-    st.session_state[f"{key}_slider"] = value
+    put(f"{key}_slider", value, options)
     st.select_slider(
         label,
         options=options,
@@ -127,7 +128,7 @@ def _slider(
 
 
 def _number(key: str, label: str, value: Number, grid: list[Number], apply: Apply) -> None:
-    st.session_state[f"{key}_number"] = value
+    put(f"{key}_number", value)
     st.number_input(
         f"{label}, typed",
         min_value=grid[0],
@@ -151,6 +152,8 @@ def short(value: float) -> str:
 
 def take(widget_key: str, key: str, apply: Apply) -> None:
     """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
+    if is_stale(widget_key):
+        return
     st.session_state.pop(_REFUSED, None)
     value = st.session_state.get(widget_key)
     if value is None:

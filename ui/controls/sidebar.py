@@ -4,7 +4,10 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import datasets
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
@@ -17,18 +20,22 @@ from ui.session.settings import Settings
 from ui.session.words import in_words
 
 
-def is_ready(*, one_design: bool = False) -> bool:
+def is_ready(*, one_design: bool = False, is_folded: bool = False) -> bool:
     """Draw the panel; False, and words on it, while an upload that should be explored is still
     missing.
 
     one_design: a choice instead of a comparison of models, and the `schema` encoding only.
+    is_folded: in three columns behind a click, on pages that only read the settings.
     """
     hints.link_problem()
-    with st.sidebar:
+    places: Sequence[DeltaGenerator] = [st.sidebar] * 3
+    if is_folded:
+        places = st.expander("Settings").columns(3, gap="large")
+    with places[0]:
         data_controls(has_encodings=not one_design)
-        settings = state.settings()
-        if is_whole := settings.dataset != "upload" or state.upload() is not None:
-            _other_controls(settings, feature_names(), one_design=one_design)
+    settings = state.settings()
+    if is_whole := settings.dataset != "upload" or state.upload() is not None:
+        _other_controls(settings, feature_names(), places, one_design=one_design)
     if not is_whole:
         st.info(text.BRING_YOUR_FILE)
     return is_whole
@@ -142,35 +149,36 @@ def _take_dataset(key: str) -> None:
     )
 
 
-def _other_controls(settings: Settings, names: tuple[str, ...], *, one_design: bool) -> None:
-    st.header("Privacy budget")
-    currency.currency_control(settings)
-    currency.total_control(settings)
-    with live.waits("split"):
+def _other_controls(
+    settings: Settings,
+    names: tuple[str, ...],
+    places: Sequence[DeltaGenerator],
+    *,
+    one_design: bool,
+) -> None:
+    """Budget, study and model."""
+    with places[0]:
+        st.header("Privacy budget")
+        currency.currency_control(settings)
+        currency.total_control(settings)
+    with places[1], live.waits("split"):
         with st.expander("Split of the budget", expanded=True):
             split_controls(settings)
         hints.expander("How the numbers convert", text.conversion_details(settings))
         deployments.panel(settings)
-    st.header("Study")
     kept = state.upload()
-    design.n_control(
-        settings,
-        len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings),
+    rows = (
+        len(kept.frame) if kept and settings.dataset == "upload" else compute.table_rows(settings)
     )
-    design.d_control(settings, names)
-    st.header("Model")
-    if one_design:
-        design.design_controls(settings)
-    else:
-        design.combination_controls(settings)
-    design.model_controls(settings)
-    design.target_control()
-    st.header("Pictures")
-    st.segmented_control(
-        "A chart's camera button saves",
-        ["svg", "png"],
-        format_func=str.upper,
-        default="svg",
-        key="picture",
-        persist_state="session",
-    )
+    with places[1]:
+        st.header("Study")
+        design.n_control(settings, rows)
+        design.d_control(settings, names)
+    with places[2]:
+        st.header("Model")
+        if one_design:
+            design.design_controls(settings)
+        else:
+            design.combination_controls(settings)
+        design.model_controls(settings)
+        design.target_control()

@@ -12,7 +12,7 @@ import streamlit as st
 from dpci_core.privacy.budget import PARTS
 from ui.controls import hints
 from ui.controls.paired import footnote, refusal, step_for, take
-from ui.kit.bound import bound
+from ui.kit.bound import bound, put
 from ui.session import state, text
 from ui.session.budget import Split, from_shares
 from ui.session.settings import Settings
@@ -32,7 +32,7 @@ def split_slider(settings: Settings) -> None:
     """All three parts on one line: the first handle ends the coefficients, the second the
     Hessian.
     """
-    st.session_state["split_slider"] = _cuts(settings.split)
+    put("split_slider", _cuts(settings.split))
     words = [
         f"{LINE_NAMES[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)
     ]
@@ -101,8 +101,8 @@ def _set_cuts(moved: tuple[int, int]) -> None:
 def _part_control(split: Split, index: int, name: str) -> None:
     amount = float(split.parts[index])
     share = min(98.0, max(1.0, float(round(split.share(index)))))
-    st.session_state[f"{name}_slider"] = share
-    st.session_state[f"{name}_number"] = amount
+    put(f"{name}_slider", share)
+    put(f"{name}_number", amount)
     st.markdown(
         f"**{text.PART_NAMES[name]}**",
         help="Its share of the budget, the amount, and a lock for the amount.",

@@ -88,7 +88,7 @@ def interval_picture(
             *[("bar", 1 + 2 * many + k, ghost.letter) for k, ghost in enumerate(ghosts)],
         ],
         hover=("y", _hover(rows, placed)),
-        least=int(placed.height * (9 if many > 1 else 12)) + 34 * len(panels) + 40,
+        least=int(placed.height * (8.2 if many > 1 else 12)) + 34 * len(panels) + 34,
     )
 
 

@@ -77,7 +77,7 @@ def moving(chosen: str) -> None:
 
 def _header() -> None:
     with st.container(horizontal=True, key="head", vertical_alignment="center", gap="small"):
-        st.title("How long do confidence intervals become under differential privacy?")
+        st.title("Explore how long private confidence intervals become")
         for label, target in DOORS.items():
             st.page_link(f"../pages/{target}.py", label=label)
 

@@ -140,14 +140,15 @@ function words(svg, data, at) {
     else if (note) make(svg, "text", { x: at.left - 10, y: place + 4, "font-size": 11, "text-anchor": "end" }, note)
   }
   let x = at.isNarrow ? 0 : at.left
-  for (const [kind, index, text] of data.key) {
+  for (const [kind, index, full] of data.key) {
+    const text = at.isNarrow ? full.split(" (")[0] : full
     const style = data.styles[index]
     if (kind === "bar") make(svg, "line", { x1: x, x2: x + 24, y1: 10, y2: 10, stroke: style.colour, "stroke-width": style.width, "stroke-opacity": style.opacity, "stroke-dasharray": style.dash || undefined })
     else marker(svg, x + 12, 10, style)
     make(svg, "text", { x: x + 30, y: 14, "font-size": SMALL }, text)
     x += 30 + wide(text, SMALL, at.font) + (at.isNarrow ? 8 : 20)
   }
-  if (data.rightTitle && at.unit > 11) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
+  if (data.rightTitle && at.unit > 11 && !at.isNarrow) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
   data.notes.forEach(([x0, y0, text, index]) => {
     const panel = at.panels[0]
     make(svg, "text", { x: panel.x(x0) + 6, y: panel.y(y0) + 4, "font-size": SMALL, "font-weight": 600, class: "note", "data-y": panel.y(y0), fill: data.styles[index].colour }, text)
@@ -207,14 +208,14 @@ function marks(layer, data, at, frame) {
     const [a, b, level] = [panel.x(low), panel.x(high), panel.y(y)]
     const [from, to] = [inside(a), inside(b)]
     strokes[kind] += `M${from.toFixed(1)} ${level.toFixed(1)}H${to.toFixed(1)}`
-    const tall = Math.min(data.styles[kind].ends, data.styles[kind].ends * at.unit / 18)
+    const tall = Math.min(data.styles[kind].ends, data.styles[kind].ends * at.unit / 14)
     if (tall && a >= at.left) ends[kind] += `M${a.toFixed(1)} ${(level - tall).toFixed(1)}v${2 * tall}`
     if (tall && b <= at.right) ends[kind] += `M${b.toFixed(1)} ${(level - tall).toFixed(1)}v${2 * tall}`
     if (tall && a < at.left) arrows[kind] += `M${at.left} ${level}l7 -5v10z`
     if (tall && b > at.right) arrows[kind] += `M${at.right} ${level}l-7 -5v10z`
   }
   data.styles.forEach(({ colour, width, opacity, dash }, kind) => {
-    const thick = Math.min(width, Math.max(1.5, width * at.unit / 18))
+    const thick = Math.min(width, Math.max(1.5, width * at.unit / 14))
     if (strokes[kind]) make(layer, "path", { d: strokes[kind], stroke: colour, "stroke-width": thick, "stroke-opacity": opacity, "stroke-dasharray": dash || undefined, fill: "none", class: "bars", "data-kind": kind })
     if (ends[kind]) make(layer, "path", { d: ends[kind], stroke: colour, "stroke-width": 1.6, fill: "none" })
     if (arrows[kind]) make(layer, "path", { d: arrows[kind], fill: colour })
@@ -374,13 +375,15 @@ export default function (component) {
   const canvas = skeleton(root, data)
   let picture = null
   let frame = null
+  const holder = root.closest("[data-testid=stMainBlockContainer]")
 
   // As tall as the window leaves room for, so that controls and chart are on one screen.
   const size = () => {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
     if (width < 560) return [width, Math.max(LOWEST, Math.min(data.tall, 560))]
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
-    const left = window.innerHeight - top - root.querySelector(".foot").offsetHeight - (data.below ?? 48)
+    const below = holder ? holder.getBoundingClientRect().bottom - root.getBoundingClientRect().bottom : 16
+    const left = window.innerHeight - top - root.querySelector(".foot").offsetHeight - below
     return [width, Math.max(data.least, LOWEST, Math.floor(left))]
   }
   let drawn = ""
@@ -399,6 +402,7 @@ export default function (component) {
   })
   watcher.observe(canvas)
   watcher.observe(document.documentElement)
+  if (holder) watcher.observe(holder)
 
   const hover = (event) => data.hover && tip(root, canvas, data, picture, event)
   const leave = () => (root.querySelector(".tip").hidden = true)

@@ -1,10 +1,9 @@
-"""The page Learn: one screen at a time, a question before each picture, and a page for teachers."""
+"""The path of Learn: one screen at a time, a question before each picture."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import plotly.graph_objects as go
@@ -23,36 +22,27 @@ from ui.session import state
 from ui.views.show import show
 
 TEACHERS = "teachers"
-"""The place beside the path."""
-_PARTS = {"path": "The path", TEACHERS: "For teachers"}
+"""In old links the page for teachers was a screen of this one."""
 _PLACE, _MIRRORED, _PROBLEM = "learn_place", "learn_mirrored", "learn_problem"
 _VALUES, _ANSWERS, _OPEN, _LARGE = "learn_values", "learn_answers", "learn_open", "learn_large"
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
 _LARGE_FONT = 17
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where the reader is: a screen, or the page for teachers, and the screen to go back to."""
-
-    screen: str
-    is_teaching: bool = False
-
-
 def page() -> None:
     """Draw the page."""
+    if st.query_params.get("screen") == TEACHERS:
+        state.mirror_to_link({"screen": TEACHERS})
+        teach.page()
+        return
     _follow_link()
-    place = _place()
-    _mirror(place)
+    screen = _here()
+    _mirror(screen)
     st.title("Learn")
-    _tools(place)
+    _tools()
     link_problem()
     if problem := st.session_state.get(_PROBLEM):
         st.warning(problem)
-    if place.is_teaching:
-        teach.page()
-        return
-    screen = _screen_at(place)
     _screen(screen)
     _steps(screen)
 
@@ -60,12 +50,8 @@ def page() -> None:
 # --- where the reader is --------------------------------------------------------------------------
 
 
-def _place() -> Place:
-    return st.session_state.setdefault(_PLACE, Place(SCREENS[0].key))  # type: ignore[no-any-return]
-
-
-def _screen_at(place: Place) -> Screen:
-    screen = find(place.screen)
+def _here() -> Screen:
+    screen = find(st.session_state.setdefault(_PLACE, SCREENS[0].key))
     assert screen is not None  # `_follow_link` and the callbacks only go to screens that exist
     return screen
 
@@ -93,17 +79,14 @@ def _follow_link() -> None:
     if not key or (key, text) == st.session_state.get(_MIRRORED):
         return
     st.session_state[_PROBLEM] = ""
-    if key == TEACHERS:
-        st.session_state[_PLACE] = Place(_place().screen, is_teaching=True)
-        return
     screen = find(key)
     if screen is None:
         st.session_state[_PROBLEM] = (
             "This link names a screen that does not exist; the path begins here instead."
         )
-        st.session_state[_PLACE] = Place(SCREENS[0].key)
+        st.session_state[_PLACE] = SCREENS[0].key
         return
-    st.session_state[_PLACE] = Place(screen.key)
+    st.session_state[_PLACE] = screen.key
     value = screen.control.read(text) if text else screen.control.start
     if value is None:
         st.session_state[_PROBLEM] = (
@@ -114,34 +97,24 @@ def _follow_link() -> None:
     _values()[screen.key] = value
 
 
-def _mirror(place: Place) -> None:
+def _mirror(screen: Screen) -> None:
     """Write the place into the address bar."""
-    screen, value = (
-        (TEACHERS, "") if place.is_teaching else (place.screen, f"{_value(_screen_at(place)):g}")
-    )
-    extra = {"screen": screen} | ({"value": value} if value else {})
-    state.mirror_to_link(extra)
-    st.session_state[_MIRRORED] = (screen, value)
+    place = {"screen": screen.key, "value": f"{_value(screen):g}"}
+    state.mirror_to_link(place)
+    st.session_state[_MIRRORED] = tuple(place.values())
 
 
 def _go(key: str) -> None:
     st.session_state[_PROBLEM] = ""
-    st.session_state[_PLACE] = Place(key)
+    st.session_state[_PLACE] = key
 
 
 # --- one screen -----------------------------------------------------------------------------------
 
 
-def _tools(place: Place) -> None:
-    """Path or teachers, and how to show it."""
-    part = TEACHERS if place.is_teaching else "path"
+def _tools() -> None:
+    """How to show the path."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.segmented_control(
-            "Part of this page",
-            **among(_PARTS),
-            **bound("learn_part", part, _take_part, empty="path"),
-            label_visibility="collapsed",
-        )
         for name, label in (
             (_OPEN, "Pictures before questions"),
             (_LARGE, "Large type, for a projector"),
@@ -156,11 +129,6 @@ def _tools(place: Place) -> None:
 
 def _keep(name: str, is_on: bool) -> None:
     st.session_state[name] = is_on
-
-
-def _take_part(part: str) -> None:
-    st.session_state[_PROBLEM] = ""
-    st.session_state[_PLACE] = Place(_place().screen, is_teaching=part == TEACHERS)
 
 
 def _unbroken(words: str) -> str:

@@ -134,8 +134,8 @@ def _level() -> str:
     return (
         f"Here {hits} hold the truth. The count is binomial with mean 80 and standard deviation "
         "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is "
-        "measured with thousands of studies, not a hundred: the page Validate does that, with its "
-        "Monte Carlo error."
+        "measured with thousands of studies, not a hundred: the page “Check by simulation” does "
+        "that, with its Monte Carlo error."
     )
 
 
@@ -258,6 +258,7 @@ PRESETS: tuple[tuple[str, str, Settings], ...] = (
 
 def page() -> None:
     """Draw the page."""
+    st.title("For teachers")
     st.markdown(
         f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; a "
         "lesson needs about half of them. Switch on **Large type** for a projector, and **Pictures "

@@ -17,6 +17,7 @@ from dpci_core.ledger import (
     charge_row,
     entry_row,
 )
+from dpci_core.report.refusals import said
 from ui.controls.hints import link_problem
 from ui.session import access
 from ui.session.text import plain
@@ -154,11 +155,11 @@ def _check(ledger: Ledger, files: list[object]) -> None:
 
 
 def _show_verdict(found: Verification) -> None:
-    (st.success if found.is_good else st.error)(found.sentence)
+    (st.success if found.is_good else st.error)(said(found.verdict))
     for problem in (*found.problems, *found.record_problems):
-        st.markdown(f"- {plain(problem)}")
+        st.markdown(f"- {plain(said(problem))}")
     for remark in found.remarks:
-        st.warning(plain(remark))
+        st.warning(plain(said(remark)))
 
 
 def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:

@@ -5,7 +5,6 @@ split.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from typing import Any, cast
 
@@ -39,7 +38,6 @@ def page() -> None:
         return
     if settings.dataset == DECLARED:
         declare.panel()
-    started = time.perf_counter()
     try:
         with st.spinner("Fitting …", show_time=True, width="content"):
             case = make_case(settings, state.source())
@@ -59,7 +57,6 @@ def page() -> None:
         work = answers.cards(case)
         pictures.panel(case, work)
     plan_file.panel(case)
-    st.caption(f"{text.PRIVACY_UNIT} Computed in {time.perf_counter() - started:.2f} s.")
 
 
 # --- the target -----------------------------------------------------------------------------------

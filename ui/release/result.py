@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpci_core.release import Release, effect_sentences, reading_sentence
 from dpci_core.report.cautions import silent
+from dpci_core.report.refusals import said
 from dpci_core.schema import CONSTANT, MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
@@ -31,7 +32,7 @@ MIME = {
 def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) -> None:
     """The result, planned against released, files; right after the release also what was mapped."""
     if made.caution:
-        st.error(made.caution)
+        st.error(said(made.caution))
     if made.verdict:
         st.warning(made.verdict)
     st.markdown(

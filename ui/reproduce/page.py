@@ -57,7 +57,7 @@ _WORDS = {
 
 def page() -> None:
     """Draw the page."""
-    st.title("Reproduce the paper")
+    st.title("Replication")
     st.markdown(
         "Wang, Kifer and Lee published how often their private intervals contain the coefficient "
         "penalised at c (Tables 2-6, promised 95 %) and how long they are (Figures 1-4). Here are "

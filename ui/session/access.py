@@ -60,7 +60,11 @@ def require_login() -> None:
         st.error(NOT_ON_THE_LIST)
         st.button("Log out", on_click=st.logout, key="logout")
         st.stop()
-    with st.sidebar:
+
+
+def leave() -> None:
+    """Who is logged in, with a way out; nothing where nobody has to be."""
+    if (who := person()) is not None:
         st.caption(f"Logged in as {who}")
         st.button("Log out", on_click=st.logout, key="logout")
 

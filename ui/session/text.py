@@ -175,7 +175,7 @@ def assumptions(settings: Settings, records: Records) -> str:
     h = f", h = {settings.h:g}{corner}" if has_h else ""
     return (
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n "
-        f"= {settings.n:,}, {settings.kind.letter} = {settings.split.total:f}{delta}, split "
+        f"= {settings.n:,}, {settings.kind.letter} = {settings.split.total.normalize():f}{delta}, split "
         f"{shares} %, c = {settings.c:g}{h}, level {100 * settings.level:g} %, "
         f"{calibration_words(settings)}, forecast{pairing_words(settings)}"
     )
@@ -233,7 +233,7 @@ CALIBRATIONS = {"sharp": "Sharp", "published": "Published"}
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "
     "sharp is this project's own and shorter; only where the noise dominates, and published "
-    "intervals miss too often, it is longer. The page “Published or sharp” shows by how much, and "
+    "intervals miss too often, it is longer. The page “Sharper intervals” shows by how much, and "
     "why."
 )
 TARGETS = {

@@ -61,7 +61,7 @@ def in_words(problem: BaseException) -> str:
     >>> in_words(RangeError("regularization", -1.5, 0.0))
     'The penalty c is -1.5, but has to be above 0.'
     """
-    return said(problem)
+    return said(problem, in_words)
 
 
 def _name(problem: ArgumentError) -> str:

@@ -1,1 +1,1 @@
-"""The page Published or sharp."""
+"""The page Sharper intervals."""

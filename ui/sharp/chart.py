@@ -1,4 +1,4 @@
-"""Charts of the Published or sharp page. Pure builders."""
+"""Charts of the page Sharper intervals. Pure builders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Published or sharp page: what shorter intervals at the same budget are worth, as measured."""
+"""The page Sharper intervals: what shorter intervals at the same budget are worth, as measured."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
 
 def page() -> None:
     """Draw the page."""
-    st.title("Published or sharp")
+    st.title("Sharper intervals")
     st.markdown(words.INTRODUCTION)
     link_problem()
     rows = _rows()

@@ -1,4 +1,4 @@
-"""What the Published or sharp page takes from the results on file: groups, changes, sentences,
+"""What the page Sharper intervals takes from the results on file: groups, changes, sentences,
 tables. No Streamlit.
 """
 

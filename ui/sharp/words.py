@@ -1,4 +1,4 @@
-"""The fixed words of the Published or sharp page: consequence first, mechanism for those who
+"""The fixed words of the page Sharper intervals: consequence first, mechanism for those who
 ask.
 """
 

@@ -48,13 +48,13 @@ class _Finished:
 
 def page() -> None:
     """Draw the page."""
-    st.title("Validate")
+    st.title("Check by simulation")
     st.markdown(
         "Explore shows a *forecast*, from theory, in milliseconds. Here the same settings are "
         "**simulated**: the table is resampled again and again, every time the whole private "
         "procedure runs, and we count how often its intervals contain the coefficient."
     )
-    if not is_ready():
+    if not is_ready(is_folded=True):
         return
     view = current_view()
     if view is None:

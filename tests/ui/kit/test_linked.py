@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.test_pages import ROOT, check, now, start, upload
+from tests.ui.test_pages import ROOT, check, now, picture_of, start, upload
 from ui.session.settings import Settings, from_query
 
 CHANGES = [
@@ -83,8 +83,8 @@ def test_the_largest_seed_travels():
 
 def pinned(app):
     """What is kept, and its column beside the picture."""
-    (_, compared) = picture_of(app)["tables"]
-    columns = list(zip(*compared["rows"], strict=True))[2:]
+    rows = [row for table in picture_of(app)["tables"][1:] for row in table["rows"]]
+    columns = list(zip(*rows, strict=True))[2:]
     return list(zip(app.session_state["pins"], columns, strict=True))
 
 

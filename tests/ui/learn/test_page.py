@@ -191,9 +191,11 @@ def test_the_page_for_teachers_has_lesson_exercises_and_links():
     for exercise in learn_teach.EXERCISES:
         assert exercise.title in said
         assert exercise.solve() in said
-    app.segmented_control(key="learn_part").set_value("path").run()
-    check(app)
-    assert link_of(app)["screen"] == "promise"
+    other = start("teachers")
+    assert words(other) == said
+    assert link_of(other) == {}
+    switch_to(other, "learn")
+    assert link_of(other)["screen"] == "promise"
 
 
 def addresses() -> list[str]:
@@ -243,7 +245,7 @@ def test_the_own_budget_stands_in_its_place_among_them(epsilon, place):
     assert len(lines) == len(deployments.deployments()) + 1
 
 
-@pytest.mark.parametrize("page", ["home", "explore", "plan"])
+@pytest.mark.parametrize("page", ["explore", "plan"])
 def test_others_stand_beside_the_budget_with_the_caveat(page):
     app = start(page)
     assert any(e.label == "How others chose" for e in app.expander)
@@ -270,7 +272,7 @@ def test_explanations_can_be_switched_off_and_stay_off():
     assert link_of(app) == {"help": "off"}
     app.button(key="reset").click().run()
     assert "How to read this chart" not in labels(app)
-    switch_to(app, "home")
+    switch_to(app, "explore")
     assert "What is a privacy budget?" not in labels(app)
     fresh = start(help="off")
     assert "How to read this chart" not in labels(fresh)

@@ -198,7 +198,7 @@ def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     assert "pulled to about" in words(app)
 
 
-@pytest.mark.parametrize("page", ["explore", "validate", "accuracy", "sharp", "reproduce", "home"])
+@pytest.mark.parametrize("page", ["explore", "validate", "accuracy", "sharp", "reproduce"])
 def test_every_page_opens_with_weighted_records(page):
     check(start(page, **LINK))
 

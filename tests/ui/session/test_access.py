@@ -69,7 +69,7 @@ def test_named_providers_each_have_a_button():
 def test_whoever_is_logged_in_sees_the_page_and_can_leave():
     app = shell({"auth": AUTH}, ADA)
     assert page_is_open(app)
-    assert "Logged in as ada@example.org" in [caption.value for caption in app.sidebar.caption]
+    assert "Logged in as ada@example.org" in [caption.value for caption in app.main.caption]
     app.button(key="logout").click().run()
     assert not page_is_open(app)
 

@@ -1,4 +1,4 @@
-"""The Published or sharp page: with full, partial and no results; targets, sentences and charts by
+"""The page Sharper intervals: with full, partial and no results; targets, sentences and charts by
 themselves.
 """
 
@@ -186,7 +186,7 @@ def test_a_broken_file_is_a_sentence(tmp_path, monkeypatch):
 
 def test_the_page_has_its_address():
     app = start("sharp")
-    assert app.title[0].value == "Published or sharp"
+    assert app.title[0].value == "Sharper intervals"
 
 
 # --- targets --------------------------------------------------------------------------------------

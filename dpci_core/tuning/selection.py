@@ -1,0 +1,465 @@
+"""One of several private models, chosen privately: stability-based validation and its rivals at
+equal privacy.
+
+`spend` says from public numbers alone what a method spends on what, `select_privately` does it.
+docs/selection.md has the argument. Scores and the models that lost stay inside: no result, message
+or log holds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.array import Array, Integers
+from dpci_core.base.decimals import DOWN
+from dpci_core.base.errors import check_choice, check_generator, check_positive
+from dpci_core.base.validation import check_unit_records
+from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
+from dpci_core.privacy.choice import ChoiceNoise, choose
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.tuning.choose import Candidate, checked_candidates, choice_scale
+from dpci_core.tuning.learners import Learner, learner_noise, train
+from dpci_core.tuning.repeated import repeated_run
+from dpci_core.tuning.stability import (
+    Accounting,
+    ScoreBounds,
+    SelectionPlan,
+    linear_score_bounds,
+    plan_selection,
+)
+
+SelectionMethod = Literal[
+    "stability", "stability_published", "alpha_split", "data_split", "random_stopping", "random"
+]
+SELECTION_METHODS: tuple[SelectionMethod, ...] = (
+    "stability",
+    "stability_published",
+    "alpha_split",
+    "data_split",
+    "random_stopping",
+    "random",
+)
+"""Ours and the published split of stability-based validation; epsilon / k or n / k for each
+candidate; the best of a random number of runs; a candidate by lot.
+"""
+CONTROL = (
+    'Expected a private method: "control" looks at the scores without noise and protects nobody; '
+    "selection_curve measures it on public tables."
+)
+RUNS_PER_CANDIDATE = 5
+"""Of random stopping, on average: more cost time only, fewer miss the good candidate too often."""
+MOST_WORK = 1e11
+"""Rows times coefficients times expected trainings; more is refused before anything is drawn."""
+LONGEST_MODEL = 2.0**20
+"""Norm to which a model is shortened before it is scored, so that a score is exact to
+`rounding_error`.
+"""
+_UNITS = 2.0**30
+"""A row's loss is a multiple of 1 / this, so that their sum is exact."""
+_WIDER = 1.0 + 2.0**-20
+"""Relative margin of the bounds for a score that is rounded to a double."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """The loss min(1, max(0, slope (1 - z))) of the margin z = y theta.x: bounded, and it moves by
+    at most `slope` times what theta moves by.
+
+    slope: in (0, 1]; 1/2 makes the choice half as noisy as 1 where one training record rules.
+    """
+
+    slope: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_positive(slope=self.slope)
+        if self.slope > 1.0:
+            raise ValueError(f"Expected slope={self.slope!r} <= 1.")
+
+    def __call__(self, margins: Array) -> Array:
+        return np.clip(self.slope * (1.0 - margins), 0.0, 1.0)
+
+
+Score = Ramp | Literal["mistakes"]
+
+
+def rounding_error(dim: int, ramp: Ramp) -> float:
+    """Return by how much |theta| may seem to move more than it does, since scores are computed in
+    floating-point numbers and rounded to a grid.
+    """
+    return (dim + 1) * 2.0**-28 / ramp.slope
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spending:
+    """What a method spends, from public numbers alone.
+
+    train: epsilon of one training, exact.
+    n_train: rows behind one model.
+    n_validation: rows behind a score; 0 where none is taken.
+    scale: of the noise on a score in [-1, 0]; None where nothing is chosen by scores.
+    runs: trainings; expected ones for random stopping.
+    plan: of stability-based validation.
+    """
+
+    method: SelectionMethod
+    train: Decimal
+    n_train: int
+    n_validation: int
+    scale: float | None
+    noise: ChoiceNoise
+    runs: int
+    plan: SelectionPlan | None
+
+    def reach(self, *, probability: float = 0.95) -> float | None:
+        """Return what the chosen score may fall short of the best by, where noise of this method is
+        exponential.
+        """
+        if self.scale is None or self.noise != "exponential":
+            return None
+        held = Decimal(1)
+        plan = self.plan or SelectionPlan(held, held, self.scale)
+        return plan.reach(self.runs, probability=probability)
+
+
+def spend(
+    method: SelectionMethod,
+    *,
+    epsilon: Amount,
+    learners: Sequence[Learner],
+    n_records: int,
+    validation_share: Amount = "0.1",
+    score: Score | None = None,
+    solver_error: Callable[[float], float] | None = None,
+) -> Spending:
+    """Return what a method spends on training and choice.
+
+    Args:
+        method: one of `SELECTION_METHODS`.
+        epsilon: of everything (> 0).
+        learners: of the candidates.
+        n_records: of both parts together, public.
+        validation_share: of the rows that score, in (0, 1).
+        score: `Ramp`, or "mistakes" (default: mistakes for the two splits, as published).
+        solver_error: from c to how far the errors of two solutions can be apart (default: 0).
+
+    Raises:  ValueError naming the argument.
+    """
+    _check_method(method)
+    total, k = to_decimal(epsilon, name="epsilon"), len(learners)
+    n_train, n_validation = _divided(n_records, validation_share)
+    ramp = checked_score(method, score)
+    common: dict[str, Any] = {"method": method, "n_validation": n_validation, "plan": None}
+    moves = _WIDER / n_validation
+    if method == "random" or k == 1:
+        common["n_validation"] = 0
+        return Spending(
+            **common, train=total, n_train=n_train, scale=None, noise="exponential", runs=1
+        )
+    match method:
+        case "stability" | "stability_published":
+            assert isinstance(ramp, Ramp)
+            # Raised penalties fall as epsilon grows: those of the largest that a training can get.
+            accounting: Accounting = "sharp" if method == "stability" else "published"
+            most = total if method == "stability" else DOWN.divide(total, Decimal(2))
+            c = min(
+                learner_noise(one, epsilon=to_float_down(most), n_records=n_train).regularization
+                for one in learners
+            )
+            found = linear_score_bounds(
+                n_train=n_train,
+                n_validation=n_validation,
+                regularization=c,
+                slope=ramp.slope,
+                solver_error=0.0 if solver_error is None else solver_error(c),
+            )
+            bounds = ScoreBounds(found.training * _WIDER, found.validation * _WIDER)
+            plan = plan_selection(epsilon=total, bounds=bounds, accounting=accounting)
+            common["plan"] = plan
+            return Spending(
+                **common,
+                train=plan.train,
+                n_train=n_train,
+                scale=plan.scale,
+                noise="exponential",
+                runs=k,
+            )
+        case "alpha_split" | "data_split":
+            is_alpha = method == "alpha_split"
+            return Spending(
+                **common,
+                train=DOWN.divide(total, Decimal(k)) if is_alpha else total,
+                n_train=n_train if is_alpha else _each(n_train, k),
+                scale=choice_scale(total, moves=moves),
+                noise="gumbel",
+                runs=k,
+            )
+        case "random_stopping":
+            runs = RUNS_PER_CANDIDATE * k
+            run = repeated_run(to_float_down(total), shape=1.0, stop=1.0 / runs)
+            return Spending(
+                **common,
+                train=DOWN.plus(Decimal(run)),
+                n_train=n_train,
+                scale=choice_scale(total, moves=moves),
+                noise="exponential",
+                runs=runs,
+            )
+        case _:
+            assert_never(method)
+
+
+def _check_method(method: object) -> None:
+    if method == "control":
+        raise ValueError(CONTROL)
+    check_choice(method, SELECTION_METHODS, name="method")
+
+
+def checked_score(method: SelectionMethod, score: object) -> Score:
+    """Return the score of a method, or raise ValueError for one whose differences have no bound."""
+    if score is None:
+        return "mistakes" if method in ("alpha_split", "data_split") else Ramp()
+    if score == "mistakes":
+        if method in ("stability", "stability_published"):
+            raise ValueError(
+                "Expected a Ramp: counting mistakes is not stable. Use Ramp(), or "
+                'method="random_stopping".'
+            )
+        return "mistakes"
+    if not isinstance(score, Ramp):
+        raise ValueError(
+            f"Expected score={score!r} to be a Ramp or 'mistakes': the differences of another one "
+            "have no bound; clip it."
+        )
+    return score
+
+
+def _divided(n_records: int, validation_share: Amount) -> tuple[int, int]:
+    """Rows of T and of V."""
+    share = to_decimal(validation_share, name="validation_share")
+    n_validation = int(share * n_records) if share < 1 else n_records
+    if not 0 < n_validation < n_records:
+        raise ValueError(
+            f"Expected 0 < validation_share={validation_share} < 1 to leave rows on both sides of "
+            f"n={n_records}."
+        )
+    return n_records - n_validation, n_validation
+
+
+def _each(n_train: int, n_candidates: int) -> int:
+    if n_train < n_candidates:
+        raise ValueError(f"Expected at least {n_candidates} rows to train on, got {n_train}.")
+    return n_train // n_candidates
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SelectionResult:
+    """The chosen candidate with its coefficients (p,), and what was spent. Scores are no part of
+    it.
+
+    epsilon: of everything, exact.
+    n_features: of the records.
+    is_simulation: whether the noise came from a generator, from which it can be taken off again.
+    """
+
+    candidates: tuple[Candidate, ...]
+    index: int
+    theta: Array
+    epsilon: Decimal
+    spending: Spending
+    n_features: int
+    is_simulation: bool
+
+    @property
+    def chosen(self) -> Candidate:
+        """The candidate that was chosen."""
+        return self.candidates[self.index]
+
+    @property
+    def plan(self) -> SelectionPlan | None:
+        """Of stability-based validation."""
+        return self.spending.plan
+
+    @property
+    def n_train(self) -> int:
+        """Rows behind one model."""
+        return self.spending.n_train
+
+    @property
+    def n_validation(self) -> int:
+        """Rows behind a score."""
+        return self.spending.n_validation
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return labels -1 or +1 for records (n, p) as they went in."""
+        records = np.asarray(X, dtype=np.float64)
+        if records.ndim != 2 or records.shape[1] != self.n_features:
+            raise ValueError(f"Expected X of shape (n, {self.n_features}), got {records.shape}.")
+        return np.where(self.chosen.map(records) @ self.theta > 0.0, 1.0, -1.0)
+
+
+Trainer = Callable[[Array, Learner, Decimal], Array]
+"""From rows y_i x_i (n, p), a learner and an epsilon to private coefficients (p,)."""
+
+
+def select_privately(
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    candidates: Sequence[Candidate],
+    epsilon: Amount,
+    method: SelectionMethod = "stability",
+    validation_share: Amount = "0.1",
+    score: Score | None = None,
+    rng: np.random.Generator,
+) -> SelectionResult:
+    """Return one of the candidates, trained and chosen under one epsilon; a simulation
+    (`estimators.select_for_release` draws from the operating system).
+
+    Args:
+        X, y: as for `private_intervals`; norms are at most 1 after each candidate's map too.
+        candidates: a list made without looking at the data.
+        epsilon: of everything.
+        method: one of `SELECTION_METHODS`.
+        validation_share, score: as for `spend`.
+        rng: a seeded generator; it draws the division, which depends on n alone, too.
+
+    Privacy: epsilon-DP, replace-one neighbours: a record trains or scores, never both.
+    Raises:  ValueError naming the argument; DataRejectedError.
+    Source:  docs/selection.md; Chaudhuri and Vinterbo 2013, Algorithms 1 and 2; Liu and Talwar
+             2019.
+    """
+    check_generator(rng)
+    listed = distinct_candidates(candidates)
+    features, labels = check_unit_records(X, y)
+    spending = spend(
+        method,
+        epsilon=epsilon,
+        learners=[one.learner for one in listed],
+        n_records=len(labels),
+        validation_share=validation_share,
+        score=score,
+    )
+    return select_by(
+        features,
+        labels,
+        candidates=listed,
+        epsilon=to_decimal(epsilon, name="epsilon"),
+        spending=spending,
+        score=checked_score(method, score),
+        source=rng,
+        trainer=lambda A, learner, amount: train(
+            A, learner=learner, epsilon=to_float_down(amount), rng=rng
+        ),
+    )
+
+
+def distinct_candidates(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return the candidates, all private and none twice."""
+    listed = checked_candidates(candidates)
+    for i, one in enumerate(listed):
+        if one in listed[:i]:
+            raise ValueError(f"Expected candidates to differ: number {i} repeats {one!r}.")
+    return listed
+
+
+def select_by(
+    X: Array,
+    y: Array,
+    *,
+    candidates: tuple[Candidate, ...],
+    epsilon: Decimal,
+    spending: Spending,
+    score: Score,
+    source: NoiseSource,
+    trainer: Trainer,
+) -> SelectionResult:
+    """`select_privately` with a trainer that is as private as it is told and noise from a source;
+    arguments are checked already.
+    """
+    check_work(spending, X.size, candidates)
+    order = source.permutation(len(y))
+    n_rest = len(y) - spending.n_validation
+    T, V = order[:n_rest], order[n_rest:]
+
+    def trained(i: int, rows: Integers) -> Array:
+        A = y[rows, None] * candidates[i].map(X[rows])
+        return trainer(A, candidates[i].learner, spending.train)
+
+    runs = _runs(spending, len(candidates), source)
+    size = spending.n_train
+    parts = (
+        [T[i * size : (i + 1) * size] for i in runs]
+        if spending.method == "data_split" and len(runs) > 1
+        else [T[:size]] * len(runs)
+    )
+    models = [trained(i, rows) for i, rows in zip(runs, parts, strict=True)]
+    place = 0
+    if spending.scale is not None:
+        scores = [
+            mean_score(model, candidates[i].map(X[V]), y[V], score)
+            for i, model in zip(runs, models, strict=True)
+        ]
+        place = choose(scores, scale=spending.scale, noise=spending.noise, source=source)
+    theta, index = models[place], runs[place]
+    if spending.plan is not None and spending.plan.releases == "retrained":
+        theta = trained(index, T)
+    return SelectionResult(
+        candidates=candidates,
+        index=index,
+        theta=theta,
+        epsilon=epsilon,
+        spending=spending,
+        n_features=X.shape[1],
+        is_simulation=not isinstance(source, SystemSource),
+    )
+
+
+def check_work(spending: Spending, n_cells: int, candidates: Sequence[Candidate]) -> None:
+    """Raise ValueError for more expected work than a session should do; public numbers only."""
+    widest = max([1, *(one.features.n_components for one in candidates if one.features)])
+    if (work := float(spending.runs) * n_cells * widest) > MOST_WORK:
+        raise ValueError(
+            f"Expected rows x coefficients x trainings, {work:.2g}, to be at most {MOST_WORK:.0e}: "
+            "take fewer candidates or another method."
+        )
+
+
+def _runs(spending: Spending, n_candidates: int, source: NoiseSource) -> list[int]:
+    """The candidates that are trained, in order; drawn beforehand where they are drawn."""
+    if spending.method == "random":
+        return [_lot(n_candidates, source)]
+    if spending.method == "random_stopping" and n_candidates > 1:
+        times = 1
+        while _lot(spending.runs, source):  # geometric: each is the last with chance 1 / runs
+            times += 1
+        return [_lot(n_candidates, source) for _ in range(times)]
+    return list(range(n_candidates))
+
+
+def _lot(size: int, source: NoiseSource) -> int:
+    """One of 0, ..., size - 1, each with the same chance."""
+    if isinstance(source, SystemSource):
+        return source.below(size)
+    return int(source.integers(size))
+
+
+def mean_score(theta: Array, X: Array, y: Array, score: Score) -> float:
+    """Return minus the mean loss of a model on records, in [-1, 0], to the nearest double; a model
+    that is no number has -1.
+    """
+    if not np.isfinite(theta).all():
+        return -1.0
+    if score == "mistakes":
+        wrong = np.where(X @ theta > 0.0, 1.0, -1.0) != y
+        return -float(np.count_nonzero(wrong)) / len(y)
+    assert isinstance(score, Ramp)
+    norm = float(np.linalg.norm(theta))
+    shortened = theta if norm <= LONGEST_MODEL else theta * (LONGEST_MODEL / norm)
+    losses = score(y * (X @ shortened))
+    return -int(np.rint(losses * _UNITS).astype(np.int64).sum()) / (len(y) * int(_UNITS))
