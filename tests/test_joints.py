@@ -363,6 +363,12 @@ def test_no_branch_on_a_name_is_left_outside_the_registries() -> None:
     assert found == EXCEPTIONS.keys()
 
 
+@pytest.mark.parametrize("page", ["accuracy", "release", "reproduce", "validate"])
+def test_no_branch_on_a_name_is_left_on_pages(page: str) -> None:
+    for path in sorted((ROOT / "ui" / page).rglob("*.py")):
+        assert list(branches(path.read_text())) == [], path.name
+
+
 def test_the_search_sees_a_branch() -> None:
     for code in (
         'x = 1 if design.mechanism == "objective" else 2',

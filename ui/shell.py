@@ -44,7 +44,7 @@ st.html(style.sheet())
 access.require_login()
 
 
-# Addresses of the front page: its own, and two of old links. (A string here would be drawn.)
+# Addresses of the front page: its own, and two of old links. No docstring: Streamlit would show it.
 FRONT = ("", "explore", "start")
 
 

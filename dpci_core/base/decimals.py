@@ -50,8 +50,13 @@ def place_up(amount: Decimal) -> int:
 def smallest_amount(
     works: Callable[[Decimal], bool], *, start: Decimal, largest: Decimal
 ) -> Decimal | None:
-    """The smallest amount above `start` that works, if all larger ones do; None if `largest` does
-    not.
+    """Return the smallest amount above `start` that works, if all larger ones do; None if `largest`
+    does not.
+
+    Args:
+        works: whether an amount is enough.
+        start: amount that is not.
+        largest: where the search ends.
 
     >>> smallest_amount(lambda amount: amount >= 2, start=Decimal("0.5"), largest=Decimal(1000))
     Decimal('2.00')

@@ -424,7 +424,7 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "length": found.forecast.ci_length_mean,
         "asked_length": found.asked.ci_length_mean,
         "gain": found.gain,
-        "flat": found.flat,
+        "near_best": found.near_best,
         "as_if_records": as_if_records(
             start.moments, design=found.design, n_records=start.n_records
         ),
@@ -609,7 +609,7 @@ def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
         "regularization": choice.regularization,
         "length": choice.forecast.ci_length_mean,
         "largest_shift": choice.largest_shift,
-        "flat": choice.flat,
+        "near_best": choice.near_best,
         "epsilon_delta": guarantee_at(choice.design, delta),
         "design": _plain_design(choice.design),
     }

@@ -25,33 +25,17 @@ ADULT = Schema(
         CategoricalColumn("sex", ("Female", "Male")),
         CategoricalColumn(
             "marital_status",
-            (
-                "Never-married",
-                "Married-civ-spouse",
-                "Divorced",
-                "Separated",
-                "Widowed",
-                "Married-spouse-absent",
-                "Married-AF-spouse",
+            _words(
+                "Never-married Married-civ-spouse Divorced Separated Widowed "
+                "Married-spouse-absent Married-AF-spouse"
             ),
         ),
         CategoricalColumn(
             "occupation",
-            (
-                "Adm-clerical",
-                "Prof-specialty",
-                "Craft-repair",
-                "Exec-managerial",
-                "Sales",
-                "Other-service",
-                "Machine-op-inspct",
-                "Transport-moving",
-                "Handlers-cleaners",
-                "Farming-fishing",
-                "Tech-support",
-                "Protective-serv",
-                "Priv-house-serv",
-                "Armed-Forces",
+            _words(
+                "Adm-clerical Prof-specialty Craft-repair Exec-managerial Sales "
+                "Other-service Machine-op-inspct Transport-moving Handlers-cleaners "
+                "Farming-fishing Tech-support Protective-serv Priv-house-serv Armed-Forces"
             ),
         ),
         CategoricalColumn(
@@ -59,14 +43,8 @@ ADULT = Schema(
         ),
         CategoricalColumn(
             "workclass",
-            (
-                "Private",
-                "Self-emp-not-inc",
-                "Local-gov",
-                "State-gov",
-                "Self-emp-inc",
-                "Federal-gov",
-                "Without-pay",
+            _words(
+                "Private Self-emp-not-inc Local-gov State-gov Self-emp-inc Federal-gov Without-pay"
             ),
         ),
     ),
@@ -97,19 +75,9 @@ BANK = Schema(
         CategoricalColumn("default", ("no", "yes")),
         CategoricalColumn(
             "job",
-            (
-                "blue-collar",
-                "management",
-                "technician",
-                "admin.",
-                "services",
-                "retired",
-                "self-employed",
-                "entrepreneur",
-                "unemployed",
-                "housemaid",
-                "student",
-                "unknown",
+            _words(
+                "blue-collar management technician admin. services retired self-employed "
+                "entrepreneur unemployed housemaid student unknown"
             ),
         ),
     ),

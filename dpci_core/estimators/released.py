@@ -62,6 +62,12 @@ class ReleasedModel:
 def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
+    Args:
+        A: rows y_i x_i, (n, p).
+        design: loss, mechanism, budget and c.
+        intervals: whether the matrices are released too.
+        source: the operating system's entropy for a release, a generator for a simulation.
+
     Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals.
              From the operating system's entropy it is drawn as a release is: certified minimiser,
              its error hidden at a share of `budget.model` (docs/release.md); the design kept is the

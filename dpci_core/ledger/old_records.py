@@ -12,4 +12,4 @@ def caution_of(version: object, definition: object) -> Finding | None:
     that cannot be read is taken for the first.
     """
     is_exact = isinstance(version, int) and not isinstance(version, bool) and version >= 2
-    return None if is_exact or definition == "zcdp" else Finding("matrices_leak")
+    return Finding("matrices_leak") if not is_exact and definition != "zcdp" else None

@@ -21,8 +21,16 @@ def check_declared(cap: Cap) -> None:
 def shared_account(
     books: Books, name: str, schema_hash: str, same_people_as: str | None, other_people: bool
 ) -> Account | None:
-    """The account whose cap a new one shares, None if its people are others; raises until that is
-    said.
+    """Return the account whose cap a new one shares, None if its people are others.
+
+    Args:
+        books: of the ledger as it is.
+        name: of the new account's data set.
+        schema_hash: of its declared columns.
+        same_people_as: data set whose people these are, all or some of them; None unless said.
+        other_people: whether it was said that they are others.
+
+    Raises:  SamePeopleQuestionError until one of both is said; LedgerRuleError.
     """
     namesakes = books.named(name)
     if any(account.schema_hash == schema_hash for account in namesakes):

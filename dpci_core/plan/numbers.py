@@ -109,7 +109,19 @@ def plan_numbers(
     delta: Decimal,
     goal: Target | None,
 ) -> PlanNumbers:
-    """Return the numbers of a design at n, from moments alone."""
+    """Return the numbers of a design at n, from moments alone.
+
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: that is planned.
+        n_records: that is planned for.
+        to_original: L (p, p) from encoded to original coefficients.
+        names: of the coefficients, (p,).
+        delta: at which a zCDP budget is stated as (epsilon, delta).
+        goal: whose probability is told, None for none.
+
+    Raises:  InfeasibleDesignError if the design cannot run at this n.
+    """
     made = forecast(moments, design=design, n_records=n_records)
     original = forecast(moments, design=design, n_records=n_records, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)

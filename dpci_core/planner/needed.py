@@ -67,21 +67,19 @@ class Neighbour:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NeededRecords:
-    """The smallest number of records that meets a target.
+class _Needed:
+    """What both answers have.
 
     Args:
-        n_records: to three significant digits, rounded up.
-        design: as it was asked for.
+        design: as it was asked for; of a budget with the total that was found.
         target: as it was asked for.
-        forecast: of the design at n_records.
+        forecast: of the design, at the number of records that was found or asked for.
         length: expected length of what the target is about.
         probability: of meeting the target.
         around: the same at `NEIGHBOURS` times the answer.
         delta: at which a zCDP budget is stated as (epsilon, delta).
     """
 
-    n_records: int
     design: Design
     target: Target
     forecast: Forecast
@@ -94,6 +92,18 @@ class NeededRecords:
     def epsilon_delta(self) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), at the delta asked for."""
         return guarantee_at(self.design, self.delta)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NeededRecords(_Needed):
+    """The smallest number of records that meets a target.
+
+    Args:
+        n_records: to three significant digits, rounded up.
+        others: as for `_Needed`.
+    """
+
+    n_records: int
 
     @property
     def reason(self) -> str:
@@ -102,36 +112,15 @@ class NeededRecords:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NeededBudget:
-    """The smallest total budget that meets a target.
-
-    Args:
-        design: with that total, epsilon or rho to three significant digits, rounded up.
-        target: as it was asked for.
-        forecast: of the design.
-        length: expected length of what the target is about.
-        probability: of meeting the target.
-        around: the same at `NEIGHBOURS` times the answer.
-        delta: at which a zCDP total is stated as (epsilon, delta).
+class NeededBudget(_Needed):
+    """The smallest total budget that meets a target: that of `design`, epsilon or rho to three
+    significant digits, rounded up.
     """
-
-    design: Design
-    target: Target
-    forecast: Forecast
-    length: float
-    probability: float
-    around: tuple[Neighbour, ...]
-    delta: float = HEADLINE_DELTA
 
     @property
     def total(self) -> Decimal:
         """Epsilon, or rho."""
         return Decimal(f"{self.design.budget.total.normalize(EXACT):f}")
-
-    @property
-    def epsilon_delta(self) -> tuple[float, float]:
-        """The guarantee as (epsilon, delta), at the delta asked for."""
-        return guarantee_at(self.design, self.delta)
 
     @property
     def reason(self) -> str:

@@ -72,7 +72,7 @@ class RegularizationChoice:
         forecast: of the design.
         shift: of what the intervals lie around, from the coefficients without penalty, (p,).
         largest_shift: largest size of the shift in half-widths.
-        flat: the range of c tried around it where mean lengths differ by at most 5 %.
+        near_best: the range of c tried around it where mean lengths differ by at most 5 %.
     """
 
     regularization: float
@@ -80,12 +80,12 @@ class RegularizationChoice:
     forecast: Forecast
     shift: Array
     largest_shift: float
-    flat: tuple[float, float]
+    near_best: tuple[float, float]
 
     @property
     def facts(self) -> answers.Choice:
         """What a sentence says of it."""
-        return self.regularization, self.forecast.ci_length_mean, self.largest_shift, self.flat
+        return self.regularization, self.forecast.ci_length_mean, self.largest_shift, self.near_best
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -314,11 +314,11 @@ class _Search:
             if at.found is not None:
                 few.try_out(c)
         while (best := few.shortest(share)) is not None:
-            flat = few.choice(best).flat
+            near_best = few.choice(best).near_best
             sure = _Search(self.fit, other, self.n, self.split_each)
             sure.try_out(best)
             if sure.shortest(share) is not None:
-                return replace(sure.choice(best), flat=flat)
+                return replace(sure.choice(best), near_best=near_best)
             del few.tried[best]
         return None
 
@@ -344,7 +344,7 @@ class _Search:
             forecast=at.found,
             shift=at.shift,
             largest_shift=at.largest_shift,
-            flat=(ordered[low], ordered[high]),
+            near_best=(ordered[low], ordered[high]),
         )
 
     def curve(self) -> RegularizationCurve:

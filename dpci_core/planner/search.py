@@ -54,7 +54,7 @@ _PRICE = 10.0
 """How much longer, as a share of its length, a split counts for a coverage that is missing."""
 _EQUAL = 1e-6
 """Scores that differ by a smaller share count as equal."""
-_FLAT = 0.01
+_NEAR_BEST = 0.01
 """A split counts as equally good while its intervals are at most so much longer."""
 _SHARE_DIGITS = Decimal("0.0001")
 _SMALLEST_SHARE = 0.002
@@ -261,10 +261,10 @@ class SplitSearch:
         )
         return self.design_of(parts), self.found[parts]
 
-    def flat(self) -> dict[str, tuple[float, float]]:
+    def near_best(self) -> dict[str, tuple[float, float]]:
         """Ranges of the shares of splits that are nearly as good."""
         scores = {parts: self.score_of(parts) for parts in self._drawn}
-        limit = min(map(self.score_of, self.found)) * (1.0 + _FLAT)
+        limit = min(map(self.score_of, self.found)) * (1.0 + _NEAR_BEST)
         good = [parts for parts, value in scores.items() if value <= limit]
         shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
         return {

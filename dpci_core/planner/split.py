@@ -31,7 +31,7 @@ class SplitAnswer:
         design: with the best split.
         forecast: of that design.
         asked: forecast of the design as it was given.
-        flat: of each part, the smallest and largest share among the splits tried whose score is
+        near_best: of each part, the smallest and largest share among the splits whose score is
             within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.
         n_tried: number of splits that were scored.
         delta: at which a zCDP budget is stated as (epsilon, delta).
@@ -40,7 +40,7 @@ class SplitAnswer:
     design: Design
     forecast: Forecast
     asked: Forecast
-    flat: dict[str, tuple[float, float]]
+    near_best: dict[str, tuple[float, float]]
     n_tried: int
     delta: float = HEADLINE_DELTA
 
@@ -62,7 +62,7 @@ class SplitAnswer:
     @property
     def reason(self) -> str:
         """Why, in a sentence."""
-        return answers.best_split(self.shares, self.gain, self.flat["model"])
+        return answers.best_split(self.shares, self.gain, self.near_best["model"])
 
 
 def shares_of(budget: Budget) -> Shares:
@@ -122,7 +122,7 @@ def best_split(
         design=best,
         forecast=found,
         asked=asked,
-        flat=search.flat(),
+        near_best=search.near_best(),
         n_tried=search.n_tried,
         delta=stated_at,
     )

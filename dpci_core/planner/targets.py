@@ -181,7 +181,15 @@ class Outcome:
 def outcome(
     moments: Moments, *, design: Design, target: Target, n_records: int, n_draws: int = N_DRAWS
 ) -> Outcome:
-    """Return what the forecast of a design says about a target."""
+    """Return what the forecast of a design says about a target.
+
+    Args:
+        moments: fit of the table that stands for the data, at the c of the design.
+        design: that is asked about.
+        target: what is wanted of it.
+        n_records: n that is planned for.
+        n_draws: of the matrix noise, even.
+    """
     drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
     return outcome_of(drawn, target)
 
@@ -203,8 +211,8 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
 def smallest_told_from_zero(
     moments: Moments, *, design: Design, target: Target, n_records: int
 ) -> float:
-    """The true value nearest to zero, of the sign asked for, that the design tells from zero often
-    enough.
+    """Return the true value nearest to zero, of the sign asked for, that the design tells from zero
+    often enough; arguments as for `outcome`, the target one of power.
     """
     assert target.excludes_zero_at is not None
     drawn = drawn_intervals(moments, design=design, n_records=n_records)

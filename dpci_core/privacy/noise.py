@@ -53,7 +53,14 @@ def sample_spherical_laplace(
 def sample_gaussian(
     dim: int, *, sd: float, rng: np.random.Generator, size: int | None = None
 ) -> Array:
-    """Return independent N(0, sd^2) noise, shape (dim,) or (size, dim)."""
+    """Return independent N(0, sd^2) noise, shape (dim,) or (size, dim); a simulation's.
+
+    Args:
+        dim: entries of a draw.
+        sd: standard deviation of an entry (> 0).
+        rng: seeded generator.
+        size: number of draws, None for one.
+    """
     check_count(dim=dim)
     check_positive(sd=sd)
     return sd * rng.standard_normal(dim if size is None else (size, dim))

@@ -107,7 +107,13 @@ def _round_up_3_digits(x: float) -> float:
 
 
 def smallest_gaussian_regularization(*, rho: float, n_records: int, loss: Loss) -> float:
-    """Return t/(2n) sqrt(1.53/rho): Gaussian objective perturbation needs c above it."""
+    """Return t/(2n) sqrt(1.53/rho): Gaussian objective perturbation needs c above it.
+
+    Args:
+        rho: of the coefficients (> 0).
+        n_records: number of records, public (>= 1).
+        loss: its largest curvature t counts.
+    """
     check_positive(rho=rho)
     check_count(n_records=n_records)
     return loss.max_curvature / (2.0 * n_records) * math.sqrt(CURVATURE_COST / rho)

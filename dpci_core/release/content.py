@@ -69,7 +69,14 @@ def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:
 
 
 def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
-    """Return the record of what was drawn for a charge."""
+    """Return the record of what was drawn for a charge.
+
+    Args:
+        plan: what was released by.
+        drawn: coefficients, matrices and intervals as drawn.
+        price: of the plan, from `release.price_of`.
+        charge: that the ledger booked for it.
+    """
     return Release(
         title=plan.title,
         dataset=charge.dataset,

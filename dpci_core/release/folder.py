@@ -11,6 +11,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from dpci_core.ledger.key import sync_folder
+
 _ROOM_TO_TRY = 1024**2
 """Bytes; a release of a hundred coefficients is about as large."""
 
@@ -56,24 +58,11 @@ def write_folder(
         moment = datetime.fromisoformat(dated).timestamp()
         for path in (*part.iterdir(), part):
             os.utime(path, (moment, moment))
-        _sync(part)
+        sync_folder(part)
         part.rename(place)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
     reached("renamed")
-    with suppress(
-        OSError
-    ):  # the result is there; only a power cut in this moment could lose its name
-        _sync(place.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Put the names in a folder on the disk, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with suppress(OSError):  # the result is there; only a power cut now could lose its name
+        sync_folder(place.parent)

@@ -41,10 +41,12 @@ def _percentages(shares: tuple[float, float, float]) -> list[str]:
     return [f"{100 * share:.3g} %" for share in shares]
 
 
-def best_split(shares: tuple[float, float, float], gain: float, flat: tuple[float, float]) -> str:
-    """The best split of a total; flat: shares of the coefficients that are nearly as good."""
+def best_split(
+    shares: tuple[float, float, float], gain: float, near_best: tuple[float, float]
+) -> str:
+    """The best split of a total; near_best: shares of the coefficients that are nearly as good."""
     model, hessian, covariance = _percentages(shares)
-    low, high = flat
+    low, high = near_best
     return (
         f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
         f"gradient covariance shorten the mean interval by {gain:.1%}. Between {low:.0%} "

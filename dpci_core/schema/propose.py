@@ -40,6 +40,11 @@ def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
     """Return a schema with observed bounds rounded outward and observed levels, most frequent
     first.
 
+    Args:
+        frame: the table.
+        target: column of the classes.
+        positive: level that counts as +1.
+
     Privacy: none. Bounds and levels come from the data, so the table must be public, simulated or
              synthetic.
     Raises:  ValueError naming `target` or `positive`; DataRejectedError if no column can be used.

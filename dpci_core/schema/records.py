@@ -58,6 +58,16 @@ def make_records(
 ) -> Records:
     """Return Records of finished arrays with their digest (SHA-256 of X, y and names); the arrays
     become read-only.
+
+    Args:
+        X: encoded rows (n, p), the constant last.
+        y: labels (n,), -1 or +1.
+        names: of the columns of X.
+        encoding: which made X.
+        source: whether public, simulated or declared so.
+        title: of the table, on pages.
+        to_original: L (p, p) from encoded to original coefficients, None where there is none.
+        notes: what was mapped on the way, a sentence each.
     """
     feature_names = (*names, CONSTANT)
     state = hashlib.sha256("\n".join((*feature_names, str(X.shape))).encode())

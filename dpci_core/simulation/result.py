@@ -264,8 +264,15 @@ def summarise(
     length: Array,
     n_failed: int,
 ) -> DesignResult:
-    """Reduce replicates, theta (m, p), inside and length (k, p) with NaN rows for failures, to a
-    result.
+    """Return what replicates of a design amount to.
+
+    Args:
+        design: that ran.
+        theta_hat: what its intervals are for, (p,).
+        theta: private estimates (m, p), a row of NaN for a fit that failed.
+        inside: whether each interval holds `theta_hat`, (k, p), False for a failure.
+        length: of each interval (k, p), NaN for a failure.
+        n_failed: fits that missed the tolerance.
     """
     p, level = len(theta_hat), design.confidence_level
     nothing = np.full(p, np.nan)

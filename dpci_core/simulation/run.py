@@ -285,6 +285,11 @@ def _batches(
     yield from workers(tasks())
 
 
+def replicate_bits(seed: int, i: int) -> np.random.SFC64:
+    """Return the stream of replicate i of an experiment with this seed; its counts come first."""
+    return np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(i,)))
+
+
 def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     """Return the randomness of replicates first .. last - 1, each from its own stream."""
     n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
@@ -294,7 +299,7 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
         {kind: [] for kind in _MATRIX_KINDS} for _ in range(2)
     ]
     for i in range(first, last):
-        bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(i,)))
+        bits = replicate_bits(plan.seed, i)
         draw_counts(counts[i - first], plan.n_records, bits)
         rng = np.random.Generator(bits)
         for law in LAWS:

@@ -45,7 +45,15 @@ def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
 def objective(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> float:
-    """Return J(theta)."""
+    """Return J(theta).
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        theta: (p,).
+        loss: f.
+        regularization: c > 0, in c |theta|^2 of the mean objective.
+        noise_vector: b (p,) of the linear term, None for none.
+    """
     total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
     linear = 0.0 if noise_vector is None else float(noise_vector @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
@@ -54,7 +62,9 @@ def objective(
 def gradient_and_hessian(
     A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> tuple[Array, Array]:
-    """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]."""
+    """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]; arguments as for
+    `objective`.
+    """
     p = len(theta)
     gradient = np.zeros(p) if noise_vector is None else noise_vector.astype(np.float64)
     hessian = np.zeros((p, p))
@@ -133,13 +143,7 @@ def covariance_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -
     """Return S(theta), (p, p): WKL eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
-    minimiser; elsewhere it may be indefinite.
-
-    Args:
-        A: rows y_i x_i, (n, p).
-        theta: (p,).
-        loss: f.
-        regularization: c > 0, in c |theta|^2 of the mean objective.
+    minimiser; elsewhere it may be indefinite. Arguments as for `hessian_of`.
     """
     _check_weights(A, loss)
     p = len(theta)

@@ -263,6 +263,19 @@ def _solve_one(
     return fit.theta, fit.gradient_norm
 
 
+def replicate_gradients(table: Table, counts: Counts, theta: Array, *, n_records: int) -> Array:
+    """Return the gradient (B, p) of J on each replicate at its own theta.
+
+    Args:
+        table: rows, loss and penalty.
+        counts: how often each row is drawn, (B, N).
+        theta: (B, p).
+        n_records: size of a replicate.
+    """
+    sums = _slope_sums(table, theta, table.weighted(counts), np.arange(len(theta)))
+    return np.asarray(sums / n_records + 2.0 * table.regularization * theta)
+
+
 def replicate_moments(
     table: Table, counts: Counts, theta: Array, *, n_records: int
 ) -> tuple[Array, Array]:

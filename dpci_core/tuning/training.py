@@ -110,6 +110,11 @@ def divide_rows(
 ) -> tuple[Positions, Positions]:
     """Return the numbers of the rows to train on and of those to test with, in random order.
 
+    Args:
+        n_rows: of the table.
+        test_share: of the rows that are tested with.
+        rng: draws the division.
+
     Raises:  ValueError unless 0 < test_share < 1 leaves a row on both sides.
     """
     check_generator(rng)

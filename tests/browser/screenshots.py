@@ -36,7 +36,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),
     "accuracy": ("/accuracy", "chart_accuracy_n"),
-    "sharp": ("/sharp", "chart_only_corner"),
+    "sharp": ("/sharp", "chart_sharp_adult-10"),
     "reproduce": ("/reproduce", "chart_published_table2"),
 }
 

@@ -143,7 +143,7 @@ def test_locks_are_kept_exactly(
     assert exact_sum(*found.parts) == exact_sum(*design.budget.parts)
     assert all(part > 0 for part in found.parts)
     for name, share in zip(PARTS, answer.shares, strict=True):
-        assert answer.flat[name][0] <= share <= answer.flat[name][1]
+        assert answer.near_best[name][0] <= share <= answer.near_best[name][1]
     if len(names) == 1:
         # A plain scan of the one free share finds nothing better.
         for share in np.linspace(0.02, 0.98, 25):
@@ -367,7 +367,7 @@ def test_no_split_is_better(
     assert exact_sum(*answer.design.budget.parts) == exact_sum(*design.budget.parts)
     assert dataclasses.replace(answer.design, budget=design.budget) == design
     for name, share in zip(PARTS, answer.shares, strict=True):
-        low, high = answer.flat[name]
+        low, high = answer.near_best[name]
         assert low <= share <= high
         assert 0.0 < low <= high < 1.0
     rng = np.random.default_rng(7)
@@ -387,7 +387,7 @@ def test_no_split_is_better(
         assert best <= penalised_length(other) * (1.0 + 1e-6)
 
 
-def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
+def test_near_best_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
     """Ends of a range are splits that were tried: some split there is within 1.5 %, the surrogate's
     error included.
     """
@@ -395,8 +395,8 @@ def test_flat_splits_are_nearly_as_good(moments: dict[str, Moments]) -> None:
     answer = best_split(fit, design=design)
     best = penalised_length(answer.forecast)
     for i, name in enumerate(PARTS):
-        assert answer.flat[name][1] - answer.flat[name][0] > 0.003
-        for end in answer.flat[name]:
+        assert answer.near_best[name][1] - answer.near_best[name][0] > 0.003
+        for end in answer.near_best[name]:
             lengths = []
             for t in np.linspace(0.02, 0.98, 49):
                 parts = [0.0, 0.0, 0.0]
@@ -484,7 +484,7 @@ def test_equal_lengths_go_to_the_larger_covariance_share(moments: dict[str, Mome
     design = make_design("logistic", "pure", "output", "published", budget=budget)
     answer = best_split(moments["logistic"], design=design, n_records=10**9)
     assert answer.gain == pytest.approx(0.0, abs=1e-6)
-    assert answer.shares[2] == pytest.approx(answer.flat["covariance"][1])
+    assert answer.shares[2] == pytest.approx(answer.near_best["covariance"][1])
 
 
 def test_an_answer_in_words(moments: dict[str, Moments]) -> None:
@@ -493,8 +493,8 @@ def test_an_answer_in_words(moments: dict[str, Moments]) -> None:
         design, budget=PureDP(model="0.8", hessian="0.0512", covariance="0.1488")
     )
     short, long = (forecast(moments["logistic"], design=d) for d in (at, design))
-    flat = {"model": (0.71, 0.88), "hessian": (0.01, 0.1), "covariance": (0.1, 0.2)}
-    answer = SplitAnswer(design=at, forecast=short, asked=long, flat=flat, n_tried=3)
+    near_best = {"model": (0.71, 0.88), "hessian": (0.01, 0.1), "covariance": (0.1, 0.2)}
+    answer = SplitAnswer(design=at, forecast=short, asked=long, near_best=near_best, n_tried=3)
     gain = 100.0 * (1.0 - short.ci_length_mean / long.ci_length_mean)
     assert answer.reason == (
         "80 % for the coefficients, 5.12 % for the Hessian and 14.9 % for the gradient covariance "

@@ -88,7 +88,7 @@ def test_answers_are_the_shortest_usable_ones() -> None:
             == found.design.regularization
             == curve.regularization[allowed][curve.length[allowed].argmin()]
         )
-        low, high = found.flat
+        low, high = found.near_best
         assert low <= found.regularization <= high
         inside = (curve.regularization >= low) & (curve.regularization <= high)
         assert np.abs(curve.length[inside] / found.forecast.ci_length_mean - 1.0).max() <= 0.05

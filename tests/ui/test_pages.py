@@ -33,9 +33,9 @@ def start(page: str = "explore", **query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
     if page != "front":
-        app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+        app.switch_page(str(ROOT / "pages" / f"{page}.py"))
+    app.run()
     check(app)
     return app
 
@@ -93,32 +93,32 @@ def test_the_numbers_and_the_code_are_tabs():
     assert 'mechanism="output"' in app.code[0].value
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "read"),
-    [
-        ("total", 2.0, lambda s: float(s.split.total)),
-        ("n", 12_345, lambda s: s.n),
-        ("c", 0.005, lambda s: s.c),
-        ("level", 0.9, lambda s: s.level),
-        ("d", 7, lambda s: s.d),
-        ("model", 0.6, lambda s: float(s.split.parts[0])),
-        ("hessian", 0.1, lambda s: float(s.split.parts[1])),
-        ("covariance", 0.3, lambda s: float(s.split.parts[2])),
-    ],
-)
-def test_a_typed_number_moves_the_slider_the_state_and_the_charts(key, value, read):
+NUMBERS = [
+    ("total", 2.0, lambda s: float(s.split.total)),
+    ("n", 12_345, lambda s: s.n),
+    ("c", 0.005, lambda s: s.c),
+    ("level", 0.9, lambda s: s.level),
+    ("d", 7, lambda s: s.d),
+    ("model", 0.6, lambda s: float(s.split.parts[0])),
+    ("hessian", 0.1, lambda s: float(s.split.parts[1])),
+    ("covariance", 0.3, lambda s: float(s.split.parts[2])),
+]
+
+
+def test_a_typed_number_moves_the_slider_the_state_and_the_charts():
     app = start()
-    before = picture_of(app)
-    app.number_input(key=f"{key}_number").set_value(value).run()
-    check(app)
-    assert read(now(app)) == value
-    assert sum(now(app).split.parts) == now(app).split.total
-    slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
-    parts = ["model", "hessian", "covariance"]
-    assert slider.value == (
-        round(now(app).split.share(parts.index(key))) if key in parts else value
-    )
-    assert picture_of(app)["version"] != before["version"]
+    for key, value, read in NUMBERS:
+        before = picture_of(app)["version"]
+        app.number_input(key=f"{key}_number").set_value(value).run()
+        check(app)
+        assert read(now(app)) == value, key
+        assert sum(now(app).split.parts) == now(app).split.total
+        slider = next(s for s in (*app.slider, *app.select_slider) if s.key == f"{key}_slider")
+        parts = ["model", "hessian", "covariance"]
+        assert slider.value == (
+            round(now(app).split.share(parts.index(key))) if key in parts else value
+        )
+        assert picture_of(app)["version"] != before, key
 
 
 def test_sliders_move_the_state():
@@ -197,14 +197,16 @@ def test_all_eight_combinations_at_once():
     assert now(app).h == 0.5
 
 
-@pytest.mark.parametrize("name", ["total", "model", "hessian", "covariance", "n", "d", "c", "h"])
-def test_every_sweep_draws(name):
-    tab = name if name in ("total", "n") else "more"
-    app = start(losses="logistic~huber_svm", n="60000", tab=tab)
-    if tab == "more":
+def test_every_sweep_draws():
+    app = start(losses="logistic~huber_svm", n="60000", tab="more")
+    for name in ("model", "hessian", "covariance", "d", "c", "h"):
         app.selectbox(key="sweep").set_value(name).run()
-    check(app)
-    assert picture_of(app)["meta"]["sweep"] == name
+        check(app)
+        assert picture_of(app)["meta"]["sweep"] == name
+    for name in ("total", "n"):
+        app.segmented_control(key="tab").set_value(name).run()
+        check(app)
+        assert picture_of(app)["meta"]["sweep"] == name
 
 
 def test_a_split_that_wastes_budget_is_called_so():
@@ -466,15 +468,15 @@ def test_a_tiny_part_is_refused_at_its_control(key, amount):
     assert any("must be at least" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("key", ["total", "n", "c", "level", "d", "model", "hessian", "covariance"])
-def test_an_emptied_field_keeps_its_value(key):
+def test_an_emptied_field_keeps_its_value():
     app = start()
     before = now(app)
-    app.number_input(key=f"{key}_number").set_value(None).run()
-    check(app)
-    assert now(app) == before
-    assert app.number_input(key=f"{key}_number").value is not None
-    assert not app.warning
+    for key, _, _ in NUMBERS:
+        app.number_input(key=f"{key}_number").set_value(None).run()
+        check(app)
+        assert now(app) == before, key
+        assert app.number_input(key=f"{key}_number").value is not None
+        assert not app.warning
 
 
 def test_the_link_restores_the_settings():
@@ -604,3 +606,9 @@ def test_no_uploads_on_a_public_demo(monkeypatch):
     check(app)
     assert not app.get("file_uploader")
     assert any("switched off" in i.value for i in app.info)
+
+
+def test_nothing_but_the_page_is_shown_above_its_title():
+    """Streamlit shows any bare text of the script, a docstring of a name included."""
+    app = start("sharp")
+    assert not [m.value for m in app.markdown if "front page" in m.value]

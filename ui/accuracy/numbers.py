@@ -11,11 +11,20 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.privacy.budget import to_float_down
+from dpci_core.mechanisms.mechanism import mechanism_named
+from dpci_core.privacy.budget import DEFINITIONS, PureDP, to_float_down
 from dpci_core.schema import Records
 from dpci_core.tuning import METHODS, Learner, Method
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training
-from ui.kit.palette import QUIET, CalibrationName, Combination, LossName, Style
+from ui.kit.palette import (
+    QUIET,
+    WORDS,
+    CalibrationName,
+    Combination,
+    LossName,
+    Mechanism,
+    Style,
+)
 from ui.session.settings import LIMITS, Settings
 
 Sweep = Literal["total", "n"]
@@ -42,14 +51,23 @@ METHOD_WORDS: dict[Method, str] = {
     "objective": "Algorithm 2 (objective)",
     "objective_tight": "Algorithm 2, tighter constant",
 }
-LOSS_WORDS: dict[LossName, str] = {"logistic": "logistic", "huber_svm": "SVM"}
+_MECHANISMS: dict[Method, Mechanism] = {
+    "output": "output",
+    "objective": "objective",
+    "objective_tight": "objective",
+}
+"""What a private learner is drawn like."""
+_AS_PUBLISHED: tuple[Method, ...] = ("objective",)
+"""Drawn apart from the one with the tighter constant."""
 
 
-def learner_style(method: Method) -> Style:
-    """How a published learner is drawn where one loss has a panel of its own."""
-    if method == "non_private":
-        return QUIET_STYLES["logistic"]
-    return Combination("pure", "output" if method == "output" else "objective", "logistic").style
+def learner_style(
+    method: Method, loss: LossName = "logistic", calibration: CalibrationName = "sharp"
+) -> Style:
+    """How a published learner is drawn; where one loss has a panel of its own, all like it."""
+    if method not in _MECHANISMS:
+        return QUIET_STYLES[loss]
+    return Combination(PureDP.definition, _MECHANISMS[method], loss, calibration).style
 
 
 @dataclass(frozen=True)
@@ -115,13 +133,7 @@ class Answer:
 
 def present(settings: Settings, sweep: Sweep) -> float:
     """Where a control stands."""
-    if sweep == "n":
-        return float(settings.n)
-    return (
-        float(settings.epsilon)
-        if settings.currency == "approx"
-        else to_float_down(settings.split.total)
-    )
+    return float(settings.n) if sweep == "n" else settings.typed_total
 
 
 def grid(settings: Settings, sweep: Sweep) -> tuple[float, ...]:
@@ -160,15 +172,15 @@ def _lines(settings: Settings, sweep: Sweep, who: Who) -> Iterable[Line]:
 
 
 def _trainings(settings: Settings) -> list[Combination]:
-    """Combinations that train differently: a calibration only changes that of objective
-    perturbation under zCDP.
+    """Combinations that train differently: a calibration only decides whether Gaussian noise may
+    perturb an objective.
     """
     found: dict[object, Combination] = {}
     for one in settings.combinations:
-        is_same = one.mechanism == "output" or one.definition == "pure"
-        found.setdefault(
-            (one.definition, one.mechanism, one.loss, "" if is_same else one.calibration), one
-        )
+        is_gaussian = DEFINITIONS[one.definition].law == "gaussian"
+        counts = is_gaussian and mechanism_named(one.mechanism).perturbs_objective
+        key = one.definition, one.mechanism, one.loss, one.calibration if counts else ""
+        found.setdefault(key, one)
     return list(found.values())
 
 
@@ -176,7 +188,7 @@ def _without_privacy(settings: Settings, sweep: Sweep, loss: LossName) -> Line:
     x = grid(settings, sweep)
     training = Training.without_privacy(settings.loss(loss), settings.c)
     points = tuple(Point(training, swept(settings, sweep, at).n) for at in x)
-    name = f"{METHOD_WORDS['non_private']}, {LOSS_WORDS[loss]}"
+    name = f"{METHOD_WORDS['non_private']}, {WORDS[loss]}"
     return Line(
         sweep=sweep, name=name, style=QUIET_STYLES[loss], is_private=False, x=x, points=points
     )
@@ -219,12 +231,11 @@ def _of_learner(settings: Settings, sweep: Sweep, loss: LossName, method: Method
         points.append(
             Point(Training.of_learner(learner, epsilon=epsilon, n_records=moved.n), moved.n)
         )
-    calibration: CalibrationName = "published" if method == "objective" else "sharp"
-    look = Combination("pure", "output" if method == "output" else "objective", loss, calibration)
+    calibration: CalibrationName = "published" if method in _AS_PUBLISHED else "sharp"
     return Line(
         sweep=sweep,
-        name=f"{METHOD_WORDS[method]}, {LOSS_WORDS[loss]}",
-        style=look.style,
+        name=f"{METHOD_WORDS[method]}, {WORDS[loss]}",
+        style=learner_style(method, loss, calibration),
         is_private=True,
         x=x,
         points=tuple(points),

@@ -85,7 +85,7 @@ NOT_WEIGHTED = (
 
 def _who_control(view: compute.View) -> Who:
     st.segmented_control("Who learns", **among(_WHO_WORDS), **_WHO.bound())
-    if _WHO.value == "published" and view.settings.own_definition != "pure":
+    if _WHO.value == "published" and view.settings.kind.has_delta:
         st.info(
             "The published learners promise pure ε: choose that definition of the budget to see "
             "them."

@@ -25,12 +25,12 @@ from dpci_core.studies.accuracy.published import (
 )
 from ui.accuracy import tuned
 from ui.accuracy.chart import BAND, percent, points
-from ui.accuracy.numbers import LOSS_WORDS, METHOD_WORDS, learner_style
+from ui.accuracy.numbers import METHOD_WORDS, learner_style
 from ui.controls import hints
 from ui.kit import linked
 from ui.kit.bound import among
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import GRID, LossName
+from ui.kit.palette import GRID, WORDS
 from ui.session.words import in_words
 from ui.views.show import show
 
@@ -44,10 +44,7 @@ _TITLES = {
     "figure2": "Figure 2: Adult, test error against ε",
     "figure3": "Figure 3: KDD Cup 99, test error against ε",
 }
-_LOSSES: dict[str, tuple[LossName, str]] = {
-    "logistic": ("logistic", "logistic regression"),
-    "huber_svm": ("huber_svm", "Huber SVM, h = 0.5"),
-}
+_LOSSES = {"logistic": "logistic regression", "huber_svm": "Huber SVM, h = 0.5"}
 _CLEAR = 0.005
 """A difference of test errors from which it is called one."""
 
@@ -137,9 +134,7 @@ def published_chart(
         for method in dict.fromkeys(cell.method for cell in cells):
             group = [cell for cell in cells if (cell.loss, cell.method) == (loss, method)]
             _traces(fig, group, mine, is_table=is_table, row=row)
-        fig.update_yaxes(
-            title={"text": f"test error, {LOSS_WORDS[_LOSSES[loss][0]]}"}, row=row, col=1
-        )
+        fig.update_yaxes(title={"text": f"test error, {WORDS[loss]}"}, row=row, col=1)
     dtick = 2 if is_table else 1  # powers of ten
     fig.update_xaxes(
         type="log", dtick=dtick, gridcolor=GRID, automargin=True, exponentformat="power"
@@ -240,7 +235,7 @@ def published_sentence(cells: Sequence[RateCell], mine: dict[RateCell, MeasuredR
             for cell, printed, ours in both
             if (cell.loss, cell.method) == (loss, method)
         ]
-        label = f"{_LOSSES[loss][1].split(',')[0]}, {METHOD_WORDS[method]}"
+        label = f"{_LOSSES[loss].split(',')[0]}, {METHOD_WORDS[method]}"
         best.append(
             f"{label} {percent(min(p for p, _ in group))} and {percent(min(o for _, o in group))}"
         )
@@ -252,7 +247,7 @@ def published_table(cells: Sequence[RateCell], mine: dict[RateCell, MeasuredRate
     rows = []
     for cell in cells:
         row: dict[str, object] = {
-            "loss": _LOSSES[cell.loss][1],
+            "loss": _LOSSES[cell.loss],
             "learner": METHOD_WORDS[cell.method],
             "Λ": cell.penalty,
             "ε": cell.epsilon or "–",

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import streamlit as st
 
-from dpci_core.privacy.budget import epsilon_to_zcdp, to_float_down
+from dpci_core.privacy.budget import epsilon_to_zcdp
 from ui.controls.paired import FINE, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
@@ -16,17 +16,6 @@ from ui.session.settings import LIMITS, Currency, Settings
 CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
 
 DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
-
-
-def total_value(settings: Settings) -> float:
-    """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the
-    others.
-    """
-    return (
-        float(settings.epsilon)
-        if settings.currency == "approx"
-        else to_float_down(settings.split.total)
-    )
 
 
 def total_grid(settings: Settings) -> list[Number]:
@@ -39,7 +28,7 @@ def total_control(settings: Settings) -> None:
     paired(
         "total",
         f"Total budget {text.symbol(settings)}",
-        total_value(settings),
+        settings.typed_total,
         total_grid(settings),
         _set_total,
         note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
@@ -52,7 +41,7 @@ def quick_total(settings: Settings) -> None:
     compact(
         "total",
         f"Privacy budget {text.symbol(settings)}",
-        total_value(settings),
+        settings.typed_total,
         total_grid(settings),
         _set_total,
         help=f"← more private · more accurate →  \n{text.PRIVACY_UNIT}",

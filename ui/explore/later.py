@@ -52,7 +52,7 @@ def here(settings: Settings) -> int:
 
 
 def _positions(settings: Settings) -> tuple[float, list[float]]:
-    value, options = positions(currency.total_value(settings), currency.total_grid(settings))
+    value, options = positions(settings.typed_total, currency.total_grid(settings))
     return float(value), [float(x) for x in options]
 
 

@@ -1,4 +1,4 @@
-"""What all figures share: layout, badge of the source, assumptions under the plot. No Streamlit.
+"""What all figures share: layout, axes, source and assumptions below. No Streamlit.
 
 A `Figure` is written as the nested dictionaries that the browser gets. Plotly's objects check and
 copy every field as it is set, and again at each change, which took most of the time of a page;
@@ -8,6 +8,7 @@ tests check these figures whole.
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 from collections.abc import Sequence
 from functools import cache
@@ -18,6 +19,7 @@ import plotly.io as pio
 
 from dpci_core.base.array import Array
 from ui.kit.palette import CLEAR, QUIET, SOURCE_MARKS
+from ui.kit.ticks import logarithmic
 
 Meta = dict[str, object]
 Part = dict[str, Any]
@@ -27,29 +29,40 @@ Figure = dict[str, Any]
 
 _CAPTION_WIDTH = 40
 """Letters in a line under a chart: what a narrow screen shows."""
-_BELOW: Part = {
-    "xref": "paper",
-    "yref": "paper",
-    "x": 0,
-    "y": 0,
-    "xanchor": "left",
-    "yanchor": "top",
-    "showarrow": False,
-}
+_FOOTER = "footer"
+"""Name of the annotation that holds what stands below the picture, and is not drawn in it."""
+_BELOW = 52
+"""Pixels for the numbers and the title of the axis below."""
 
 
-def plot_config(name: str, picture: str = "svg") -> dict[str, object]:
-    """Modebar whose camera button saves the chart as "svg" or "png", in the browser."""
+def plot_config() -> dict[str, object]:
+    """No buttons over the picture: they would lie on its legend."""
+    return {"displayModeBar": False, "responsive": True, "scrollZoom": False}
+
+
+def footer(figure: Figure) -> str:
+    """What stands below a finished figure: where its data are from, and every assumed value."""
+    notes = figure["layout"].get("annotations", ())
+    found = (html.unescape(note["text"]) for note in notes if note.get("name") == _FOOTER)
+    return next(found, "")
+
+
+def log_axis(low: float, high: float, *, room: float = 0.0) -> Part:
+    """A logarithmic axis whose numbers are written out, between two of its values.
+
+    room: what is left free at both ends, as a share of the axis.
+
+    >>> log_axis(0.18, 11)["ticktext"]
+    ['0.2', '0.5', '1', '2', '5', '10']
+    """
+    begin, end = math.log10(low), math.log10(high)
+    more = room * (end - begin)
+    ticks = logarithmic(10 ** (begin - more), 10 ** (end + more))
     return {
-        "displaylogo": False,
-        "responsive": True,
-        "scrollZoom": False,
-        "toImageButtonOptions": {
-            "format": picture,
-            "scale": 2 if picture == "png" else 1,
-            "filename": f"dpci_{name}",
-        },
-        "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
+        "type": "log",
+        "range": [begin - more, end + more],
+        "tickvals": [value for value, _ in ticks],
+        "ticktext": [words for _, words in ticks],
     }
 
 
@@ -125,6 +138,7 @@ def common_layout(*, meta: Meta, height: int, top: int, bottom: int, right: int 
         },
         "hoverlabel": {"namelength": -1},
         "barmode": "overlay",
+        "dragmode": False,
     }
 
 
@@ -138,29 +152,16 @@ def finished_layout(
     notes: Sequence[Part] = (),
     right: int = 8,
 ) -> Part:
-    """Common layout, badge of the source, assumptions under the plot, and room for all of it.
+    """Common layout, and what will stand below the picture: the source and the assumptions.
 
     notes: annotations of the chart's own.
     """
-    badge, colour = SOURCE_MARKS[source]
-    lines = [literal(line) for line in wrapped(caption)]
-    words = {
-        "text": "<br>".join(lines),
-        "yshift": -74,
-        "align": "left",
-        "font": {"size": 10},
-        "opacity": 0.85,
-    }
-    mark = {"text": f"<b>{badge}</b>", "yshift": -46, "font": {"size": 11}, "bordercolor": colour}
-    frame = {"borderwidth": 2, "borderpad": 3}
+    badge, _ = SOURCE_MARKS[source]
+    below = {"name": _FOOTER, "text": literal(f"{badge} · {caption}"), "visible": False}
     layout = common_layout(
-        meta=meta,
-        height=height,
-        top=24 + 20 * legend_rows,
-        bottom=84 + 15 * len(lines),
-        right=right,
+        meta=meta, height=height, top=24 + 20 * legend_rows, bottom=_BELOW, right=right
     )
-    return layout | {"annotations": [*notes, _BELOW | words, _BELOW | mark | frame]}
+    return layout | {"annotations": [*notes, below]}
 
 
 def finish(

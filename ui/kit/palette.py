@@ -12,7 +12,7 @@ Mechanism = str
 LossName = Literal["logistic", "huber_svm"]
 CalibrationName = Literal["sharp", "published"]
 
-_WORDS = {
+WORDS = {
     "pure": "Pure ε",
     "zcdp": "zCDP",
     "objective": "objective",
@@ -20,6 +20,7 @@ _WORDS = {
     "logistic": "logistic",
     "huber_svm": "SVM",
 }
+"""Names on charts."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,14 @@ class Combination:
         return f"{self.definition}-{self.mechanism}-{self.loss}-{self.calibration}"
 
     @property
+    def words(self) -> tuple[str, str, str]:
+        """Of definition, mechanism and loss."""
+        return WORDS[self.definition], WORDS[self.mechanism], WORDS[self.loss]
+
+    @property
     def plain(self) -> str:
         """Without the calibration, where a page has only one."""
-        return " · ".join(_WORDS[w] for w in (self.definition, self.mechanism, self.loss))
+        return " · ".join(self.words)
 
     @property
     def label(self) -> str:
@@ -101,6 +107,13 @@ GRID = "rgba(138,143,152,0.25)"
 CLEAR = "rgba(0,0,0,0)"
 LOUD = {"LIGHT_LOUD": "#A3340A", "DARK_LOUD": "#FFB38A"}
 """Words that a reader must not miss, on a light and a dark page: 4.5 : 1 at least."""
+HEAT = (
+    (0.0, "rgba(31,119,184,0.55)"),
+    (0.5, "rgba(31,119,184,0)"),
+    (0.5, "rgba(215,108,0,0)"),
+    (1.0, "rgba(215,108,0,0.55)"),
+)
+"""From shorter over nothing to longer; pale enough for words on it in both themes."""
 PAPER = "white"
 """Around a filled marker on its own bar."""
 THEME_COLOURS = {

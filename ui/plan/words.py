@@ -230,7 +230,7 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
         "shortest": "The shortest intervals",
         "faithful": f"The shortest within {share:g} half-widths",
     }[name]
-    low, high = choice.flat
+    low, high = choice.near_best
     return (
         f"**{title}: c = {choice.regularization:g}.** Mean length "
         f"{number(choice.forecast.ci_length_mean)}; what the intervals are for lies "

@@ -9,11 +9,13 @@ import streamlit as st
 
 from dpci_core import Plan
 from dpci_core.ledger import Account, Cap, Ledger
+from dpci_core.ledger.amounts import exact_amount
+from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Price
 from ui.controls.currency import CURRENCIES
 from ui.release import words
 from ui.session import access
-from ui.session.settings import LETTERS, LIMITS
+from ui.session.settings import LETTERS, LIMITS, Currency, Settings
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
@@ -75,18 +77,22 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             "Currency of the budget",
             list(CURRENCIES),
             format_func=CURRENCIES.__getitem__,
-            default=priced.cost.definition,
+            default=cast(Currency, priced.cost.definition),
             key="budget_kind",
         )
         right.text_input(
             f"{LETTERS.get(kind or '', 'ε')} at most", key="budget_amount", placeholder="1"
         )
-        if kind == "approx":
+        if kind and kind not in DEFINITIONS:
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:
             _what_it_means()
-        if kind == "pure" and priced.cost.definition == "zcdp":
-            st.caption("A pure budget cannot pay for this plan: no pure ε is worth a ρ.")
+        cost = DEFINITIONS[priced.cost.definition]
+        can_pay = kind not in DEFINITIONS or DEFINITIONS[kind].price_of(cost, priced.cost.amount)
+        if kind and not can_pay:
+            st.caption(
+                f"{CURRENCIES[kind]} cannot pay for this plan: none of it is worth a {cost.letter}."
+            )
         names = list(dict.fromkeys(a.dataset for a in every))
         if names:
             st.radio(
@@ -186,10 +192,10 @@ def _meant_cap() -> Cap:
 
 def _cap() -> Cap:
     """The cap as typed."""
-    kind = st.session_state.get("budget_kind")
+    kind = st.session_state.get("budget_kind") or Settings().currency
     amount, delta = (
         str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta")
     )
-    if kind == "approx":
+    if kind not in DEFINITIONS:
         return Cap.approx(amount, delta)
-    return Cap.zcdp(amount) if kind == "zcdp" else Cap.pure(amount)
+    return Cap(definition=kind, amount=exact_amount(amount, name=DEFINITIONS[kind].symbol))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import cast
 
 import plotly.graph_objects as go
 
 from dpci_core.studies.reproduce import Cell, Reproduced
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import GRID, QUIET, Combination
+from ui.kit.palette import GRID, QUIET, Combination, LossName
 
 DATASET_WORDS = {
     "kddcup99": "KDD Cup 99",
@@ -18,6 +19,11 @@ DATASET_WORDS = {
     "ipums_us": "IPUMS-US",
     "ipums_br": "IPUMS-BR",
 }
+
+
+def combination_of(cell: Cell) -> Combination:
+    """How the cell's design is drawn elsewhere."""
+    return Combination(cell.privacy, cell.mechanism, cast(LossName, cell.loss))
 
 
 def _key(cell: Cell) -> tuple[str, str, str]:
@@ -38,11 +44,7 @@ def coverage_chart(
     lowest = 0.94
     for group in groups:
         first = group[0]
-        combination = Combination(
-            "pure" if first.privacy == "pure" else "zcdp",
-            first.mechanism,
-            "logistic" if first.loss == "logistic" else "huber_svm",
-        )
+        combination = combination_of(first)
         style = combination.style
         fig.add_scatter(
             x=[float(getattr(c, swept)) for c in group],

@@ -22,8 +22,8 @@ from dpci_core.studies.reproduce import (
 from ui.controls.hints import link_problem
 from ui.controls.job_panel import JobPanel
 from ui.kit import linked
-from ui.kit.palette import Combination
-from ui.reproduce.chart import DATASET_WORDS, coverage_chart
+from ui.kit.palette import WORDS
+from ui.reproduce.chart import DATASET_WORDS, combination_of, coverage_chart
 from ui.reproduce.job import CellsJob
 from ui.session import jobs, state
 from ui.session.results import SweepCurve
@@ -79,19 +79,10 @@ def _title(name: str) -> str:
         return _TITLES[name]
     panel = next(p for p in PANELS if p.name == name)
     number, letters = name[6], name[7:].rstrip("2")
-    losses = " and ".join("SVM" if loss == "huber_svm" else loss for loss in panel.losses)
+    losses = " and ".join(WORDS[loss] for loss in panel.losses)
     return (
         f"Figure {number} {', '.join(letters)}: {DATASET_WORDS[panel.dataset]}, {losses}, "
         f"{_WORDS[panel.swept]} swept"
-    )
-
-
-def combination_of(cell: Cell) -> Combination:
-    """How the cell's design is drawn elsewhere."""
-    return Combination(
-        "pure" if cell.privacy == "pure" else "zcdp",
-        cell.mechanism,
-        "logistic" if cell.loss == "logistic" else "huber_svm",
     )
 
 

@@ -194,6 +194,14 @@ class Settings:
         change: dict[str, Any] = {name: round(value) if name == "n" else float(value)}
         return replace(self, **change)
 
+    @property
+    def typed_total(self) -> float:
+        """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the
+        others.
+        """
+        is_approx = self.currency == "approx"
+        return float(self.epsilon) if is_approx else to_float_down(self.split.total)
+
     def with_epsilon(self, epsilon: float) -> Settings:
         """Set the epsilon of an (epsilon, delta) budget; the split divides the rho it buys."""
         shown = f"{epsilon:.12g}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from dpci_core.studies.compare import Compared
-from ui.kit.figure import Meta, finish
-from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, Combination
-from ui.sharp.rows import CALIBRATION_WORDS, SHOWN, Change, Groups, signed_percent
+from ui.kit.figure import Meta, finish, log_axis
+from ui.kit.palette import BLUE, GREEN, GRID, HEAT, ORANGE, QUIET, Combination
+from ui.sharp.rows import CALIBRATION_WORDS, SHOWN, Groups, Heat
 
 _LOOK = {
     "published": ("square-open", QUIET),
@@ -19,7 +20,7 @@ _LOOK = {
     "best_split": ("diamond", ORANGE),
 }
 """Mark and colour of a calibration."""
-_ROW, _GAP = 17, 13
+_ROW, _GAP = 13, 8
 """Pixels of a calibration's line, and of the room between combinations."""
 _LOG_FROM = 8.0
 """Lengths that differ by more than this factor go on a logarithmic axis."""
@@ -57,9 +58,8 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
         zeroline=False,
     )
     height = int(_ROW * step * len(groups)) + 10
-    words = f"{caption}. Number at the right: length in variability intervals"
     return finish(
-        fig, caption=words, meta=meta, source=source, height=height, legend_rows=3, right=58
+        fig, caption=caption, meta=meta, source=source, height=height, legend_rows=1, right=58
     )
 
 
@@ -128,8 +128,8 @@ def _hover(combination: Combination, row: Compared) -> str:
 
 
 def _two_lines(combination: Combination) -> str:
-    first, second, third = combination.plain.split(" · ")
-    return f"{first} · {second}<br>{third}"
+    definition, mechanism, loss = combination.words
+    return f"{definition} · {mechanism}<br>{loss}"
 
 
 def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None:
@@ -139,93 +139,51 @@ def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None
     }
     fig.update_xaxes(title=title, showgrid=True, gridcolor=GRID, zeroline=False, automargin=True)
     if is_log:
-        low, high = math.log10(min(lengths)), math.log10(max(lengths))
-        room = 0.04 * (high - low)
-        ticks = [
-            digit * 10.0**power
-            for power in range(math.floor(low), math.ceil(high))
-            for digit in (1, 2, 5)
-        ]
-        fig.update_xaxes(
-            type="log",
-            range=[low - room, high + room],
-            tickvals=ticks,
-            ticktext=[f"{tick:g}" for tick in ticks],
-        )
+        fig.update_xaxes(log_axis(min(lengths), max(lengths), room=0.04))
     elif lengths:
         fig.update_xaxes(range=[0, 1.04 * max(lengths)])
 
 
-def change_chart(
-    found: Sequence[Change], *, span: tuple[float, float], caption: str, meta: Meta, source: str
-) -> go.Figure:
-    """One improvement alone: a stem from nothing to the relative change for each combination, over
-    a shared span.
-    """
+def heat_chart(heat: Heat, *, caption: str, meta: Meta, source: str) -> go.Figure:
+    """A row for each combination, a column for each improvement: the change of the mean length."""
+    combinations = list(dict.fromkeys(c.combination for found in heat.values() for c in found))
+    values = {name: {c.combination: 100 * c.value for c in found} for name, found in heat.items()}
+    z = [[column.get(c, math.nan) for column in values.values()] for c in combinations]
+    most = max(1.0, *(abs(v) for row in z for v in row if math.isfinite(v)))
     fig = go.Figure()
-    y = list(range(len(found)))[::-1]
-    fig.add_scatter(
-        x=[x for c in found for x in (0.0, c.value, None)],
-        y=[v for at in y for v in (at, at, None)],
-        mode="lines",
-        line={"color": QUIET, "width": 2},
-        hoverinfo="skip",
-        showlegend=False,
-        name="stem",
+    fig.add_heatmap(
+        z=[[v if math.isfinite(v) else None for v in row] for row in z],
+        x=[_broken(name) for name in heat],
+        y=[c.plain_short for c in combinations],
+        text=[[tenths(v) for v in row] for row in z],
+        texttemplate="%{text}",
+        textfont={"size": 13},
+        hovertemplate="%{y}<br>%{x}: %{text} %<extra></extra>",
+        colorscale=HEAT,
+        zmin=-most,
+        zmax=most,
+        showscale=False,
+        xgap=2,
+        ygap=2,
     )
-    fig.add_scatter(
-        x=[c.value for c in found],
-        y=y,
-        mode="markers+text",
-        text=[signed_percent(c.value) for c in found],
-        textposition="middle left",
-        textfont={"size": 11},
-        cliponaxis=False,
-        marker={
-            "color": [c.combination.style.colour for c in found],
-            "symbol": [c.combination.style.marker for c in found],
-            "size": 9,
-        },
-        hovertext=[
-            f"<b>{c.combination.plain}</b><br>{signed_percent(c.value)} ± {100 * c.se:.1f} points"
-            for c in found
-        ],
-        hoverinfo="text",
-        showlegend=False,
-        name="change of mean length",
-    )
-    fig.add_vline(x=0, line={"color": QUIET, "width": 1.5})
-    low, high = span
-    room = 0.24 * (high - low)
-    fig.update_xaxes(
-        title={"text": "change of mean length", "standoff": 4},
-        range=[low - room, high + 0.25 * room],
-        tickformat=".0%",
-        nticks=5,
-        showgrid=True,
-        gridcolor=GRID,
-        zeroline=False,
-        automargin=True,
-    )
-    fig.update_yaxes(
-        tickvals=y,
-        ticktext=[c.combination.plain_short for c in found],
-        range=[-0.7, len(found) - 0.3],
-        showgrid=False,
-        zeroline=False,
-        automargin=True,
-    )
-    return finish(
-        fig, caption=caption, meta=meta, source=source, height=22 * len(found) + 20, legend_rows=0
-    )
+    fig.update_xaxes(side="top", automargin=True, showgrid=False)
+    fig.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
+    height = 28 * len(combinations)
+    made = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=1)
+    return made.update_layout(height=height + 52, margin_b=8)  # its axis is above
 
 
-def span_of(parts: Sequence[Sequence[Change]]) -> tuple[float, float]:
-    """From the largest saving to the largest loss, or nothing, over all the improvements drawn
-    beside each other.
-    """
-    values = [c.value for part in parts for c in part if math.isfinite(c.value)]
-    return min([-0.01, *values]), max([0.0, *values])
+def tenths(percent: float) -> str:
+    """A change in percent for a cell, with a proper minus; what rounds to nothing has no sign."""
+    if not math.isfinite(percent):
+        return "-"
+    words = f"{percent:+.1f}".replace("-", "−")
+    return "0" if words in ("+0.0", "−0.0") else words
+
+
+def _broken(name: str) -> str:
+    """Words of a heading on two lines at most."""
+    return "<br>".join(textwrap.wrap(name, max(12, len(name) // 2 + 3)))
 
 
 _DASHES = ("solid", "dash", "dot")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pandas as pd
@@ -14,7 +14,7 @@ from dpci_core.design import Calibration
 from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM
 from dpci_core.studies import compare
-from dpci_core.studies.compare import ALONE, LADDER_SET, SETS, Compared, Comparison, DataTable
+from dpci_core.studies.compare import LADDER_SET, SETS, Compared, Comparison, DataTable
 from ui.controls import hints
 from ui.controls.hints import link_problem
 from ui.kit import linked
@@ -22,9 +22,9 @@ from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
 from ui.session.compute import LRU, PUBLIC
 from ui.session.words import in_words
-from ui.sharp import chart, targets, words
+from ui.sharp import chart, rivals, targets, words
 from ui.sharp import rows as sharp_rows
-from ui.sharp.rows import Change, Groups
+from ui.sharp.rows import Groups
 from ui.views.show import show
 
 PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
@@ -43,23 +43,40 @@ _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
 
 def page() -> None:
     """Draw the page."""
-    st.title("Sharper intervals")
-    st.markdown(words.INTRODUCTION)
-    link_problem()
     rows = _rows()
     tables = sharp_rows.tables_on_file(rows)
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.title("Sharper intervals")
     table = None
     if tables:
-        name = _choice(tables)
+        with right:
+            name = _choice(tables)
+    st.markdown(words.INTRODUCTION)
+    link_problem()
+    if tables:
         table = tables[name]
         groups = sharp_rows.groups_of(rows, table)
-        _comparison(name, table, groups, rows)
+        _comparison(name, table, groups)
+        _improvements(rows)
         _targets(groups, table)
+        left, right = st.columns(2)
+        with left:
+            hints.expander("How to read the first chart", words.HOW_TO_READ)
+        with right:
+            _provenance(name, table, groups, tables, rows)
     else:
         _nothing_on_file()
-    _improvements(rows)
-    _unpenalised()
-    _new_result(table, rows)
+        _improvements(rows)
+    left, right = st.columns(2)
+    with left:
+        _unpenalised()
+    with right:
+        _new_result(table, rows)
+    left, right = st.columns(2)
+    with left:
+        rivals.block()
+    with right:
+        _proof()
 
 
 def _rows() -> list[Compared]:
@@ -85,29 +102,19 @@ def _nothing_on_file() -> None:
 def _choice(tables: dict[str, DataTable]) -> str:
     names = list(tables)
     name: str = st.selectbox(
-        "Table of data",
+        "Data",
         names,
         format_func=lambda key: sharp_rows.table_words(tables[key]),
         **_TABLE.bound(_TABLE.value if _TABLE.value in names else names[0]),
+        label_visibility="collapsed",
     )
-    if left := [key for key in SETS if key not in tables]:
-        st.caption(
-            "Not on file yet: "
-            + "; ".join(sharp_rows.table_words(SETS[key]) for key in left)
-            + f". `python -m dpci_core compare --sets {' '.join(left)}` measures them."
-        )
     return name
 
 
 # --- published, sharp, best split -----------------------------------------------------------------
 
 
-def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Compared]) -> None:
-    st.header(
-        f"Intervals for the coefficients penalised at c = {compare.REGULARIZATION:g}: how long, "
-        "and how long they would have to be"
-    )
-    hints.expander("How to read this chart", words.HOW_TO_READ)
+def _comparison(name: str, table: DataTable, groups: Groups) -> None:
     here = [row for found in groups.values() for row in found.values()]
     figure = chart.lengths_chart(
         groups,
@@ -115,12 +122,12 @@ def _comparison(name: str, table: DataTable, groups: Groups, rows: Iterable[Comp
         meta={"table": name, "rows": len(here)},
         source=sharp_rows.source_of(table),
     )
-    show(f"sharp_{name}", figure, sharp_rows.sentence(groups), sharp_rows.results_table(groups))
-    _provenance(name, here)
-    _download(
-        f"dpci_published_or_sharp_{name}.csv",
-        sharp_rows.everything(rows, table),
-        f"sharp_all_{name}",
+    show(
+        f"sharp_{name}",
+        figure,
+        sharp_rows.sentence(groups),
+        sharp_rows.results_table(groups),
+        title=sharp_rows.finding(groups),
     )
 
 
@@ -132,20 +139,36 @@ def _assumptions(table: DataTable) -> str:
     )
 
 
-def _provenance(name: str, rows: Sequence[Compared]) -> None:
+def _provenance(
+    name: str, table: DataTable, groups: Groups, tables: dict[str, DataTable], rows: list[Compared]
+) -> None:
+    here = [row for found in groups.values() for row in found.values()]
+
     def span(field: str) -> str:
-        values = dict.fromkeys(getattr(row, field) for row in rows)
+        values = dict.fromkeys(getattr(row, field) for row in here)
         return ", ".join(f"{v:,}" if field in ("k", "m") else str(v) for v in values)
 
-    k, m, seed = (max(getattr(row, field) for row in rows) for field in ("k", "m", "seed"))
+    k, m, seed = (max(getattr(row, field) for row in here) for field in ("k", "m", "seed"))
     again = (
         f" `python -m dpci_core compare --sets {name} -k {k} -m {m} --seed {seed}` makes it again."
     )
-    st.caption(
-        f"Measured with k = {span('k')} bootstrap replicates behind a coverage and m = {span('m')} "
-        f"fits behind a variability length, seed {span('seed')}, {span('date')}, "
-        f"{span('versions')}." + (again if name in SETS else "")
-    )
+    with st.expander("Where these numbers are from"):
+        st.markdown(
+            f"Measured with k = {span('k')} bootstrap replicates behind a coverage and m = "
+            f"{span('m')} fits behind a variability length, seed {span('seed')}, {span('date')}, "
+            f"{span('versions')}." + (again if name in SETS else "")
+        )
+        if left := [key for key in SETS if key not in tables]:
+            st.markdown(
+                "Not on file yet: "
+                + "; ".join(sharp_rows.table_words(SETS[key]) for key in left)
+                + f". `python -m dpci_core compare --sets {' '.join(left)}` measures them."
+            )
+        _download(
+            f"dpci_published_or_sharp_{name}.csv",
+            sharp_rows.everything(rows, table),
+            f"sharp_all_{name}",
+        )
 
 
 def _download(file: str, table: pd.DataFrame, key: str) -> None:
@@ -163,17 +186,20 @@ def _download(file: str, table: pd.DataFrame, key: str) -> None:
 
 
 def _targets(groups: Groups, table: DataTable) -> None:
-    st.header("Which targets are met")
     checks = {label: targets.all_checks(groups, label) for label in _SPLITS}
     there = {label: found for label, found in checks.items() if found}
     counts = targets.verdict({_SPLITS[label]: found for label, found in checks.items()})
-    st.markdown(
-        "What sharp intervals are held to: they should cover about as often as promised, neither "
-        "less nor, which would be waste, much more, for each coefficient as well as on average; "
-        f"and they should be about as short as can be. **{counts}**"
-    )
-    if not there:
-        return
+    with st.expander(f"Held to its targets: {counts}"):
+        st.markdown(
+            "Sharp intervals should cover about as often as promised, neither less nor, which "
+            "would be waste, much more, for each coefficient as well as on average; and they "
+            "should be about as short as can be."
+        )
+        if there:
+            _verdicts(there, table, counts)
+
+
+def _verdicts(there: dict[str, list[targets.Check]], table: DataTable, counts: str) -> None:
     label = st.segmented_control(
         "Sharp intervals",
         list(there),
@@ -213,63 +239,49 @@ def _targets(groups: Groups, table: DataTable) -> None:
 
 
 def _improvements(rows: Iterable[Compared]) -> None:
-    st.header("What each improvement buys, alone")
     table = SETS[LADDER_SET]
     groups = sharp_rows.groups_of(rows, table)
-    found = {label: sharp_rows.changes(groups, label) for label in ALONE}
-    st.markdown(
-        "One improvement at a time on top of the published method, "
-        f"{sharp_rows.table_words(table)}: how much shorter the mean length becomes. All charts of "
-        "measurements have the same scale. The savings do not add up: some remove the same waste, "
-        "others make room for each other."
-    )
-    if not any(found.values()):
-        st.info(
-            "These measurements are not on file: `python -m dpci_core compare --sets "
-            f"{LADDER_SET}` makes them. The explanations stand without them."
+    heat = {
+        part.name: found
+        for part in words.IMPROVEMENTS
+        if (found := sharp_rows.changes(groups, part.label))
+    }
+    if heat:
+        figure = chart.heat_chart(
+            heat,
+            caption=f"{_assumptions(table)}; each alone, % of the published mean length",
+            meta={"improvements": list(heat)},
+            source=sharp_rows.source_of(table),
         )
-    span = chart.span_of(list(found.values()))
-    parts = words.IMPROVEMENTS
-    for start in range(0, len(parts), 2):
-        for part, column in zip(parts[start : start + 2], st.columns(2, gap="large"), strict=False):
-            with column:
-                _improvement(part, found[part.label], span)
-    left, right = st.columns(2, gap="large")
-    with left:
-        _words(words.SMOOTHING)
-        _mechanism(words.SMOOTHING)
-    with right:
-        _smoothing()
-
-
-def _improvement(part: words.Improvement, found: list[Change], span: tuple[float, float]) -> None:
-    _words(part)
-    if found:
-        figure = chart.change_chart(
-            found,
-            span=span,
-            caption=f"{_assumptions(SETS[LADDER_SET])}; against the published calibration",
-            meta={"improvement": part.label},
-            source="public",
-        )
-        key = part.label.replace(" ", "_")
         show(
-            key,
+            "improvements",
             figure,
-            sharp_rows.change_sentence(part.name, found),
-            sharp_rows.changes_table(found),
+            sharp_rows.heat_sentence(heat),
+            sharp_rows.heat_table(heat),
+            title=sharp_rows.heat_finding(heat),
         )
-    _mechanism(part)
+    else:
+        st.info(
+            "What each improvement buys is not on file: `python -m dpci_core compare --sets "
+            f"{LADDER_SET}` makes it. The explanations stand without it."
+        )
+    parts = {part.label: part for part in words.IMPROVEMENTS}
+    chosen = st.pills(
+        "What one of them is, with its formula",
+        list(parts),
+        format_func=lambda label: parts[label].name,
+        key="improvement",
+    )
+    if chosen:
+        _explained(parts[chosen])
 
 
-def _words(part: words.Improvement) -> None:
-    st.markdown(f"### {part.name}")
-    st.markdown(part.consequence)
-
-
-def _mechanism(part: words.Improvement) -> None:
-    with st.expander("How it works"):
+def _explained(part: words.Improvement) -> None:
+    with st.container(border=True):
+        st.markdown(part.consequence)
         st.markdown(part.mechanism)
+        if part is words.CORNER:
+            _smoothing()
 
 
 def _smoothing() -> None:
@@ -279,7 +291,7 @@ def _smoothing() -> None:
     except ConvergenceError as problem:
         st.info(f"The forecast for this chart could not be made: {in_words(problem)}")
         return
-    shown = Combination("pure", "objective", "huber_svm")
+    shown = next(iter(curves))[0]
     lines = {c: [curves[shown, c, h] for h in SMOOTHING_H] for c in SMOOTHING_C}
     caption = (
         f"Forecast for {sharp_rows.table_words(SMOOTHING_TABLE)}, {shown.plain}, total ε = 1, "
@@ -320,7 +332,7 @@ def smoothing_changes() -> Smoothing:
                 "census",
                 SMOOTHING_TABLE.n,
                 SMOOTHING_TABLE.d,
-                "huber_svm",
+                HuberSVM.name,
                 privacy,
                 mechanism,
                 "sharp",
@@ -365,25 +377,27 @@ def smoothing_sentence(curves: Smoothing) -> str:
 
 
 def _unpenalised() -> None:
-    st.header("The coefficient people mean")
-    st.markdown(words.UNPENALISED)
-    with st.expander("How it works, and when the step falls short"):
+    with st.expander("For the coefficient without penalty"):
+        st.markdown(words.UNPENALISED)
         st.markdown(words.UNPENALISED_MECHANISM)
-    st.markdown(
-        f"`{words.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the "
-        "truth is known: how often the penalised interval misses the unpenalised coefficient, how "
-        "often the step is marked, and how often the unmarked intervals hold."
-    )
+        st.markdown(
+            f"`{words.UNPENALISED_COMMAND}` prints coverage and length for both targets, where the "
+            "truth is known: how often the penalised interval misses the unpenalised coefficient, "
+            "how often the step is marked, and how often the unmarked intervals hold."
+        )
 
 
 def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
-    st.header("New result, not peer-reviewed")
-    st.markdown(words.NEW_RESULT)
-    if table is not None and (
-        said := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))
-    ):
-        st.markdown(f"{sharp_rows.table_words(table)}. {said}")
+    with st.expander("New result, not peer-reviewed: Gaussian objective"):
+        st.markdown(words.NEW_RESULT)
+        if table is not None and (
+            said := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))
+        ):
+            st.markdown(f"{sharp_rows.table_words(table)}. {said}")
+
+
+def _proof() -> None:
     # Its formulas are most of the page's weight, so they are only made for who asks.
-    proof = st.expander("The proof", key="sharp_proof", on_change="rerun")
+    proof = st.expander("The proof of the new result", key="sharp_proof", on_change="rerun")
     if proof.open:
         proof.markdown(words.for_streamlit(PROOF.read_text(encoding="utf-8")))

@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Literal
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from dpci_core.datasets import list_datasets
 from dpci_core.studies.compare import SETS, Compared, Comparison, DataTable
-from ui.kit.palette import ALL_COMBINATIONS, Combination
+from ui.kit.palette import ALL_COMBINATIONS, Combination, LossName
 from ui.session.text import number
 
 Groups = dict[Combination, dict[str, Compared]]
@@ -27,18 +28,11 @@ CALIBRATION_WORDS = {
     "best_split": "sharp, best split",
     "sharp_reviewed": "sharp without the new result",
 }
-DATASET_WORDS = {
-    "census": "Simulated census",
-    "adult": "Adult",
-    "bank": "Bank Marketing",
-    "kdd99": "KDD Cup 1999",
-}
 
 
 def combination_of(cell: Comparison) -> Combination:
     """How the cell's design is drawn elsewhere."""
-    loss: Literal["logistic", "huber_svm"] = "logistic" if cell.loss == "logistic" else "huber_svm"
-    return Combination(cell.privacy, cell.mechanism, loss)
+    return Combination(cell.privacy, cell.mechanism, cast(LossName, cell.loss))
 
 
 def tables_on_file(rows: Iterable[Compared]) -> dict[str, DataTable]:
@@ -53,8 +47,12 @@ def tables_on_file(rows: Iterable[Compared]) -> dict[str, DataTable]:
 
 def table_words(table: DataTable) -> str:
     """A table of data in words."""
-    name = DATASET_WORDS.get(table.dataset, table.dataset)
-    return f"{name}, n = {table.n:,}, {table.d} features"
+    return f"{data_words(table.dataset)}, n = {table.n:,}, {table.d} features"
+
+
+def data_words(key: str) -> str:
+    """The name of a data set."""
+    return next((info.title for info in list_datasets() if info.key == key), key)
 
 
 def groups_of(rows: Iterable[Compared], table: DataTable) -> Groups:
@@ -68,7 +66,8 @@ def groups_of(rows: Iterable[Compared], table: DataTable) -> Groups:
 
 def source_of(table: DataTable) -> str:
     """Which badge the chart carries."""
-    return "simulated" if table.dataset == "census" else "public"
+    found = (info.source for info in list_datasets() if info.key == table.dataset)
+    return next(found, "public")
 
 
 # --- how much shorter -----------------------------------------------------------------------------
@@ -159,18 +158,44 @@ def _mean_ratio(rows: Iterable[Compared]) -> str:
     return f"{np.mean(ratios):.2f}" if ratios else "-"
 
 
+def finding(groups: Groups) -> str:
+    """The first chart in one line."""
+    sharp, best = changes(groups, "sharp"), changes(groups, "best_split")
+    if not sharp:
+        return "Published and sharp are not both on file for this table yet"
+    said = f"Sharp intervals are {_mean_percent(sharp)} shorter at the same budget"
+    return said + (f", {_mean_percent(best)} with the best split" if best else "")
+
+
+def _mean_percent(found: list[Change]) -> str:
+    return f"{-100 * np.mean([one.value for one in found]):.0f}\u202f%"
+
+
+Heat = dict[str, list[Change]]
+"""By the name of an improvement: its changes, alone."""
+
+
+def heat_finding(heat: Heat) -> str:
+    """The table of improvements in one line."""
+    name, best = max(heat.items(), key=lambda item: -min(c.value for c in item[1]))
+    most = min(c.value for c in best)
+    return f"Alone, “{name}” buys most: up to {-100 * most:.0f}\u202f% of the mean length"
+
+
+def heat_sentence(heat: Heat) -> str:
+    """Every improvement with its two ends."""
+    return "; ".join(change_sentence(name, found) for name, found in heat.items()) + "."
+
+
 def change_sentence(name: str, found: list[Change]) -> str:
-    """The takeaway of one improvement alone."""
-    best = min(found, key=lambda c: c.value)
-    worst = max(found, key=lambda c: c.value)
-    if signed_percent(best.value) == signed_percent(worst.value) == "0 %":
-        return f"“{name}” alone changes no mean length by as much as 0.1 %."
-    name = f"“{name}”"
-    helped = sum(c.value < -0.005 for c in found)
+    """The two ends of one improvement alone."""
+    best, worst = (f(found, key=lambda c: c.value) for f in (min, max))
+    ends = [signed_percent(best.value), signed_percent(worst.value)]
+    if ends[0] == ends[1]:
+        return f"“{name}” changes every mean length by {ends[0]}"
     return (
-        f"{name} alone: {helped} of {_many(found)} become more than half a percent shorter, most "
-        f"of all {best.combination.plain} ({signed_percent(best.value)}); the other end is "
-        f"{worst.combination.plain} ({signed_percent(worst.value)})."
+        f"“{name}” changes the mean length by {ends[0]} ({best.combination.plain}) to {ends[1]} "
+        f"({worst.combination.plain})"
     )
 
 
@@ -202,15 +227,17 @@ def results_table(groups: Groups) -> pd.DataFrame:
     )
 
 
-def changes_table(found: list[Change]) -> pd.DataFrame:
-    """One improvement alone as numbers."""
+def heat_table(heat: Heat) -> pd.DataFrame:
+    """Every improvement alone as numbers."""
     return pd.DataFrame(
         [
             {
+                "improvement": name,
                 "combination": c.combination.plain,
                 "change of mean length (%)": 100 * c.value,
                 "s.e. (%)": 100 * c.se,
             }
+            for name, found in heat.items()
             for c in found
         ]
     )

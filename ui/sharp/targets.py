@@ -9,6 +9,8 @@ from typing import Literal
 
 import pandas as pd
 
+from dpci_core.mechanisms.mechanism import mechanism_named
+from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.studies.compare import PREVALENT_PERCENT, Compared
 from ui.kit.palette import Combination
 from ui.sharp.rows import (
@@ -169,19 +171,20 @@ def why_missed(check: Check) -> str:
     row = check.row
     if not math.isfinite(check.value):
         return "there is no number, because too few fits were made"
-    is_pure_objective = (row.privacy, row.mechanism) == ("pure", "objective")
+    is_laplace = DEFINITIONS[row.privacy].law == "laplace"
+    perturbs_objective = mechanism_named(row.mechanism).perturbs_objective
     if row.calibration == "best_split" and check.target == "length":
         return (
             "the best split gives the coefficients more of the budget and the two matrices less: "
             "the estimates themselves scatter less and the interval becomes shorter, but it is a "
             "larger multiple of a variability interval that shrank even more"
         )
-    if row.calibration == "sharp" and is_pure_objective:
+    if row.calibration == "sharp" and is_laplace and perturbs_objective:
         return (
             "under pure objective perturbation the noise on the Hessian, from which the lengths "
             "are computed, dominates at the published split"
         )
-    if row.privacy == "pure" and row.d >= LARGE_D:
+    if is_laplace and row.d >= LARGE_D:
         return (
             f"under pure ε the noise on the two matrices grows with their size, here {row.d + 1} × "
             f"{row.d + 1}, and there is no budget left to estimate them better"

@@ -8,12 +8,9 @@ import re
 from dataclasses import dataclass
 
 INTRODUCTION = (
-    "**The same promise, the same budget, shorter intervals.** An interval of 95 % promises to "
-    "contain its coefficient in 95 of 100 repetitions; a privacy budget limits what the result can "
-    "give away about any one person. *Published* is the method of Wang, Kifer and Lee to the "
-    "letter. *Sharp* is this project's version: it protects every person by the same budget and "
-    "keeps the same promise of 95 %, but it wastes less on the way, so its intervals are shorter. "
-    "Here both are run again and again on the same tables and compared."
+    "**The same promise, the same budget, shorter intervals.** *Published* is the method of Wang, "
+    "Kifer and Lee to the letter; *sharp* is this project's. Both protect every person by the same "
+    "budget and promise 95 %; both were run again and again on the same tables."
 )
 
 HOW_TO_READ = (
@@ -24,7 +21,7 @@ HOW_TO_READ = (
     "of times and look at how its estimates scatter. No honest interval for that estimate is much "
     "shorter. The line between tick and mark is what is lost because the scatter itself has to be "
     "estimated privately; the number at the right is the length at the mark divided by that at the "
-    "tick. Further left is better. The best split and bell-shaped noise change the estimate "
+    "tick. Further left is better. The best split and Gaussian noise change the estimate "
     "itself, so their tick moves as well."
 )
 
@@ -32,7 +29,7 @@ HOW_TO_READ = (
 @dataclass(frozen=True)
 class Improvement:
     """One improvement: the label of its rows, its name, what it does for a reader, and how it
-    works.
+    works. Its place in `IMPROVEMENTS` is its column.
     """
 
     label: str
@@ -41,10 +38,10 @@ class Improvement:
     mechanism: str
 
 
-IMPROVEMENTS = (
+_MEASURED = (
     Improvement(
         "only floor",
-        "No false floor",
+        "No eigenvalue floor",
         "The paper never lets an estimated variance fall below a fixed floor. On large tables the "
         "true values lie below it, and then every interval is drawn longer than it needs to be. "
         "Without the floor, intervals go on shrinking as the table grows.",
@@ -56,7 +53,7 @@ IMPROVEMENTS = (
     ),
     Improvement(
         "only tight",
-        "Exact reach of one person",
+        "Tight sensitivity",
         "Noise has to be as large as what one person can change. The paper's bound for the two "
         "matrices is larger than anything a person can do; with the exact value the same "
         "protection needs less noise.",
@@ -82,7 +79,7 @@ IMPROVEMENTS = (
     ),
     Improvement(
         "only gaussian",
-        "Bell-shaped noise in the objective",
+        "Gaussian noise in the objective",
         "Objective perturbation hides a person by a random push while the model is fitted. Under "
         "zCDP the push may be drawn from the bell curve, which is much smaller than the paper's "
         "when there are many coefficients. It acts on zCDP objective perturbation only, and **it "
@@ -106,7 +103,7 @@ IMPROVEMENTS = (
     ),
     Improvement(
         "only aware",
-        "Intervals that know their own noise",
+        "Noise-aware standard errors",
         "The paper treats the two noisy matrices as if they were the true ones. But everyone knows "
         "how much noise was added. Taking that into account brings the intervals closer to the "
         "promised 95 %: most become shorter, one that would cover too rarely becomes longer.",
@@ -119,9 +116,9 @@ IMPROVEMENTS = (
     ),
 )
 
-SMOOTHING = Improvement(
+CORNER = Improvement(
     "only corner",
-    "The corner of the Huber loss",
+    "Huber corner",
     "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients "
     "are small, no record can pull with full strength, and the noise on one matrix may shrink. "
     "This needs h > 1 and a strong penalty, and it buys little even then. The paper's floor hides "
@@ -132,6 +129,9 @@ SMOOTHING = Improvement(
     "which is below 1 only if $\\lvert\\tilde\\theta\\rvert<h-1$. A weak penalty gives longer "
     "coefficients than that.",
 )
+
+IMPROVEMENTS = (*_MEASURED, CORNER)
+"""In the order of the columns; a further one takes a column more."""
 
 UNPENALISED = (
     "Every interval above is for the **penalised** coefficient: the one that a fit to the whole "

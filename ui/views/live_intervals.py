@@ -58,7 +58,7 @@ def total_animation(
         return None
     grid = currency.total_grid(settings)
     knots = np.array(sorted({*grid[:: -(-len(grid) // knots_for(many))], grid[-1]}))
-    value, options = positions(currency.total_value(settings), grid)
+    value, options = positions(settings.typed_total, grid)
     asked = free_of_total(settings)
     key = (
         "animation",

@@ -1,4 +1,4 @@
-"""A chart as every page shows it: with a sentence, a table and the table's download."""
+"""A chart as every page shows it: with its finding, a sentence, a footer, a table, and as files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui.kit import live
+from ui.kit import download, live
 from ui.kit.exports import csv_bytes
-from ui.kit.figure import Figure, Written, in_colour, plot_config
+from ui.kit.figure import Figure, Written, footer, in_colour, plot_config
 from ui.session import text
 
 
@@ -20,12 +20,14 @@ def show(
     sentence: str,
     table: pd.DataFrame,
     *,
+    title: str = "",
     is_plain: bool = False,
     animation: live.Animation | None = None,
 ) -> None:
-    """A chart with its sentence, its table and the table's download; an animation covers it while
-    its slider is dragged.
+    """A chart with its table and its downloads; an animation covers it while its slider is
+    dragged.
 
+    title: the finding, above the chart; the sentence is then for those who cannot see it.
     is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
     """
     drawn: Figure = figure.to_dict() if isinstance(figure, go.Figure) else figure
@@ -33,23 +35,27 @@ def show(
     # colour instead.
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         drawn = in_colour(drawn, colour)
+    if title:
+        st.subheader(title, anchor=False)
     with live.covering(key, animation):
-        st.plotly_chart(
-            Written(drawn),
-            key=f"chart_{key}",
-            config=plot_config(key, st.session_state.get("picture") or "svg"),
-            alt=sentence,
-        )
+        st.plotly_chart(Written(drawn), key=f"chart_{key}", config=plot_config(), alt=sentence)
+    below = footer(drawn)
     with live.waits(key):
-        _words_and_numbers(key, text.plain(sentence) if is_plain else sentence, sentence, table)
+        st.caption(text.plain(below))
+        if not title:
+            st.markdown(text.plain(sentence) if is_plain else sentence)
+        with st.container(horizontal=True, vertical_alignment="top"):
+            with st.expander("The numbers as a table"):
+                st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
+            _files(key, title or sentence, below, table)
 
 
-def _words_and_numbers(key: str, words: str, sentence: str, table: pd.DataFrame) -> None:
-    st.markdown(words)
-    with st.expander("The numbers as a table"):
-        st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
+def _files(key: str, title: str, below: str, table: pd.DataFrame) -> None:
+    """The chart as a picture, its numbers as a table."""
+    with st.popover("Download", key=f"files_of_{key}"), st.container(horizontal=True):
+        download.buttons(key, title=title, footer=below)
         st.download_button(
-            "Download CSV",
+            "CSV",
             partial(csv_bytes, table),  # made when somebody asks
             file_name=f"dpci_{key}.csv",
             mime="text/csv",

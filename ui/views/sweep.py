@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core.base.array import Array, Flags
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.words import number
-from ui.kit.figure import Figure, Meta, Part, band, finished_layout, upright
+from ui.kit.figure import Figure, Meta, Part, band, finished_layout, log_axis, upright
 from ui.kit.palette import GRID, QUIET
 from ui.session import compute, state, text
 from ui.session.results import SweepCurve
@@ -60,29 +60,19 @@ def sweep_chart(
         "gridcolor": GRID,
         "automargin": True,
     }
-    kind = (
-        {"type": "log", "dtick": 1 if np.log10(end / begin) > 2 else "D1"}
-        if x_log
-        else {"type": "linear"}
-    )
-    layout["xaxis"] = across | kind
-    up: Part = {"title": {"text": y_label}, "type": "log", "gridcolor": GRID, "automargin": True}
-    layout["yaxis"] = up | _ticks(curves)
+    layout["xaxis"] = across | (log_axis(begin, end, room=0.02) if x_log else {"type": "linear"})
+    up: Part = {"title": {"text": y_label}, "gridcolor": GRID, "automargin": True}
+    layout["yaxis"] = up | _length_axis(curves)
     layout["shapes"] = shapes
     return {"data": [trace for curve in curves for trace in _sweep_traces(curve)], "layout": layout}
 
 
-def _ticks(curves: Sequence[SweepCurve]) -> Part:
-    """Few labels on a logarithm of lengths; over less than a factor of five the digits between are
-    what one reads.
-    """
-    lengths = np.concatenate([np.r_[c.ci_length, c.vi_length] for c in curves])
-    lengths = lengths[np.isfinite(lengths)]
-    decades = float(np.log10(lengths.max() / lengths.min())) if len(lengths) else 0.0
-    return {"dtick": 1 if decades > 2 else "D2"} if decades > _FEW_DECADES else {}
-
-
-_FEW_DECADES = 0.7
+def _length_axis(curves: Sequence[SweepCurve]) -> Part:
+    """A logarithmic axis for all lengths, bands of one standard deviation included."""
+    ends = [np.r_[c.ci_length, c.vi_length, one_sd(c)["y"]] for c in curves]
+    lengths = np.concatenate(ends)
+    lengths = lengths[np.isfinite(lengths) & (lengths > 0)]
+    return log_axis(lengths.min(), lengths.max(), room=0.05) if len(lengths) else {"type": "log"}
 
 
 def one_sd(curve: SweepCurve) -> Part:
@@ -231,11 +221,7 @@ def sweep_curves(view: compute.View, name: str, max_features: int) -> list[Sweep
 def current_value(settings: Settings, name: str) -> float:
     """Where a swept control stands now."""
     if name == "total":
-        return (
-            float(settings.epsilon)
-            if settings.currency == "approx"
-            else float(settings.split.total)
-        )
+        return settings.typed_total
     if name in PARTS:
         return settings.split.share(PARTS.index(name))
     if name == "d":

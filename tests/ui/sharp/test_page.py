@@ -83,8 +83,10 @@ def on_file(tmp_path, monkeypatch):
 
 def names_of(app) -> dict[str, dict]:
     """Charts by what they show."""
+    names = {"improvements": "heat", "improvement": "corner", "table": "lengths"}
     return {
-        chart["layout"]["meta"].get("improvement") or "lengths": chart for chart in charts_of(app)
+        next(name for key, name in names.items() if key in chart["layout"]["meta"]): chart
+        for chart in charts_of(app)
     }
 
 
@@ -106,19 +108,26 @@ def test_full_results_are_drawn_with_words_targets_and_provenance(on_file):
     on_file(rows_of("census-10", "adult-10"))
     app = start("sharp")
     charts = names_of(app)
-    assert set(charts) == {"lengths", *(p.label for p in sharp_text.IMPROVEMENTS), "only corner"}
+    assert set(charts) == {"lengths", "heat"}
+    assert charts["heat"]["layout"]["meta"]["improvements"] == [
+        part.name for part in sharp_text.IMPROVEMENTS
+    ]
+    assert [title.value for title in app.subheader] == [
+        "Sharp intervals are 20\u202f% shorter at the same budget, 40\u202f% with the best split",
+        "Alone, “The best split” buys most: up to 25\u202f% of the mean length",
+    ]
     assert charts["lengths"]["layout"]["meta"]["table"] == "adult-10"
     for element in app.get("plotly_chart"):
         assert len(element.proto.alt) > 40
     texts = " ".join(m.value for m in app.markdown)
-    assert "on average 20 % shorter" in texts
-    assert "40 of 40 reached at the published split; 32 of 40 reached at the best split." in texts
+    assert "on average 20 % shorter" in app.get("plotly_chart")[0].proto.alt
+    verdicts = "40 of 40 reached at the published split; 32 of 40 reached at the best split."
+    assert f"Held to its targets: {verdicts}" in {box.label for box in app.expander}
     assert "Every target is reached at the published split." in texts
-    captions = " ".join(c.value for c in app.caption)
-    assert "--sets adult-10 -k 1000 -m 1000 --seed 20261121" in captions
-    assert "k = 1,000" in captions
-    assert "Not on file yet" in captions
-    assert "bank-33" in captions
+    assert "--sets adult-10 -k 1000 -m 1000 --seed 20261121" in texts
+    assert "k = 1,000" in texts
+    assert "Not on file yet" in texts
+    assert "bank-33" in texts
 
 
 def test_another_table_is_chosen_and_the_best_split_lists_its_misses(on_file):
@@ -145,26 +154,25 @@ def test_partial_results_show_what_there_is(on_file):
     ]
     on_file(rows)
     app = start("sharp")
-    assert set(names_of(app)) == {"lengths", "only corner"}
+    assert set(names_of(app)) == {"lengths"}
     assert any("--sets adult-10" in i.value for i in app.info)
-    texts = " ".join(m.value for m in app.markdown)
-    assert "20 of 20 reached at the published split." in texts
-    assert "best split; " not in texts
+    labels = {box.label for box in app.expander}
+    assert "Held to its targets: 20 of 20 reached at the published split." in labels
 
 
 def test_published_rows_alone_are_no_comparison(on_file):
     on_file([r for r in rows_of("census-10") if r.calibration == "published"])
     app = start("sharp")
     assert "lengths" in names_of(app)
-    texts = " ".join(m.value for m in app.markdown)
-    assert "not both on file" in texts
-    assert "No sharp row of this table is on file." in texts
+    assert "not both on file" in app.subheader[0].value
+    labels = {box.label for box in app.expander}
+    assert "Held to its targets: No sharp row of this table is on file." in labels
 
 
 def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
     monkeypatch.setattr(compare, "COMPARISON_FILE", tmp_path / "nowhere.csv")
     app = start("sharp")
-    assert set(names_of(app)) == {"only corner"}
+    assert set(names_of(app)) == set()
     assert any("missing or empty" in i.value for i in app.info)
     on_file([])
     app.run()
@@ -172,7 +180,6 @@ def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
     assert any("missing or empty" in i.value for i in app.info)
     texts = " ".join(m.value for m in app.markdown)
     assert "new result, not peer-reviewed" in texts
-    assert all(part.mechanism in texts for part in (*sharp_text.IMPROVEMENTS, sharp_text.SMOOTHING))
     assert any(sharp_text.UNPENALISED_COMMAND in m.value for m in app.markdown)
 
 
@@ -305,9 +312,13 @@ def test_changes_are_against_published_of_the_same_design():
     found = sharp_rows.changes(groups, "only split")
     assert len(found) == 8
     assert all(c.value == pytest.approx(-0.25) for c in found)
-    assert "8 of 8 combinations" in sharp_rows.change_sentence("The best split", found)
-    flat = [dataclasses.replace(c, value=0.0) for c in found]
-    assert "changes no mean length" in sharp_rows.change_sentence("The corner", flat)
+    assert sharp_rows.change_sentence("The best split", found) == (
+        "“The best split” changes every mean length by −25.0 %"
+    )
+    mixed = [dataclasses.replace(found[0], value=0.01), *found[1:]]
+    assert "by −25.0 % (Pure ε · objective · SVM) to +1.0 % (Pure ε · objective · logistic)" in (
+        sharp_rows.change_sentence("The best split", mixed)
+    )
     assert sharp_rows.changes({PURE: {"only split": one("only split")}}, "only split") == []
 
 
@@ -367,32 +378,42 @@ def test_lengths_far_apart_go_on_a_log_scale_and_missing_ones_are_left_out():
     assert finite(chart)
     assert chart["layout"]["xaxis"]["type"] == "log"
     assert "log scale" in chart["layout"]["xaxis"]["title"]["text"]
-    assert chart["layout"]["xaxis"]["ticktext"] == [
-        "0.1",
-        "0.2",
-        "0.5",
-        "1",
-        "2",
-        "5",
-        "10",
-        "20",
-        "50",
-    ]
+    assert chart["layout"]["xaxis"]["ticktext"] == ["0.5", "1", "2", "5", "10", "20"]
     assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 2
 
 
-def test_one_improvement_is_a_stem_for_each_combination():
+def test_improvements_are_a_table_with_a_column_each():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
-    parts = [sharp_rows.changes(groups, label) for label in ALONE]
-    span = sharp_chart.span_of(parts)
-    assert span == (pytest.approx(-0.25), 0.0)
-    assert sharp_chart.span_of([]) == (-0.01, 0.0)
-    chart = built(
-        sharp_chart.change_chart(parts[-1], span=span, caption="c", meta={}, source="public")
-    )
-    assert finite(chart)
-    assert chart["data"][1]["text"] == ["−25.0 %"] * 8
-    assert len(set(chart["data"][1]["marker"]["symbol"])) == 8
+    heat = {label: sharp_rows.changes(groups, label) for label in ALONE}
+    heat["a further one"] = heat["only split"][:7]  # not measured for one combination
+    made = sharp_chart.heat_chart(heat, caption="c", meta={}, source="public")
+    (trace,) = built(made)["data"]
+    text = made.data[0].text
+    assert [row[list(ALONE).index("only split")] for row in text] == ["−25.0"] * 8
+    assert [row[-1] for row in text] == ["−25.0"] * 7 + ["-"]
+    assert len(trace["x"]) == len(set(trace["x"])) == len(ALONE) + 1
+    assert len(trace["y"]) == 8
+    assert -trace["zmin"] == trace["zmax"] == pytest.approx(25)
+    assert len(sharp_rows.heat_table(heat)) == 8 * len(ALONE) + 7
+
+
+@pytest.mark.parametrize(
+    ("percent", "words"), [(-5.13, "−5.1"), (2.0, "+2.0"), (-0.04, "0"), (math.nan, "-")]
+)
+def test_a_cell_has_a_proper_minus_and_no_sign_at_nothing(percent, words):
+    assert sharp_chart.tenths(percent) == words
+
+
+@pytest.mark.parametrize("part", sharp_text.IMPROVEMENTS, ids=lambda part: part.label)
+def test_every_improvement_is_explained_on_a_click(part, on_file):
+    on_file(rows_of("adult-10"))
+    app = start("sharp")
+    app.button_group(key="improvement").set_value(part.label).run()
+    check(app)
+    said = [m.value for m in app.markdown]
+    assert part.consequence in said
+    assert part.mechanism in said
+    assert ("corner" in names_of(app)) == (part is sharp_text.CORNER)
 
 
 def test_the_corner_is_a_forecast_that_needs_a_wide_corner_and_short_coefficients():

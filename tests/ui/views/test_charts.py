@@ -21,7 +21,7 @@ from dpci_core.report.words import number
 from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
-from ui.kit.figure import Written, in_colour, literal, plot_config
+from ui.kit.figure import Written, footer, in_colour, literal, plot_config
 from ui.kit.palette import ALL_COMBINATIONS, GRID, QUIET, SOURCE_MARKS
 from ui.session.results import IntervalRows, SweepCurve
 from ui.validate import charts as simulation_charts
@@ -247,7 +247,8 @@ def test_names_that_look_like_tags_are_shown_letter_by_letter():
     ):
         figure = go.Figure(figure)
         assert figure.layout.yaxis.ticktext == SHOWN
-        assert "&lt;i&gt;d&lt;/i&gt; = 4" in [a.text for a in figure.layout.annotations]
+        assert figure.layout.annotations[-1].text.endswith("· &lt;i&gt;d&lt;/i&gt; = 4")
+        assert footer(figure.to_dict()) == "◇ Simulated data · <i>d</i> = 4"
         hovers = [h for trace in figure.data for h in trace.hovertext or ()]
         assert all("<b>age" not in h and "<a " not in h for h in hovers)
         assert not hovers or f"<b>{literal(NAMES[3])}</b>" in hovers[3]
@@ -394,11 +395,8 @@ def test_coverage_shows_the_promise_and_names_the_worst():
     assert list(charts.coverage_table([row])["forecast coverage"]) == [0.961, 0.884]
 
 
-@pytest.mark.parametrize("picture", ["svg", "png"])
-def test_the_camera_button_saves_the_chosen_format(picture):
-    options = plot_config("sweep", picture)["toImageButtonOptions"]
-    assert options["format"] == picture
-    assert options["filename"] == "dpci_sweep"
+def test_no_buttons_lie_over_a_picture():
+    assert plot_config()["displayModeBar"] is False
 
 
 def test_a_table_on_file_holds_no_formula():
@@ -456,14 +454,20 @@ def test_one_colour_for_all_words_and_the_chart_itself_stays(written):
 
 
 @pytest.mark.parametrize(
-    ("longest", "dtick"), [(1.5, None), (3.4, None), (20.0, "D2"), (99.0, 1), (5_000.0, 1)]
+    ("longest", "written"),
+    [
+        (1.5, ["1", "2"]),
+        (20.0, ["1", "2", "5", "10", "20"]),
+        (50_000.0, ["1", "10", "100", "1,000", "10,000"]),
+    ],
 )
-def test_the_length_axis_of_a_sweep_has_few_labels(longest, dtick):
+def test_the_length_axis_of_a_sweep_has_its_numbers_written_out(longest, written):
     curve = sweep_curve(ci_length=np.array([longest, 3.0, 1.0, 2.0]))
     made = sweep_chart.sweep_chart(
         [curve], x_label="n", x_log=True, current=None, y_label="length", **COMMON
     )
-    assert made["layout"]["yaxis"].get("dtick") == dtick
+    assert made["layout"]["yaxis"]["ticktext"] == written
+    assert made["layout"]["xaxis"]["ticktext"][0].replace(",", "").isdigit()
 
 
 def test_sentences_under_charts_write_numbers_out():

@@ -54,7 +54,7 @@ def test_there_is_a_frame_for_every_position_and_the_page_stands_on_its_own():
         replace(BASE, currency="zcdp", definitions=("zcdp",)),
     ):
         animation = animation_of(settings)
-        value, options = positions(currency.total_value(settings), currency.total_grid(settings))
+        value, options = positions(settings.typed_total, currency.total_grid(settings))
         assert len(animation.film.frames) == len(options)
         assert options[animation.here] == value
         assert animation.slider == "total_slider"
