@@ -275,14 +275,16 @@ def go_to(page: Page, group: str, name: str, heading: str) -> None:
 def test_the_main_tasks_by_keys_alone(open_page):
     page = open_page("/?d=2&n=5000&mechanisms=objective")
     wait_chart(page, "chart_intervals")
-    tab_to(page, ".st-key-total_slider input[type=range]")
-    page.keyboard.press("ArrowRight")
-    wait_meta(page, "chart_intervals", "total", 1.1)
     tab_to(page, ".st-key-total_number input")
     page.keyboard.press("Control+a")
     page.keyboard.type("2")
     page.keyboard.press("Enter")
     wait_meta(page, "chart_intervals", "total", 2.0)
+    wait_idle(page)
+    tab_to(page, ".st-key-total_slider input[type=range]")
+    page.keyboard.press("ArrowRight")
+    wait_meta(page, "chart_intervals", "total", 2.25)
+    page.locator(".st-key-use_split").wait_for()  # what was left for later is drawn
     wait_idle(page)
     go_to(page, "Plan & release", "Plan", "Plan")
     wait_chart(page, "chart_plan_map")
@@ -342,10 +344,13 @@ def test_no_picture_moves_by_itself(open_page):
 
 
 def test_with_reduced_motion_nothing_glides(open_page):
-    page = open_page("/explore")
+    page = open_page("/plan")
     page.emulate_media(reduced_motion="reduce")
-    wait_chart(page, "chart_intervals")
+    page.locator("details:not([open]) > summary").first.wait_for()
+    wait_idle(page)
     assert page.evaluate(OPENED) == 1
+    page.goto(page.url.replace("/plan", "/explore"))
+    wait_chart(page, "chart_intervals")
     press(page, "total_slider")
     assert page.evaluate(GLIDING) == []
     wait_meta(page, "chart_intervals", "total", 1.1)

@@ -139,16 +139,18 @@ function words(svg, data, at) {
     if (isBelow) make(svg, "text", { x: indent, y: place + 11, "font-size": 11 }, cut(note, at.left - 12 - indent, 11, at.font))
     else if (note) make(svg, "text", { x: at.left - 10, y: place + 4, "font-size": 11, "text-anchor": "end" }, note)
   }
-  let x = at.isNarrow ? 0 : at.left
+  const long = data.key.reduce((sum, [, , text]) => sum + 50 + wide(text, SMALL, at.font), 0)
+  const isTight = at.left + long + 70 > at.width
+  let x = isTight ? 0 : at.left
   for (const [kind, index, full] of data.key) {
-    const text = at.isNarrow ? full.split(" (")[0] : full
+    const text = isTight ? full.split(" (")[0] : full
     const style = data.styles[index]
     if (kind === "bar") make(svg, "line", { x1: x, x2: x + 24, y1: 10, y2: 10, stroke: style.colour, "stroke-width": style.width, "stroke-opacity": style.opacity, "stroke-dasharray": style.dash || undefined })
     else marker(svg, x + 12, 10, style)
     make(svg, "text", { x: x + 30, y: 14, "font-size": SMALL }, text)
-    x += 30 + wide(text, SMALL, at.font) + (at.isNarrow ? 8 : 20)
+    x += 30 + wide(text, SMALL, at.font) + (isTight ? 8 : 20)
   }
-  if (data.rightTitle && at.unit > 11 && !at.isNarrow) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
+  if (data.rightTitle && at.unit > 11 && !isTight) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
   data.notes.forEach(([x0, y0, text, index]) => {
     const panel = at.panels[0]
     make(svg, "text", { x: panel.x(x0) + 6, y: panel.y(y0) + 4, "font-size": SMALL, "font-weight": 600, class: "note", "data-y": panel.y(y0), fill: data.styles[index].colour }, text)
@@ -310,7 +312,7 @@ function table(parent, { head, rows, caption }) {
   const node = element(parent, "table")
   if (caption) element(node, "caption", {}, caption)
   const first = element(element(node, "thead"), "tr")
-  for (const cell of head) element(first, "th", { scope: "col" }, cell)
+  for (const cell of head) element(first, cell ? "th" : "td", cell ? { scope: "col" } : {}, cell)
   const body = element(node, "tbody")
   for (const row of rows) {
     const line = element(body, "tr")
