@@ -49,7 +49,7 @@ from dpci_core.solvers.moments import Moments, fit_moments
 
 if TYPE_CHECKING:
     from dpci_core import datasets, release
-    from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
+    from dpci_core.estimators import DPHistogram, DPLinearSVC, DPLogisticRegression, DPSelection
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
     from dpci_core.planner.standard import StandardAnswer, best_standard
@@ -133,6 +133,8 @@ __all__ = [
     # scikit-learn estimators
     "DPLogisticRegression",
     "DPLinearSVC",
+    "DPSelection",
+    "DPHistogram",
     # what is raised, and stopping
     "Change",
     "ConvergenceError",
@@ -145,7 +147,7 @@ __all__ = [
 _LATE = {
     "datasets": (),
     "release": ("Release", "load_release"),
-    "estimators": ("DPLinearSVC", "DPLogisticRegression"),
+    "estimators": ("DPHistogram", "DPLinearSVC", "DPLogisticRegression", "DPSelection"),
     "ledger": ("Cap", "Ledger"),
     "plan": ("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"),
     "schema": (

@@ -6,10 +6,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
-from dpci_core.base.errors import check_choice
-from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, regularization_in_range
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.errors import RangeError, check_choice, check_positive, check_range
+from dpci_core.base.limits import (
+    BUDGET_PART,
+    RIDGE,
+    confidence_level_in_range,
+    regularization_in_range,
+)
 from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy.budget import DEFINITIONS, PARTS, ApproxDP, Budget, check_amount
 
@@ -24,6 +32,8 @@ CovarianceFloor = Literal["2c", "zero"]
 
 class _Mechanism(Protocol):
     """What a design asks of its mechanism; `mechanisms.mechanism.Mechanism` is the whole of it."""
+
+    perturbs_objective: ClassVar[bool]
 
     def status(self, design: Design) -> str:
         """What a reader must be told about the results a design rests on."""
@@ -101,6 +111,73 @@ _NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Geometry:
+    """Noise shaped like the records: its metric is Q = (M + ridge I)^(-1/2), M their second moment.
+
+    A record of leverage |Q x|^2 above `leverage` counts less: its loss has the weight leverage /
+    |Q x|^2. The target is then the coefficient with such rows weighted down (docs/whitened.md).
+
+    Args:
+        ridge: lambda > 0, added to the eigenvalues of M; records have norm at most 1.
+        leverage: C^2 > 0, the largest leverage that counts in full; ridge * leverage <= 1.
+        second_moment: M (p, p), public: of a public table, a twin or an earlier release, the
+            constant column included; None where it is released first, for `budget.metric`.
+
+    Privacy: public itself. A metric that does not fit the records costs length or bias, never
+             privacy.
+    Raises:  ValueError naming the argument, the rule and the value.
+
+    >>> Geometry(ridge=0.03, leverage=20).is_private
+    True
+    """
+
+    ridge: float
+    leverage: float
+    second_moment: tuple[tuple[float, ...], ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_range(RIDGE, ridge=self.ridge)
+        check_positive(leverage=self.leverage)
+        for name in ("ridge", "leverage"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.ridge * self.leverage > 1.0 + _ROUNDING:
+            raise RangeError("leverage", self.leverage, 0.0, 1.0 / self.ridge)
+        if self.second_moment is not None:
+            matrix = _second_moment(self.second_moment)
+            rows = tuple(tuple(map(float, row)) for row in matrix)
+            object.__setattr__(self, "second_moment", rows)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the second moment is released, at a price."""
+        return self.second_moment is None
+
+
+def _second_moment(given: object) -> npt.NDArray[np.float64]:
+    """A matrix (p, p) that records of norm at most 1 can have, exactly symmetric."""
+    try:
+        matrix = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    is_square = matrix.ndim == 2 and 0 < len(matrix) == matrix.shape[1]
+    if not (is_square and np.isfinite(matrix).all()):
+        raise ValueError("Expected second_moment to be a square matrix of finite numbers.")
+    if np.abs(matrix - matrix.T).max() > _ROUNDING:
+        raise ValueError("Expected second_moment to be symmetric.")
+    matrix = (matrix + matrix.T) / 2.0
+    smallest, trace = float(np.linalg.eigvalsh(matrix)[0]), float(np.trace(matrix))
+    if smallest < -_ROUNDING or trace > 1.0 + _ROUNDING:
+        raise ValueError(
+            f"Expected second_moment to have eigenvalues >= 0 and a trace of at most 1, got "
+            f"{smallest:.3g} and {trace:.3g}."
+        )
+    return matrix
+
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Design:
     """Loss, mechanism, budget and penalty of one private release with intervals.
 
@@ -116,6 +193,8 @@ class Design:
         target: "penalised", the population coefficient at this c, which every published interval
             covers; or "unpenalised", the coefficient without penalty, by one Newton step from the
             release (`intervals._newton_step`).
+        geometry: noise shaped like the records; None for noise of equal size in every direction.
+            It goes with objective perturbation.
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
     Raises:  ValueError naming the argument, the rule and the value.
@@ -134,6 +213,7 @@ class Design:
     confidence_level: float = 0.95
     calibration: Calibration | CalibrationName = "published"
     target: Estimand = "penalised"
+    geometry: Geometry | None = None
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
@@ -155,6 +235,29 @@ class Design:
             )
         for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
+        if self.budget.metric:
+            check_amount(BUDGET_PART, **{"budget.metric": self.budget.metric})
+        self._check_geometry()
+
+    def _check_geometry(self) -> None:
+        """Raise ValueError unless metric, mechanism, loss and budget go together."""
+        geometry, metric = self.geometry, self.budget.metric
+        if geometry is None:
+            if metric:
+                raise ValueError("Expected no budget.metric without a geometry.")
+            return
+        if not isinstance(geometry, Geometry):
+            raise ValueError(f"Expected a Geometry or None, got {type(geometry).__name__}.")
+        if not MECHANISMS[self.mechanism].perturbs_objective:
+            raise ValueError(
+                "Expected no geometry: it shapes noise in the objective, not on its minimiser."
+            )
+        if not self.loss.allows_weights:
+            raise ValueError(f"Expected no geometry: loss {self.loss.name!r} allows no weights.")
+        if geometry.is_private and not metric:
+            raise ValueError("Expected a budget.metric for a second moment that is released.")
+        if metric and not geometry.is_private:
+            raise ValueError("Expected no budget.metric for a second moment that is public.")
 
     @property
     def switches(self) -> Calibration:

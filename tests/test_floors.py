@@ -18,10 +18,10 @@ FLOORS = (
     ("privacy", "design", "report"),
     ("schema", "datasets"),
     ("solvers", "mechanisms"),
-    ("intervals",),
+    ("intervals", "tuning"),
     ("simulation", "planner"),
     ("plan", "ledger", "release"),
-    ("tuning", "estimators", "studies"),
+    ("estimators", "studies"),
     ("cli", "__main__"),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on

@@ -39,10 +39,13 @@ from dpci_core.planner import (
     shares_of,
 )
 from dpci_core.planner.amounts import delta_in_range
+from dpci_core.planner.geometry import best_geometry, without_geometry
 from dpci_core.planner.standard import best_standard
 from dpci_core.privacy.budget import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
 from dpci_core.report.cautions import cautions
+from dpci_core.report.covered import covered
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
 
@@ -97,6 +100,13 @@ def add_plan(rooms: Any) -> None:
                 "--delta-shown",
                 help="at which a zCDP answer is stated as (epsilon, delta) (default: --delta, the "
                 "plan's, or 1e-6)",
+            )
+        if name == "geometry":
+            parser.add_argument(
+                "--second-moment",
+                choices=("released", "planning"),
+                default="released",
+                help="released at a price, or that of the planning rows (default: released)",
             )
         if name == "split":
             parser.add_argument(
@@ -288,8 +298,14 @@ def _start(options: argparse.Namespace) -> _Start:
     if options.plan is not None:
         plan = read_plan(options.plan)
         n = plan.n_records if options.n_records is None else options.n_records
+        is_rank = options.action == "rank"  # of mechanisms that no geometry goes with, too
+        asked = replace(plan, design=without_geometry(plan.design)) if is_rank else plan
         return _Start(
-            records=plan.records(), moments=plan.moments(), names=plan.names, n_records=n, plan=plan
+            records=plan.records(),
+            moments=asked.moments(),
+            names=plan.names,
+            n_records=n,
+            plan=asked,
         )
     records = _loaded(options, _choose(options))
     moments = fit_moments(
@@ -385,8 +401,8 @@ def _plain_design(design: Design) -> Answer:
         "mechanism": design.mechanism,
         "definition": design.definition,
         "total": _text(budget.total),
-        "parts": {name: str(getattr(budget, name)) for name in PARTS},
-        "shares": dict(zip(PARTS, shares_of(budget), strict=True)),
+        "parts": {name: str(amount) for name, amount in budget.lines},
+        "shares": {name: float(amount / budget.total) for name, amount in budget.lines},
         "status": design.status,
     }
 
@@ -604,6 +620,32 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     return answer, plan
 
 
+def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    found = best_geometry(
+        start.records.X,
+        start.records.y,
+        design=_design(options, start),
+        n_records=start.n_records,
+        second_moment=options.second_moment,
+    )
+    geometry = found.design.geometry
+    answer = {
+        "ridge": None if geometry is None else geometry.ridge,
+        "leverage": None if geometry is None else geometry.leverage,
+        "design": _plain_design(found.design),
+        "n_records": found.forecast.n_records,
+        "length": found.forecast.ci_length_mean,
+        "plain_length": found.plain_forecast.ci_length_mean,
+        "gain": found.gain,
+        "largest_bias": float(found.bias.max()),
+        "weighted_planning_rows": [found.n_weighted, found.n_rows],
+        "covers": covered(found.design),
+        "reason": geometry_words(found.gain, is_shorter=geometry is not None),
+        "warnings": list(cautions(found.forecast, design=found.design, names=start.names)),
+    }
+    return answer, _better(start, found.design, found.forecast.n_records)
+
+
 def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
     return {
         "regularization": choice.regularization,
@@ -626,5 +668,6 @@ _ACTIONS: dict[
         _standard,
         "a plan for the coefficients without penalty: row radius, limit, c and split together",
     ),
+    "geometry": (_geometry, "noise shaped like the planning rows, with the split for it"),
     "c": (_c, "the best regularization, and what it does to the target"),
 }

@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpci_core.cli.choice import add_choice, is_choice, run_choice
 from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
@@ -44,7 +45,8 @@ _RECORDS_NEEDED = (
 def add_release(rooms: Any) -> None:
     """Add both commands to the parsers of the command line."""
     spend = rooms.add_parser(
-        "release", help="release the model of a plan from a private file, once"
+        "release",
+        help="release the model of a plan from a private file, once, or what is chosen privately",
     )
     spend.add_argument("plan", type=Path)
     spend.add_argument("--file", type=Path, help="the private table, CSV or Parquet")
@@ -69,6 +71,7 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
     )
+    add_choice(spend)
     spend.add_argument(
         "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
     )
@@ -93,6 +96,8 @@ def run_release(options: argparse.Namespace) -> int:
     try:
         plan = read_plan(options.plan)
         ledger = Ledger(options.ledger, key_path=options.key)
+        if is_choice(options):
+            return run_choice(options, plan, ledger)
         if options.check:
             return _check(options, plan, ledger)
         missing = [

@@ -1,15 +1,20 @@
 """Private linear classifiers with confidence intervals, as scikit-learn estimators."""
 
+from dpci_core.estimators.histogram import DPHistogram
 from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
-from dpci_core.estimators.statement import PrivacyStatement
+from dpci_core.estimators.selection import DPSelection
+from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.estimators.tuning import select_for_release, tune_for_release
 
 __all__ = [
+    "ChoiceStatement",
     "CoefficientIntervals",
+    "DPHistogram",
     "DPLinearSVC",
     "DPLogisticRegression",
+    "DPSelection",
     "PrivacyStatement",
     "RandomCosines",
     "Summary",

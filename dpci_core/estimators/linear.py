@@ -30,7 +30,6 @@ from dpci_core.estimators.released import (
     ReleasedModel,
     divide_budget,
     draw_model,
-    for_coefficients_alone,
 )
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import PrivacyStatement, covered, noise_source
@@ -39,6 +38,7 @@ from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.schema.declare import DEFAULT_LIMIT
+from dpci_core.tuning.released import for_coefficients_alone
 
 Units = Literal["original", "scaled"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
-from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range
+from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
@@ -118,13 +118,3 @@ def _divide(amount: Decimal, n_parts: int) -> list[Decimal]:
     share = DOWN.divide(amount, Decimal(n_parts))
     last = EXACT.subtract(amount, EXACT.multiply(share, Decimal(n_parts - 1)))
     return [share] * (n_parts - 1) + [last]
-
-
-def for_coefficients_alone(kind: type[Budget], amount: Decimal) -> Budget:
-    """Return a budget of which the coefficients have this amount, for a fit that releases no
-    matrix.
-
-    The other two parts are never spent; they stand at the smallest amount a design may have.
-    """
-    unspent = Decimal(repr(BUDGET_PART[0]))
-    return kind(model=amount, hessian=unspent, covariance=unspent)

@@ -153,3 +153,40 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChoiceStatement:
+    """The guarantee of a fit that chose privately; pure.
+
+    amount: epsilon of everything, exact.
+    classes_declared: whether the labels, if there are any, came from `classes=`.
+    """
+
+    amount: Decimal
+    noise: Noise
+    classes_declared: bool = True
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether whoever knows the generator could subtract the noise."""
+        return self.noise == "seeded"
+
+    @property
+    def guarantee(self) -> str:
+        """The definition with its amount."""
+        return f"epsilon = {self.amount} ({DEFINITIONS['pure'].title})"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything a reader must know, the caution first."""
+        found = (
+            SEEDED if self.is_simulation else UNBOOKED,
+            f"Guarantee: {self.guarantee}, training and choice together.",
+            "Scores are not released.",
+            "" if self.classes_declared else LABELS_READ,
+        )
+        return tuple(sentence for sentence in found if sentence)
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)

@@ -86,6 +86,7 @@ def unpenalised_error(
     design: Design,
     noise: NoiseLaw,
     n_records: int,
+    unwhiten: Array | None = None,
 ) -> ErrorVariance:
     """Return the law of the error in full (module docstring), arrays (..., k).
 
@@ -97,6 +98,7 @@ def unpenalised_error(
         design: of the release.
         noise: on the coefficients.
         n_records: number of records.
+        unwhiten: W^-1 (p, p), what a metric multiplies the noise by.
     """
     truth = moments.without_penalty
     assert truth is not None
@@ -110,7 +112,8 @@ def unpenalised_error(
     moved = steps - contrasts @ bent
     exact = contrasts @ _inverse(truth.hessian)
     sampled = exact + (steps - contrasts @ (np.eye(p) + 2.0 * c * K)) @ inverse
-    privacy = law(moved @ inverse, moments.covariance, moved)
+    noisy = moved @ inverse if unwhiten is None else moved @ inverse @ unwhiten
+    privacy = law(noisy, moments.covariance, moved)
     return privacy._replace(sampling=law(sampled, truth.covariance, steps).sampling)
 
 
@@ -121,7 +124,7 @@ def _inverse(K: Array) -> Array:
 
 def no_correction(contrasts: Array, size: int) -> Correction:
     """Return the contrasts themselves, for a stack of this size."""
-    stacked = np.broadcast_to(contrasts, (size, *contrasts.shape))
+    stacked = np.broadcast_to(contrasts, (size, *contrasts.shape[-2:]))
     nothing = np.zeros(stacked.shape[:2])
     return Correction(stacked, nothing, nothing.astype(np.bool_), nothing)
 
@@ -135,34 +138,42 @@ def correction(
     regularization: float,
     hessian_sd: float,
     contrasts: Array,
+    whiten: Array | None = None,
 ) -> Correction:
     """Return the step to the unpenalised coefficients, with what it costs.
 
     Args:
-        values: eigenvalues of H, (..., p).
-        vectors: its eigenvectors, (..., p, p).
+        values: eigenvalues of H, (..., p); in a metric those of K, what the records add to the
+            penalty's.
+        vectors: their eigenvectors, (..., p, p).
         theta: released, where H is, (..., p).
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
         hessian_sd: standard deviation of a diagonal entry of the noise on H.
         contrasts: L (k, p), for L T.
+        whiten: W (..., p, p) of the metric that H is in, so W H W.
 
     Privacy: post-processing; released quantities and public constants are all it sees.
     """
     two_c, p = 2.0 * regularization, values.shape[-1]
-    floor = float(floor_of(regularization, hessian_sd, p))
-    curvature = values - two_c
+    floor = floor_of(regularization, hessian_sd, p, whiten)[..., None]
+    curvature = values - two_c if whiten is None else values
     steep = np.maximum(curvature, floor)
     turned = np.swapaxes(vectors, -1, -2)
     inverse = (vectors / steep[..., None, :]) @ turned
-    rows = contrasts @ inverse
-    moved = np.einsum("...ij,...j->...i", inverse, theta)
+    L = contrasts if whiten is None else contrasts @ whiten
+    pull = theta if whiten is None else np.einsum("...ij,...j->...i", whiten, theta)
+    rows = L @ inverse
+    moved = np.einsum("...ij,...j->...i", inverse, pull)
     length = np.einsum("...ij,...ij->...i", rows, rows)
     along = np.einsum("...ij,...j->...i", rows, moved)
     size = np.einsum("...i,...i->...", moved, moved)[..., None]
     extra = two_c**2 * (hessian_sd**2 / 2.0) * (length * size + along**2)
-    share = (contrasts @ vectors) ** 2 / np.einsum("ij,ij->i", contrasts, contrasts)[:, None]
+    share = (L @ vectors) ** 2 / np.einsum("...ij,...ij->...i", L, L)[..., None]
     in_unidentified = np.einsum("...ij,...j->...i", share, (curvature < floor).astype(np.float64))
-    step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, theta))
+    step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, pull))
+    if whiten is not None:
+        moved, rows = np.einsum("...ij,...j->...i", whiten, moved), rows @ whiten
+        size = np.einsum("...i,...i->...", moved, moved)[..., None]
     remainder = loss.newton_remainder * two_c * np.sqrt(size) * step
     return Correction(contrasts + two_c * rows, extra, in_unidentified > _MARKED, remainder)

@@ -18,6 +18,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows, WeightedRows, signed
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
@@ -25,11 +26,13 @@ from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, mechanism_of, model_noise, train_private
+from dpci_core.mechanisms.metric import release_metric
 from dpci_core.mechanisms.shares import TAU, Shares, share_out
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.certain import gradient_rounding
+from dpci_core.solvers.metric import longest_stretch, weighted
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import Fit
 
@@ -69,6 +72,7 @@ class Drawn:
     hessian: Array
     covariance: Array
     hessian_at: Array
+    second_moment: Array | None
     estimate: Array
     low: Array
     high: Array
@@ -131,7 +135,9 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
     """
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
-    longest = _longest_noise_vector(noise, dim) if mechanism_of(design).perturbs_objective else 0.0
+    longest = 0.0
+    if mechanism_of(design).perturbs_objective:
+        longest = _longest_noise_vector(noise, dim) * _stretch(design, dim)
     _check_certificate(design, n_records=n_records, dim=dim, noise_norm=longest)
 
 
@@ -150,6 +156,15 @@ def _longest_noise_vector(noise: NoiseLaw, dim: int) -> float:
         noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_NOISE)))
         + _NEIGHBOURS_APART
     )
+
+
+def _stretch(design: Design, dim: int) -> float:
+    """What a metric multiplies the noise vector by at most, and its rounding, in units of that of
+    the noise vector itself.
+    """
+    if design.geometry is None:
+        return 1.0
+    return longest_stretch(design.geometry) * (1.0 + (dim + 2.0) / 4.0)
 
 
 def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: float) -> None:
@@ -185,6 +200,8 @@ class _CertifiedSolver:
         self, A: Rows, *, loss: Loss, regularization: float, noise_vector: Array | None = None
     ) -> Fit:
         norm = 0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))
+        if self.design.geometry is not None:  # its rounding, as in `_stretch`
+            norm *= 1.0 + (A.shape[1] + 2.0) / 4.0
         _check_certificate(self.design, n_records=len(A), dim=A.shape[1], noise_norm=norm)
         return minimise(
             A,
@@ -196,13 +213,16 @@ class _CertifiedSolver:
         )
 
 
-def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple[Array, NoiseLaw]:
+def draw_coefficients(
+    A: Rows, *, shares: Shares, source: SystemSource, metric: Metric | None = None
+) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
     Args:
         A: rows y_i x_i, (n, p).
         shares: what the minimiser and its noise may cost.
         source: the operating system's entropy.
+        metric: as for `train_private`.
 
     Privacy: `planned.budget.model` in its definition, the error of the solver included
              (docs/release.md, section 2).
@@ -210,7 +230,12 @@ def draw_coefficients(A: Rows, *, shares: Shares, source: SystemSource) -> tuple
     check_system_source(source)
     solver = _CertifiedSolver(shares.planned)
     model = train_private(
-        A, design=shares.running, rng=source, solver=solver, solver_error=_solver_error(shares)
+        A,
+        design=shares.running,
+        rng=source,
+        solver=solver,
+        solver_error=_solver_error(shares),
+        metric=metric,
     )
     if shares.minimiser is None:
         return model.theta_priv, model.noise
@@ -268,12 +293,26 @@ def _check_rows(X: Array | WeightedRows, y: Array) -> None:
         )
 
 
+def _released_moment(metric: Metric | None, design: Design) -> Array | None:
+    """The second moment as it was drawn, if one was."""
+    is_drawn = design.geometry is not None and design.geometry.is_private
+    return metric.second_moment if metric is not None and is_drawn else None
+
+
 def _draw(
     A: Array | WeightedRows, *, shares: Shares, source: SystemSource, to_original: Array | None
 ) -> Drawn:
     n, p = A.shape
-    theta, noise = draw_coefficients(A, shares=shares, source=source)
-    released = release_moments(A, theta, design=shares.running, rng=source)
+    metric = release_metric(A, design=shares.running, rng=source)
+    rows = A if metric is None else weighted(A, metric)
+    theta, noise = draw_coefficients(rows, shares=shares, source=source, metric=metric)
+    released = release_moments(
+        rows,
+        theta,
+        design=shares.running,
+        rng=source,
+        whiten=None if metric is None else metric.whiten,
+    )
     L = np.eye(p) if to_original is None else to_original
     widths = private_half_widths(
         released.hessian.noisy,
@@ -284,6 +323,7 @@ def _draw(
         theta_priv=theta,
         covariance_noise=covariance_noise(shares.running, n, float(np.linalg.norm(theta))),
         contrasts=np.concatenate([np.eye(p), L]),
+        metric=metric,
     )
     q, law, estimate = widths.half_width, widths.law, widths.estimate(theta)
     return Drawn(
@@ -293,6 +333,7 @@ def _draw(
         hessian=widths.hessian,
         covariance=widths.covariance,
         hessian_at=released.hessian_at,
+        second_moment=_released_moment(metric, shares.planned),
         estimate=estimate[:p],
         low=(estimate - q)[:p],
         high=(estimate + q)[:p],

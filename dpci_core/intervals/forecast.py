@@ -13,7 +13,6 @@ public or simulated, or the moments come from a release already paid for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,9 +21,10 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count
 from dpci_core.base.limits import records_in_range
+from dpci_core.base.metric import Metric
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
-from dpci_core.design import Design, check_design, guarantee_at
+from dpci_core.design import Design, Geometry, check_design, guarantee_at
 from dpci_core.intervals._newton_step import correction, unpenalised_error
 from dpci_core.intervals.half_widths import N_REDRAWS, private_half_widths
 from dpci_core.intervals.inflation import (
@@ -36,10 +36,12 @@ from dpci_core.intervals.inflation import (
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
+from dpci_core.mechanisms.metric import check_size
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
 from dpci_core.solvers.halfway import is_halfway
+from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import Moments, WithoutPenalty
 
 Grade = Literal["valid", "rough", "unusable"]
@@ -54,6 +56,7 @@ _MARKED_OFTEN = 0.05
 """Share of releases that may mark a coefficient; beyond it, the coefficient is out of reach before
 any is drawn, as to look only at unmarked intervals would select them."""
 _TOLERATED_SHORTFALL = 0.03
+_ROUNDING = 1.0 + 1e-9
 _SURE = 2.5
 """Standard errors of the planning rows that what weights move must exceed to count in full."""
 _SEED = 20_111_201
@@ -220,7 +223,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
     goal, noise, n, p = drawn.goal, drawn.noise, drawn.n_records, len(moments.hessian)
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
-    validity = _validity(moments, noise, design, n, *drawn.matrix_sd)
+    validity = _validity(moments, noise, design, n, *drawn.matrix_sd, drawn.metric)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     share = drawn.is_unidentified.mean(axis=0)
     out_of_reach = (
@@ -267,6 +270,7 @@ class DrawnIntervals:
     error: the law of what the intervals are around, about its mean.
     shift: how far that mean is from the goal.
     matrix_sd: diagonal noise on H and S.
+    metric: of the design's geometry.
     """
 
     half_width: Array
@@ -280,6 +284,7 @@ class DrawnIntervals:
     matrix_sd: tuple[float, float]
     n_records: int
     dim: int
+    metric: Metric | None
 
     @property
     def lengths(self) -> Array:
@@ -328,11 +333,15 @@ def drawn_intervals(
     if n_draws % 2:
         raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
     step(n_draws)
-    H, S = released_hessian(moments, design), moments.covariance
+    metric = forecast_metric(moments, design)
+    hessian, covariance = released_hessian(moments, design), moments.covariance
+    H, S = hessian, covariance
+    if metric is not None:
+        H, S = metric.matrix(H), metric.matrix(S)
     p = len(H)
     L = None if contrasts is None else check_contrasts(contrasts, p=p)
     noise = model_noise(design, n)
-    on_h, on_s = _matrix_noise(moments, design, noise, n)
+    on_h, on_s = _matrix_noise(moments, design, noise, n, metric)
     widths = private_half_widths(
         H + _fixed_noise(on_h, p, n_draws, _SEED),
         S + _fixed_noise(on_s, p, n_draws, _SEED + 1),
@@ -345,13 +354,30 @@ def drawn_intervals(
         n_factors=max(2, n_draws // _FACTOR_EVERY),
         n_redraws=n_redraws,
         spectra=spectra,
+        metric=metric,
     )
     rows = np.eye(p) if L is None else L
-    goal = _goal(moments, design, on_h.diagonal_sd(p), rows, n)
-    if goal.is_identity or moments.without_penalty is None:
-        law = partial(error_variance, H, S, mechanism=design.mechanism, noise=noise, n_records=n)
-    else:
-        law = partial(unpenalised_error, moments, H, rows, design=design, noise=noise, n_records=n)
+    goal = _goal(moments, design, on_h.diagonal_sd(p), rows, n, metric)
+
+    def law(steps: Array) -> ErrorVariance:
+        """Of the error of these contrasts of the private coefficients."""
+        if goal.is_identity or moments.without_penalty is None:
+            turned = steps if metric is None else steps @ metric.whiten
+            return error_variance(
+                H, S, turned, mechanism=design.mechanism, noise=noise, n_records=n
+            )
+        unwhiten = None if metric is None else metric.unwhiten
+        return unpenalised_error(
+            moments,
+            hessian,
+            rows,
+            steps,
+            design=design,
+            noise=noise,
+            n_records=n,
+            unwhiten=unwhiten,
+        )
+
     truth = law(goal.contrasts)
     return DrawnIntervals(
         half_width=widths.half_width,
@@ -365,7 +391,41 @@ def drawn_intervals(
         matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
         n_records=n,
         dim=p,
+        metric=metric,
     )
+
+
+def forecast_metric(moments: Moments, design: Design) -> Metric | None:
+    """Return the metric of a design without the noise on it; None if it has no geometry.
+
+    Raises:  ValueError for moments without what it takes, or of rows that lack its weights.
+    """
+    geometry = design.geometry
+    if geometry is None:
+        if moments.geometry is not None:
+            raise ValueError("Expected a design with the geometry of these moments, got none.")
+        return None
+    if moments.spread is None:
+        raise ValueError("Expected moments with a spread: fit_moments(..., with_spread=True).")
+    metric = metric_of(geometry, moments.spread.second_moment)
+    check_size(metric, len(moments.theta_hat))
+    if moments.geometry != geometry and not _counts_in_full(moments, geometry):
+        raise ValueError(
+            "Expected moments of rows with the weights of this geometry: "
+            "fit_moments(..., geometry=design.geometry)."
+        )
+    return metric
+
+
+def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
+    """Whether no planning row has a weight, so that moments of rows as they are will do."""
+    spread = moments.spread
+    assert spread is not None
+    is_own = geometry.is_private or np.array_equal(
+        np.array(geometry.second_moment), spread.second_moment
+    )
+    is_below = spread.leverage(geometry.ridge) <= geometry.leverage * _ROUNDING
+    return moments.geometry is None and bool(is_own) and is_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,22 +465,34 @@ def released_hessian(moments: Moments, design: Design) -> Array:
     return moments.hessian
 
 
-def _goal(moments: Moments, design: Design, hessian_sd: float, L: Array, n_records: int) -> Goal:
+def _goal(
+    moments: Moments,
+    design: Design,
+    hessian_sd: float,
+    L: Array,
+    n_records: int,
+    metric: Metric | None,
+) -> Goal:
     """The goal of the design's target; unpenalised, it is the full Newton step, however flat a
     direction is.
     """
     if design.target == "penalised":
         return Goal(L, L @ moments.theta_hat, 0.0, True)
-    values, vectors = np.linalg.eigh(released_hessian(moments, design))
+    H = released_hessian(moments, design)
+    values, vectors = np.linalg.eigh(H)
     theta, c = moments.theta_hat, design.regularization
+    spectrum, whiten = (values, vectors), None
+    if metric is not None:
+        found = np.linalg.eigh(metric.matrix(H - 2.0 * c * np.eye(len(H))))
+        spectrum, whiten = (found.eigenvalues, found.eigenvectors), metric.whiten
     step = correction(
-        values,
-        vectors,
+        *spectrum,
         theta,
         loss=design.loss,
         regularization=c,
         hessian_sd=hessian_sd,
         contrasts=L,
+        whiten=whiten,
     )
     if moments.without_penalty is not None:
         full = told_apart(moments.without_penalty, share=min(1.0, moments.n_records / n_records))
@@ -458,17 +530,27 @@ def _check_match(moments: object, design: object) -> None:
 
 
 def _matrix_noise(
-    moments: Moments, design: Design, noise: NoiseLaw, n: int
+    moments: Moments, design: Design, noise: NoiseLaw, n: int, metric: Metric | None
 ) -> tuple[MatrixNoise, MatrixNoise]:
     """The laws of the noise on H and on S, the second at a released theta of typical norm."""
     return hessian_noise(design, n), covariance_noise(
-        design, n, typical_norm(moments, noise, design, n)
+        design, n, typical_norm(moments, noise, design, n, metric)
     )
 
 
-def typical_norm(moments: Moments, noise: NoiseLaw, design: Design, n: int) -> float:
+def _shift(
+    moments: Moments, noise: NoiseLaw, design: Design, n: int, metric: Metric | None
+) -> float:
+    """How far the noise moves the coefficients; in a metric it is H^-1 W^-1 b / n."""
+    H = moments.hessian if metric is None else metric.whiten @ moments.hessian
+    return mechanism_of(design).shift(H, noise, n)
+
+
+def typical_norm(
+    moments: Moments, noise: NoiseLaw, design: Design, n: int, metric: Metric | None = None
+) -> float:
     """Root-mean-square norm of the released coefficients."""
-    shift = mechanism_of(design).shift(moments.hessian, noise, n)
+    shift = _shift(moments, noise, design, n, metric)
     return float(np.sqrt(moments.theta_hat @ moments.theta_hat + shift**2))
 
 
@@ -479,20 +561,26 @@ def _fixed_noise(law: MatrixNoise, p: int, n_draws: int, seed: int) -> Array:
 
 
 def _validity(
-    moments: Moments, noise: NoiseLaw, design: Design, n: int, sd_h: float, sd_s: float
+    moments: Moments,
+    noise: NoiseLaw,
+    design: Design,
+    n: int,
+    sd_h: float,
+    sd_s: float,
+    metric: Metric | None,
 ) -> Validity:
     """Grade the forecast by the three ratios of `Validity`."""
-    H = moments.hessian
+    H, S, L = moments.hessian, moments.covariance, None
+    if metric is not None:
+        H, S, L = metric.matrix(H), metric.matrix(S), metric.whiten
     p = len(H)
-    law = error_variance(
-        H, moments.covariance, mechanism=design.mechanism, noise=noise, n_records=n
-    )
-    inverse = np.linalg.inv(H)
+    law = error_variance(H, S, L, mechanism=design.mechanism, noise=noise, n_records=n)
+    inverse = np.linalg.inv(H) if L is None else L @ np.linalg.inv(H)
     r1 = sd_h * np.sqrt(2.0 * p) / float(np.linalg.eigvalsh(H)[0])
     r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * law.total(p))))
     mechanism, r3 = mechanism_of(design), 0.0
     if moments.drift is not None:
-        size, drift = mechanism.shift(H, noise, n), mechanism.drift(moments.drift)
+        size, drift = _shift(moments, noise, design, n, metric), mechanism.drift(moments.drift)
         r3 = float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
     return _grade({"r1": float(r1), "r2": r2, "r3": r3}, mechanism)
 

@@ -21,14 +21,15 @@ Privacy: every argument is released or public, also the ratios that switch 1-3 o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri, roots_hermitenorm
 
-from dpci_core.base.array import Array, Flags
+from dpci_core.base.array import Array, Flags, Positions
 from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.metric import Metric
 from dpci_core.design import Design
 from dpci_core.intervals._newton_step import Correction, correction, no_correction
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
@@ -62,8 +63,8 @@ _SMALLEST_CARRIED = 0.5
 class HalfWidths:
     """Half-widths (..., k) with the law and the matrices behind them.
 
-    hessian, covariance: the matrices used; the covariance of a noise-aware interval is the noisy
-    one, without floor.
+    hessian, covariance: the matrices used, of the coefficients also where they were released in a
+    metric; the covariance of a noise-aware interval is the noisy one, without floor.
     factor: what the noise-aware correction multiplied each half-width by, 1 without it.
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity
     (or from what was asked for) where the target is the unpenalised coefficient.
@@ -105,12 +106,14 @@ def private_half_widths(
     n_factors: int | None = None,
     n_redraws: int = N_REDRAWS,
     spectra: SharedSpectra | None = None,
+    metric: Metric | None = None,
 ) -> HalfWidths:
     """Return half-widths of the confidence level of the design from noisy symmetric matrices,
     before any floor.
 
     Args:
-        H_noisy, S_noisy: released Hessian and gradient covariance, (..., p, p).
+        H_noisy, S_noisy: released Hessian and gradient covariance, (..., p, p); in the metric if
+            there is one.
         design: loss, mechanism, c, level and target.
         noise: law of that on the coefficients.
         n_records: number of records, public (>= 1).
@@ -123,6 +126,7 @@ def private_half_widths(
         n_redraws: even, draws behind a factor.
         spectra: for stacks of forecasts, where H_noisy is a function of its law and its length
             alone.
+        metric: of the design's geometry, one or a stack (...,).
 
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
@@ -139,6 +143,7 @@ def private_half_widths(
         on_covariance=covariance_noise,
         n_redraws=n_redraws,
         spectra=spectra,
+        metric=None if metric is None else metric.stacked(),
     )
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
@@ -161,19 +166,37 @@ class _Known:
     on_covariance: MatrixNoise
     n_redraws: int
     spectra: SharedSpectra | None
+    metric: Metric | None
+
+    @property
+    def whiten(self) -> Array | None:
+        """W of the metric, (K or 1, p, p)."""
+        return None if self.metric is None else self.metric.whiten
+
+    @property
+    def penalty(self) -> Array | None:
+        """In a metric the Hessian (K or 1, p, p) of the penalty, which is public."""
+        return None if self.metric is None else self.metric.penalty(self.design.regularization)
+
+    def turned(self, contrasts: Array) -> Array:
+        """Contrasts of the coefficients, of what the matrices are of."""
+        return contrasts if self.metric is None else contrasts @ self.metric.whiten
 
     def noisy(self, H_noisy: Array) -> Spectrum:
-        """The spectrum of the Hessians as they were released."""
-        return self.spectrum("noisy", len(H_noisy), lambda: Spectrum.of(H_noisy))
+        """The spectrum of the Hessians as they were released, without a public penalty."""
+        bare = H_noisy if self.penalty is None else H_noisy - self.penalty
+        return self.spectrum("noisy", len(H_noisy), lambda: Spectrum.of(bare))
 
     def spectrum(self, name: str, size: Hashable, make: Callable[[], Spectrum]) -> Spectrum:
         """A spectrum, shared between designs where that is asked for."""
         if self.spectra is None:
             return make()
-        return self.spectra.recall((name, self.on_hessian, size), make)
+        return self.spectra.recall((name, self.on_hessian, self.design.geometry, size), make)
 
     def law(self, rows: Array, S: Array, contrasts: Array) -> ErrorVariance:
-        """The error law from the rows of L H^-1; a negative v'Sv counts as 0."""
+        """The error law from the rows of L H^-1 and the contrasts L of the coefficients; a negative
+        v'Sv counts as 0.
+        """
         return variance_of_rows(
             rows,
             S,
@@ -195,6 +218,8 @@ class _Known:
         p = theta.shape[1]
         if self.design.target == "penalised":
             return no_correction(self.contrasts, len(theta))
+        if self.penalty is not None:
+            spectrum = Spectrum.of(spectrum.matrix - self.penalty)
         return correction(
             spectrum.values,
             spectrum.vectors,
@@ -203,15 +228,27 @@ class _Known:
             regularization=self.design.regularization,
             hessian_sd=self.on_hessian.diagonal_sd(p),
             contrasts=self.contrasts,
+            whiten=self.whiten,
         )
+
+    def at(self, some: Positions) -> _Known:
+        """Of some of a stack."""
+        metric = self.metric
+        if metric is None or len(metric.whiten) == 1:
+            return self
+        return replace(self, metric=metric[some])
+
+    def told(self, matrices: Array) -> Array:
+        """Matrices (K, p, p) of the coefficients."""
+        return matrices if self.metric is None else self.metric.back(matrices)
 
 
 def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor
     already; `allowance` (K, k) times |v|^2 is added to v'Sv."""
-    spectrum = noisy.floored(known.on_hessian)
+    spectrum = noisy.floored(known.on_hessian).plus(known.penalty)
     estimand = known.estimand(spectrum, known.theta)
-    rows = spectrum.rows(estimand.contrasts)
+    rows = spectrum.rows(known.turned(estimand.contrasts))
     law = known.law(rows, S, estimand.contrasts)
     spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.n_records
     law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
@@ -219,8 +256,8 @@ def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 
     return HalfWidths(
         q,
         law,
-        spectrum.matrix,
-        S,
+        known.told(spectrum.matrix),
+        known.told(S),
         np.ones_like(q),
         np.zeros_like(q),
         estimand.contrasts,
@@ -240,10 +277,11 @@ def _noise_aware(
     elsewhere.
     """
     noisy = known.noisy(H_noisy)
-    spectrum = noisy.shrunken(known.on_hessian)
+    spectrum = noisy.shrunken(known.on_hessian).plus(known.penalty)
     p = H_noisy.shape[-1]
     estimand = known.estimand(spectrum, known.theta)
-    rows, S = spectrum.rows(estimand.contrasts), floor_eigenvalues(S_noisy, 0.0).matrix
+    rows = spectrum.rows(known.turned(estimand.contrasts))
+    S = floor_eigenvalues(S_noisy, 0.0).matrix
     law = known.law(rows, S_noisy, estimand.contrasts)
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     total = known.law(rows, S, estimand.contrasts).total(p)
@@ -264,17 +302,29 @@ def _noise_aware(
         redrawn = known.spectrum(
             "redrawn",
             (len(H_noisy), known.n_redraws, some.tobytes()),
-            lambda: _redrawn(spectrum.take(some), known),
+            lambda: _redrawn(spectrum.take(some), known.at(some)),
         )
         found = _factors(
-            spectrum.take(some), redrawn, S[some], sd_s[some], estimand.contrasts[some], known
+            spectrum.take(some),
+            redrawn,
+            S[some],
+            sd_s[some],
+            estimand.contrasts[some],
+            known.at(some),
         )
         factor[chosen] = (
             found if n_factors is None else _carried(found, bare[some], bare[chosen], used[some])
         )
     q = factor * bare
     aware = HalfWidths(
-        q, law, spectrum.matrix, S_noisy, factor, weight, estimand.contrasts, estimand.marked(q)
+        q,
+        law,
+        known.told(spectrum.matrix),
+        known.told(S_noisy),
+        factor,
+        weight,
+        estimand.contrasts,
+        estimand.marked(q),
     )
     if np.all(weight == 1.0):
         return aware
@@ -346,7 +396,10 @@ def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
     """
     law, p = known.on_hessian, truth.values.shape[-1]
     unit = fixed_draws(p, n_draws=known.n_redraws, law=law.law, symmetric=law.symmetric, seed=_SEED)
-    return Spectrum.of(truth.matrix[:, None] + law.diagonal_sd(p) * unit).shrunken(law)
+    penalty = known.penalty
+    bare = truth.matrix if penalty is None else truth.matrix - penalty
+    noisy = Spectrum.of(bare[:, None] + law.diagonal_sd(p) * unit)
+    return noisy.shrunken(law).plus(None if penalty is None else penalty[:, None])
 
 
 def _factors(
@@ -359,7 +412,8 @@ def _factors(
     truth, a mixture of normals close to one normal; its distribution function at m q_b is taken as
     that of the normal with the same quantile at the level.
     """
-    rows = redrawn.rows(contrasts[:, None])
+    turned = known.turned(contrasts)
+    rows = redrawn.rows(turned[:, None])
     law = known.law(rows, S[:, None], contrasts[:, None])
     nodes, weights = _covariance_rule(known.on_covariance.dim(S.shape[-1]), known.n_redraws)
     size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]
@@ -369,7 +423,7 @@ def _factors(
         np.broadcast_to(part[..., None, :], sampling.shape) for part in (law.gaussian, law.laplace)
     ]
     q = known.half_width(ErrorVariance(sampling, *other))
-    at_truth = known.half_width(known.law(truth.rows(contrasts), S, contrasts))
+    at_truth = known.half_width(known.law(truth.rows(turned), S, contrasts))
     return _solve_factor(q / at_truth[:, None, None, :], weights, known.design.confidence_level)
 
 

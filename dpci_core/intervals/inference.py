@@ -17,6 +17,8 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import model_noise, train_private
+from dpci_core.mechanisms.metric import release_metric
+from dpci_core.solvers.metric import weighted
 from dpci_core.solvers.moments import Moments
 
 RESULTS_VERSION = 2
@@ -156,8 +158,16 @@ def private_intervals(
     n, p = features.shape
     model_noise(design, n)  # refuses an infeasible design before any work
     A = signed(features, labels)
-    model = train_private(A, design=design, rng=rng)
-    released = release_moments(A, model.theta_priv, design=design, rng=rng)
+    metric = release_metric(A, design=design, rng=rng)
+    rows = A if metric is None else weighted(A, metric)
+    model = train_private(rows, design=design, rng=rng, metric=metric)
+    released = release_moments(
+        rows,
+        model.theta_priv,
+        design=design,
+        rng=rng,
+        whiten=None if metric is None else metric.whiten,
+    )
     widths = private_half_widths(
         released.hessian.noisy,
         released.covariance.noisy,
@@ -166,6 +176,7 @@ def private_intervals(
         n_records=n,
         theta_priv=model.theta_priv,
         covariance_noise=covariance_noise(design, n, float(np.linalg.norm(model.theta_priv))),
+        metric=metric,
     )
     q, law, estimate = widths.half_width, widths.law, widths.estimate(model.theta_priv)
     return IntervalResult(

@@ -35,6 +35,10 @@ class Spectrum:
         values = shrink_eigenvalues(self.values, law.diagonal_sd(self.values.shape[-1]))
         return Spectrum(lift(values, law.floor), self.vectors)
 
+    def plus(self, penalty: Array | None) -> Spectrum:
+        """Of the matrices plus a public one (..., p, p); themselves if there is none."""
+        return self if penalty is None else Spectrum.of(self.matrix + penalty)
+
     @property
     def matrix(self) -> Array:
         """(..., p, p)."""

@@ -78,12 +78,13 @@ class MatrixNoise:
 
 def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
     """Return the noise on the Hessian; its floor 2c is a true lower bound of the Hessian's
-    eigenvalues.
+    eigenvalues. In a metric it is the floor 0 of what the records add to the penalty's.
     """
     bound = hessian_sensitivity(
         loss=design.loss, n_records=n_records, tight=design.switches.tight_sensitivity
     )
-    return _law(design, bound, to_float_down(design.budget.hessian), 2.0 * design.regularization)
+    floor = 2.0 * design.regularization if design.geometry is None else 0.0
+    return _law(design, bound, to_float_down(design.budget.hessian), floor)
 
 
 def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoise:
@@ -105,7 +106,8 @@ def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoi
         tight=switches.tight_sensitivity,
         exact_slope=switches.huber_corner,
     )
-    floor = 2.0 * design.regularization if switches.covariance_floor == "2c" else 0.0
+    is_raised = switches.covariance_floor == "2c" and design.geometry is None
+    floor = 2.0 * design.regularization if is_raised else 0.0
     return _law(design, bound, to_float_down(design.budget.covariance), floor)
 
 
@@ -252,7 +254,9 @@ def private_matrix(
     )
 
 
-def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> float:
+def rounding_allowance(
+    design: Design, theta_priv: Array, n_records: int, whiten: Array | None = None
+) -> float:
     """Return what floating point may add to the Frobenius sensitivity of H and of S at a released
     theta.
 
@@ -265,24 +269,29 @@ def rounding_allowance(design: Design, theta_priv: Array, n_records: int) -> flo
         design: its loss and c count.
         theta_priv: released, (p,).
         n_records: number of records, public (>= 1).
+        whiten: of the metric, whose rows have norm at most 1 too; public like theta.
     """
     p, two_c = len(theta_priv), 2.0 * design.regularization
     largest = max(design.loss.max_curvature, design.loss.max_squared_slope(math.inf))
-    size = largest + two_c * math.sqrt(p) + two_c**2 * float(theta_priv @ theta_priv)
+    unit, pull = math.sqrt(p), theta_priv
+    if whiten is not None:
+        unit, pull = float(np.linalg.norm(whiten @ whiten)), whiten @ theta_priv
+    size = largest + two_c * unit + two_c**2 * float(pull @ pull)
     return 2.0 * rounding_of_sums(n_records) * size
 
 
 def release_moments(
-    A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource
+    A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource, whiten: Array | None = None
 ) -> PrivateMoments:
     """Release S at the already released theta_priv, and H there or half way to the coefficient
     without penalty (`halfway`).
 
     Args:
-        A: rows y_i x_i, (n, p).
+        A: rows y_i x_i, (n, p), with the weights of the metric if there is one.
         theta_priv: released, (p,).
         design: its budgets of the two matrices count.
         rng: as for `private_matrix`.
+        whiten: W (p, p) of a metric (`metric.Metric`): the matrices are W H W and W S W then.
 
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of
              theta_priv, on which the sensitivity of S depends, and of S, on which the point of H
@@ -292,31 +301,28 @@ def release_moments(
     loss, c = design.loss, design.regularization
     on_h = hessian_noise(design, n)
     on_s = covariance_noise(design, n, float(np.linalg.norm(theta_priv)))
-    S = covariance_of(A, theta_priv, loss=loss, regularization=c)
-    if not is_halfway(design):
-        H = hessian_of(A, theta_priv, loss=loss, regularization=c)
-        hessian = _released(H, on_h, theta_priv, design, n, rng)
-        return PrivateMoments(
-            hessian, _released(S, on_s, theta_priv, design, n, rng), np.array(theta_priv)
+
+    def released(matrix: Array, law: MatrixNoise, at: Array) -> PrivateMatrix:
+        """A matrix of theta `at` with its noise; that of a release allows for rounding."""
+        is_exact = isinstance(rng, SystemSource)
+        return private_matrix(
+            matrix,
+            sensitivity=law.sensitivity
+            + (rounding_allowance(design, at, n, whiten) if is_exact else 0.0),
+            amount=law.amount,
+            kind=law.kind,
+            floor=law.floor,
+            rng=rng,
+            symmetric=law.symmetric,
         )
-    covariance = _released(S, on_s, theta_priv, design, n, rng)
-    at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=on_s.diagonal_sd(p))
-    H = hessian_of(A, at, loss=loss, regularization=c)
-    return PrivateMoments(_released(H, on_h, at, design, n, rng), covariance, at)
 
-
-def _released(
-    matrix: Array, law: MatrixNoise, at: Array, design: Design, n: int, rng: NoiseSource
-) -> PrivateMatrix:
-    """A matrix of theta `at` with its noise; that of a release allows for rounding."""
-    is_exact = isinstance(rng, SystemSource)
-    rounding = rounding_allowance(design, at, n) if is_exact else 0.0
-    return private_matrix(
-        matrix,
-        sensitivity=law.sensitivity + rounding,
-        amount=law.amount,
-        kind=law.kind,
-        floor=law.floor,
-        rng=rng,
-        symmetric=law.symmetric,
-    )
+    S = covariance_of(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
+    if not is_halfway(design):
+        H = hessian_of(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
+        hessian = released(H, on_h, theta_priv)
+        return PrivateMoments(hessian, released(S, on_s, theta_priv), np.array(theta_priv))
+    covariance = released(S, on_s, theta_priv)
+    sd = on_s.diagonal_sd(p)
+    at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=sd, whiten=whiten)
+    H = hessian_of(A, at, loss=loss, regularization=c, whiten=whiten)
+    return PrivateMoments(released(H, on_h, at), covariance, at)

@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpci_core.base.array import Array
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
@@ -151,7 +152,13 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
 
 
 def train_private(
-    A: Rows, *, design: Design, rng: NoiseSource, solver: Solver = NEWTON, solver_error: float = 0.0
+    A: Rows,
+    *,
+    design: Design,
+    rng: NoiseSource,
+    solver: Solver = NEWTON,
+    solver_error: float = 0.0,
+    metric: Metric | None = None,
 ) -> PerturbedModel:
     """Return the coefficients that the mechanism of the design releases, with the law of their
     noise.
@@ -163,8 +170,20 @@ def train_private(
         solver: how the minimiser is found.
         solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
             of a minimiser, and a perturbed one is hidden by its caller (`intervals.draw`).
+        metric: of the design's geometry, public or released before (`metric.release_metric`); the
+            rows have its weights (`solvers.metric.weighted`).
 
     Privacy: `budget.model` in the definition of the design.
+    Raises:  ValueError for a design with a geometry and no metric, or the other way round.
     """
+    if (metric is None) != (design.geometry is None):
+        raise ValueError("Expected a metric where the design has a geometry, and only there.")
+    if metric is not None:
+        solver = partial(_solve_in, metric, solver)
     run = mechanism_of(design).perturb
     return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
+
+
+def _solve_in(metric: Metric, solver: Solver, A: Rows, *, noise_vector: Array, **given: Any) -> Fit:
+    """The minimiser with a noise vector that was drawn in the coordinates of a metric."""
+    return solver(A, noise_vector=metric.vector(noise_vector), **given)

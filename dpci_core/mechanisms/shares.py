@@ -38,10 +38,11 @@ class Shares:
     def lines(self) -> tuple[tuple[str, Decimal], ...]:
         """(name, amount) of every part, in the order of the draws."""
         budget = self.running.budget
+        first = (("metric", budget.metric),) if budget.metric else ()
         rest = (("hessian", budget.hessian), ("covariance", budget.covariance))
         if self.minimiser is None:
-            return (("model", budget.model), *rest)
-        return (("model", budget.model), ("inexact minimiser", self.minimiser), *rest)
+            return (*first, ("model", budget.model), *rest)
+        return (*first, ("model", budget.model), ("inexact minimiser", self.minimiser), *rest)
 
     @property
     def solver_error(self) -> float:
@@ -74,9 +75,5 @@ def share_out(design: Design) -> Shares:
         return Shares(planned=design, running=design, minimiser=None)
     budget = design.budget
     share = UP.multiply(budget.model, INEXACT_SHARE)
-    left = type(budget)(
-        model=EXACT.subtract(budget.model, share),
-        hessian=budget.hessian,
-        covariance=budget.covariance,
-    )
+    left = replace(budget, model=EXACT.subtract(budget.model, share))
     return Shares(planned=design, running=replace(design, budget=left), minimiser=share)

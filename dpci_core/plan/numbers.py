@@ -44,6 +44,7 @@ class PlanNumbers:
     None without one.  is_out_of_reach: (p,), coefficients that a release cannot speak about, in
     encoded or original units (`Forecast.is_out_of_reach`).  shrinkage: share of the coefficients
     without penalty that c leaves, None where the moments do not know or there are none.
+    n_weighted, n_rows: planning rows that count less in the metric of the design, and all of them.
     """
 
     names: tuple[str, ...]
@@ -63,6 +64,8 @@ class PlanNumbers:
     shrinkage: float | None
     validity: Validity
     usefulness: Usefulness
+    n_weighted: int
+    n_rows: int
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
@@ -146,6 +149,8 @@ def plan_numbers(
         shrinkage=shrinkage_of(moments),
         validity=made.validity,
         usefulness=made.usefulness,
+        n_weighted=moments.n_weighted,
+        n_rows=moments.n_records,
     )
 
 

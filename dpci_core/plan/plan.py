@@ -16,7 +16,8 @@ from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
 from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers
 from dpci_core.plan.source import DeclaredTable, PublicTable, Source, check_line, check_text
-from dpci_core.planner import Target
+from dpci_core.planner import GeometryAnswer, Target, best_geometry
+from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
@@ -124,6 +125,7 @@ class Plan:
             loss=self.design.loss,
             regularization=self.design.regularization,
             target="unpenalised",
+            geometry=self.design.geometry,
         )
 
     def numbers(self, moments: Moments | None = None) -> PlanNumbers:
@@ -155,6 +157,28 @@ class Plan:
         )
         source = self.source.in_standard(found.encoding)
         return replace(self, source=source, design=found.design, goal=None), found
+
+    def with_geometry(
+        self, second_moment: SecondMoment = "released"
+    ) -> tuple[Plan, GeometryAnswer]:
+        """Return the plan with noise shaped like its planning rows and the split that goes with it,
+        or with the best split of noise as it is where that is shorter.
+
+        Args:
+            second_moment: as for `planner.best_geometry`.
+
+        Raises:  ValueError for a mechanism or loss that no geometry goes with;
+                 InfeasibleDesignError.
+        """
+        records = self.records()
+        found = best_geometry(
+            records.X,
+            records.y,
+            design=self.design,
+            n_records=self.n_records,
+            second_moment=second_moment,
+        )
+        return replace(self, design=found.design), found
 
     @property
     def digest(self) -> str:

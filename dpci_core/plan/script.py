@@ -18,7 +18,6 @@ from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
 from dpci_core.planner import Target
-from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import CategoricalColumn, Column, Guesses, Schema
 
 _WIDTH = 100
@@ -208,9 +207,11 @@ def _numbers(plan: Plan) -> str:
     if plan.goal is not None:
         chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"
         probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
+    geometry = "" if plan.design.geometry is None else "    geometry=design.geometry,\n"
     return (
         "moments = fit_moments(\n    records.X,\n    records.y,\n    loss=design.loss,\n"
-        "    regularization=design.regularization,\n    target=design.target,\n)\n"
+        "    regularization=design.regularization,\n    target=design.target,\n"
+        f"{geometry})\n"
         "encoded = forecast(moments, design=design, n_records=n_records)\n"
         "original = forecast(moments, design=design, n_records=n_records, "
         "contrasts=records.to_original)\n"
@@ -226,7 +227,7 @@ def _calibration(design: Design) -> Calibration | str:
 
 def _design(design: Design) -> str:
     calibration = _calibration(design)
-    parts = {part: decimal_text(getattr(design.budget, part)) for part in PARTS}
+    parts = {part: decimal_text(amount) for part, amount in design.budget.lines}
     loss = repr(design.loss)
     return _call(
         "Design",
@@ -242,6 +243,7 @@ def _design(design: Design) -> str:
             else _call("Calibration", *_named(asdict(calibration)))
         ),
         f"target={design.target!r}",
+        *([] if design.geometry is None else [f"geometry={design.geometry!r}"]),
     )
 
 
@@ -274,6 +276,7 @@ def _column(column: Column) -> str:
         given = {name: getattr(column, name) for name in names}
         items = [f"{name}={float(x)!r}" for name, x in given.items() if x is not None]
         items += [] if column.transform is None else [f"transform={column.transform!r}"]
+        items += [f"units={column.units!r}"] if column.units else []
         return _call("NumericColumn", repr(column.name), *items)
     items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
     items += [f"other={column.other!r}"] if column.other is not None else []

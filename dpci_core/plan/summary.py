@@ -14,9 +14,9 @@ from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
-from dpci_core.planner import PARTS, Target, shares_of
+from dpci_core.planner import Target
 from dpci_core.report.cautions import cautions
-from dpci_core.report.covered import covered, transformations
+from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import number, percent, risk
 from dpci_core.schema import Guesses, told_steps
@@ -27,8 +27,9 @@ _MOST_NOTES = 300
 _MOST_NAME = 60
 _MOST_GUESSES = 6
 _PART_WORDS = {
+    "metric": ("Second moment", "what shapes the noise on everything else"),
     "model": ("Coefficients", "the coefficients themselves"),
-    "hessian": ("Curvature", "the Hessian, from which interval lengths are computed"),
+    "hessian": ("Hessian", "the curvature of the loss, from which standard errors are computed"),
     "covariance": ("Gradient covariance", "the sampling part of the lengths"),
 }
 _SERIES = ("Planned private interval", "Variability of the private estimate", "Without privacy")
@@ -77,10 +78,10 @@ def _split(design: Design) -> str:
         (
             _PART_WORDS[part][0],
             _PART_WORDS[part][1],
-            decimal_text(getattr(design.budget, part)),
-            f"{100 * share:.3g} %",
+            decimal_text(amount),
+            f"{100 * float(amount / design.budget.total):.3g} %",
         )
-        for part, share in zip(PARTS, shares_of(design.budget), strict=True)
+        for part, amount in design.budget.lines
     ]
     return table(
         ("Release", "What it is", design.budget.letter, "Share"),
@@ -190,6 +191,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         "looking at the private data."
     )
     yield from transformations(plan.transformations)
+    yield from weighted_rows(design, numbers.n_weighted, numbers.n_rows)
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 

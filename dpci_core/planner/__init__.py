@@ -6,6 +6,7 @@ sensitive table an answer may steer a release only when the moments are public, 
 release already paid for.
 """
 
+from dpci_core.planner.geometry import GeometryAnswer, best_geometry
 from dpci_core.planner.needed import (
     NeededBudget,
     NeededRecords,
@@ -29,6 +30,7 @@ from dpci_core.privacy.budget import PARTS
 
 __all__ = [
     "PARTS",
+    "GeometryAnswer",
     "NeededBudget",
     "NeededRecords",
     "Neighbour",
@@ -42,6 +44,7 @@ __all__ = [
     "SplitAnswer",
     "Target",
     "as_if_records",
+    "best_geometry",
     "best_regularization",
     "best_split",
     "meeting_probability",

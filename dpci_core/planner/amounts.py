@@ -21,12 +21,14 @@ SEARCH_DRAWS = 16
 def with_total(design: Design, total: Decimal) -> Design:
     """The design at another total: the same shares to 28 digits, the sum exactly the total."""
     own = design.budget
-    h, s = (
-        DOWN.divide(DOWN.multiply(total, part), own.total) for part in (own.hessian, own.covariance)
+    h, s, m = (
+        DOWN.divide(DOWN.multiply(total, part), own.total)
+        for part in (own.hessian, own.covariance, own.metric)
     )
     with localcontext(EXACT):
-        model = total - h - s
-    return replace(design, budget=type(own)(model=model, hessian=h, covariance=s))
+        model = total - h - s - m
+    budget = replace(own, model=model, hessian=h, covariance=s, metric=m)
+    return replace(design, budget=budget)
 
 
 def delta_in_range(delta: Amount) -> float:

@@ -236,7 +236,13 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
             start = moments_near(nearest, c).theta_hat
         known.append(
             fit_moments(
-                X, labels, loss=design.loss, regularization=c, start=start, target="unpenalised"
+                X,
+                labels,
+                loss=design.loss,
+                regularization=c,
+                start=start,
+                target="unpenalised",
+                geometry=design.geometry,
             )
         )
         return known[-1]

@@ -85,8 +85,11 @@ def remedies(moments: Moments, *, design: Design, n_records: int | None = None) 
 
     def at_budget(factor: float) -> Case:
         times = Decimal(repr(factor))
-        model, hessian, covariance = (part * times for part in design.budget.parts)
-        budget = type(design.budget)(model=model, hessian=hessian, covariance=covariance)
+        own = design.budget
+        model, hessian, covariance = (part * times for part in own.parts)
+        budget = replace(
+            own, model=model, hessian=hessian, covariance=covariance, metric=own.metric * times
+        )
         return moments, replace(design, budget=budget), n
 
     def at_c(factor: float) -> Case:

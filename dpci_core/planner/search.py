@@ -96,7 +96,7 @@ features. The mean over many coefficients needs fewer."""
 
 
 class _Drawn(NamedTuple):
-    """Mean length and coverage (p,) of a split."""
+    """Length that counts and coverage (p,) of a split."""
 
     length: float
     coverage: Array
@@ -118,17 +118,23 @@ def length_score(length: float, worst_coverage: float, level: float) -> float:
     return length * (1.0 + _PRICE * max(0.0, level - COVERAGE_SLACK - worst_coverage))
 
 
-def score(found: Forecast | None, level: float) -> float:
+def length_of(found: Forecast, coefficient: int | None) -> float:
+    """The length of one coefficient's interval, or the mean length."""
+    return found.ci_length_mean if coefficient is None else float(found.ci_length[coefficient])
+
+
+def score(found: Forecast | None, level: float, coefficient: int | None = None) -> float:
     """The score of a forecast, infinite where there is none."""
-    return (
-        math.inf
-        if found is None
-        else length_score(found.ci_length_mean, float(found.coverage.min()), level)
-    )
+    if found is None:
+        return math.inf
+    return length_score(length_of(found, coefficient), float(found.coverage.min()), level)
 
 
 class SplitSearch:
-    """Splits of one total, scored by surrogate and by forecast; `held` parts stay as they are."""
+    """Splits of one total, scored by surrogate and by forecast; `held` parts stay as they are.
+
+    coefficient: whose interval is to be short; None for the mean.
+    """
 
     def __init__(
         self,
@@ -138,8 +144,9 @@ class SplitSearch:
         held: dict[str, Decimal],
         spectra: SharedSpectra | None = None,
         is_quick: bool = False,
+        coefficient: int | None = None,
     ) -> None:
-        self.is_quick = is_quick
+        self.is_quick, self.coefficient = is_quick, coefficient
         self.moments, self.design, self.n, self.held = moments, design, n, held
         self.spectra = spectra or SharedSpectra(released_hessian(moments, design))
         self.is_large = len(moments.hessian) > _MANY
@@ -149,7 +156,8 @@ class SplitSearch:
         self._anchors: list[_Anchor] = []
         self._points: set[Point] = set()
         with localcontext(EXACT):
-            self.left = design.budget.total - sum(held.values())
+            self.total = design.budget.total - design.budget.metric
+            self.left = self.total - sum(held.values())
 
     def run(self) -> None:
         """A coarse grid on the surrogate and a descent; then anchors, until the favourite is
@@ -205,7 +213,7 @@ class SplitSearch:
         """
         held = self.held
         with localcontext(EXACT):
-            total = self.design.budget.total
+            total = self.total
             h = held.get("hessian", self.left * _rounded(hessian))
             s = held.get("covariance", self.left * _rounded(covariance))
             if "model" in held:
@@ -230,7 +238,11 @@ class SplitSearch:
         few = self._draw(parts)
         assert few is not None
         self._anchors.append(
-            _Anchor(_place(parts), full.ci_length_mean / few.length, full.coverage - few.coverage)
+            _Anchor(
+                _place(parts),
+                length_of(full, self.coefficient) / few.length,
+                full.coverage - few.coverage,
+            )
         )
         return True
 
@@ -239,7 +251,7 @@ class SplitSearch:
         it.
         """
         if parts in self.found:
-            return score(self.found[parts], self.design.confidence_level)
+            return score(self.found[parts], self.design.confidence_level, self.coefficient)
         few = self._draw(parts)
         if few is None:
             return math.inf
@@ -282,7 +294,7 @@ class SplitSearch:
         if parts == self.design.budget.parts:
             return self.design
         model, hessian, covariance = parts
-        budget = type(self.design.budget)(model=model, hessian=hessian, covariance=covariance)
+        budget = replace(self.design.budget, model=model, hessian=hessian, covariance=covariance)
         return replace(self.design, budget=budget)
 
     def _draw(self, parts: Parts) -> _Drawn | None:
@@ -298,8 +310,9 @@ class SplitSearch:
                     n_redraws=self.few[1],
                     spectra=self.spectra,
                 )
+                of = slice(None) if self.coefficient is None else self.coefficient
                 self._drawn[parts] = _Drawn(
-                    float(drawn.lengths.mean()), drawn.coverage.mean(axis=0)
+                    float(drawn.lengths[:, of].mean()), drawn.coverage.mean(axis=0)
                 )
         return self._drawn[parts]
 

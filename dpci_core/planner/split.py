@@ -15,7 +15,7 @@ from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
-from dpci_core.planner.search import SplitSearch
+from dpci_core.planner.search import SplitSearch, length_of
 from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal
 from dpci_core.report import answers
 from dpci_core.solvers.moments import Moments
@@ -34,6 +34,7 @@ class SplitAnswer:
         near_best: of each part, the smallest and largest share among the splits whose score is
             within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.
         n_tried: number of splits that were scored.
+        coefficient: whose interval was made short; None for the mean over all.
         delta: at which a zCDP budget is stated as (epsilon, delta).
     """
 
@@ -42,6 +43,7 @@ class SplitAnswer:
     asked: Forecast
     near_best: dict[str, tuple[float, float]]
     n_tried: int
+    coefficient: int | None = None
     delta: float = HEADLINE_DELTA
 
     @property
@@ -56,13 +58,16 @@ class SplitAnswer:
 
     @property
     def gain(self) -> float:
-        """Share of the asked design's mean length that the best split saves."""
-        return 1.0 - self.forecast.ci_length_mean / self.asked.ci_length_mean
+        """Share of the asked design's length that the best split saves."""
+        best, asked = (length_of(found, self.coefficient) for found in (self.forecast, self.asked))
+        return 1.0 - best / asked
 
     @property
     def reason(self) -> str:
         """Why, in a sentence."""
-        return answers.best_split(self.shares, self.gain, self.near_best["model"])
+        return answers.best_split(
+            self.shares, self.gain, self.near_best["model"], is_mean=self.coefficient is None
+        )
 
 
 def shares_of(budget: Budget) -> Shares:
@@ -77,9 +82,11 @@ def best_split(
     design: Design,
     n_records: int | None = None,
     locked: Mapping[str, Amount] | None = None,
+    coefficient: int | None = None,
     delta: Amount = HEADLINE_DELTA,
 ) -> SplitAnswer:
-    """Return the split of `design.budget.total` with the shortest mean interval, by forecast.
+    """Return the split of `design.budget.total` with the shortest mean interval, or the shortest
+    interval of one coefficient, by forecast.
 
     Subject to a forecast coverage of every coefficient of at least the level less half a point;
     where no split reaches that, the score lengthens by 1 % for every tenth of a point that is
@@ -92,6 +99,7 @@ def best_split(
         design: its split is one of the candidates.
         n_records: n that is planned for (default: that of the moments).
         locked: amounts of parts that stay as they are, in the definition of the budget.
+        coefficient: place of the one whose interval counts; None for the mean over all.
         delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
 
     Raises:
@@ -106,7 +114,12 @@ def best_split(
     check_design(design)
     stated_at = delta_in_range(delta)
     held = _locks(locked or {})
-    search = SplitSearch(moments, design, n_records, held)
+    if coefficient is not None and not 0 <= coefficient < len(moments.theta_hat):
+        raise ValueError(
+            f"Expected coefficient={coefficient!r} to be a place from 0 to "
+            f"{len(moments.theta_hat) - 1}."
+        )
+    search = SplitSearch(moments, design, n_records, held, coefficient=coefficient)
     _check_locks(search)
     answer = _searched(search, start=_start(search))
     if answer is None:
@@ -124,6 +137,7 @@ def best_split(
         asked=asked,
         near_best=search.near_best(),
         n_tried=search.n_tried,
+        coefficient=coefficient,
         delta=stated_at,
     )
 
@@ -189,7 +203,7 @@ def _locks(locked: Mapping[str, Amount]) -> dict[str, Decimal]:
 
 def _check_locks(search: SplitSearch) -> None:
     """Raise unless the locks leave something to the other parts, or are the total."""
-    total, left = search.design.budget.total, search.left
+    total, left = search.total, search.left
     if left >= 0 and (left == 0) == (len(search.held) == len(PARTS)):
         return
     with localcontext(EXACT):

@@ -105,7 +105,8 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
 
 @dataclass(frozen=True)
 class Budget(ABC):
-    """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively.
+    """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively,
+    and for the metric where one is released before them.
 
     Each subclass is one privacy definition: what its amounts are called, which noise they ask for,
     and what they mean elsewhere. `DEFINITIONS` lists those that a design may have.
@@ -129,10 +130,22 @@ class Budget(ABC):
     model: Decimal
     hessian: Decimal
     covariance: Decimal
+    metric: Decimal = Decimal(0)
+    """Of the second moment that shapes the noise (`design.Geometry`); 0 where none is released."""
 
-    def __init__(self, *, model: Amount, hessian: Amount, covariance: Amount) -> None:
+    def __init__(
+        self, *, model: Amount, hessian: Amount, covariance: Amount, metric: Amount | None = None
+    ) -> None:
         for name, value in zip(PARTS, (model, hessian, covariance), strict=True):
             object.__setattr__(self, name, to_decimal(value, name=name))
+        is_absent = metric is None or (isinstance(metric, Decimal) and metric == 0)
+        found = Decimal(0) if is_absent else to_decimal(metric, name="metric")  # type: ignore[arg-type]
+        object.__setattr__(self, "metric", found)
+
+    def __repr__(self) -> str:
+        parts = [*PARTS, *(["metric"] if self.metric else [])]
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in parts)
+        return f"{type(self).__name__}({shown})"
 
     @property
     def parts(self) -> Parts:
@@ -140,9 +153,16 @@ class Budget(ABC):
         return self.model, self.hessian, self.covariance
 
     @property
+    def lines(self) -> tuple[tuple[str, Decimal], ...]:
+        """All parts by name in the order of their release, the metric where there is one."""
+        metric = (("metric", self.metric),) if self.metric else ()
+        return (*metric, *zip(PARTS, self.parts, strict=True))
+
+    @property
     def total(self) -> Decimal:
-        """The exact sum of the three parts."""
-        return EXACT.add(EXACT.add(self.model, self.hessian), self.covariance)
+        """The exact sum of all parts."""
+        three = EXACT.add(EXACT.add(self.model, self.hessian), self.covariance)
+        return EXACT.add(three, self.metric) if self.metric else three
 
     def guarantee(self, delta: float | Decimal) -> tuple[float, float]:
         """What the total means as (epsilon, delta); delta is 0 where none is needed."""
@@ -313,15 +333,20 @@ def definition_named(name: str, *, argument: str = "definition") -> type[Budget]
 
 @dataclass(frozen=True)
 class ApproxDP:
-    """An (epsilon, delta) budget with the shares of its three parts, spent through zCDP."""
+    """An (epsilon, delta) budget with the shares of its parts, spent through zCDP.
+
+    Args:
+        epsilon: > 0.
+        delta: in (0, 1).
+        shares: of model, Hessian and covariance, and of the metric where one is released; they add
+            up to 1.
+    """
 
     epsilon: Decimal
     delta: Decimal
-    shares: Parts
+    shares: tuple[Decimal, ...]
 
-    def __init__(
-        self, epsilon: Amount, delta: Amount, shares: tuple[Amount, Amount, Amount]
-    ) -> None:
+    def __init__(self, epsilon: Amount, delta: Amount, shares: tuple[Amount, ...]) -> None:
         object.__setattr__(self, "epsilon", to_decimal(epsilon, name="epsilon"))
         object.__setattr__(self, "delta", to_decimal(delta, name="delta"))
         check_amount(BUDGET_PART, epsilon=self.epsilon)
@@ -333,9 +358,10 @@ class ApproxDP:
             raise ValueError(
                 f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}."
             )
-        if len(given) != 3:
-            raise ValueError(f"Expected shares to have 3 entries, got {len(given)}.")
-        exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, PARTS, strict=True))
+        if len(given) not in (3, 4):
+            raise ValueError(f"Expected shares to have 3 or 4 entries, got {len(given)}.")
+        names = (*PARTS, "metric")
+        exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, names, strict=False))
         total = reduce(
             EXACT.add, exact
         )  # the caller's decimal context could round a sum above 1 to 1
@@ -351,8 +377,8 @@ class ApproxDP:
                  down.
         """
         rho = epsilon_to_zcdp(to_float_down(self.epsilon), to_float_down(self.delta))
-        model, hessian, covariance = (DOWN.multiply(rho, share) for share in self.shares)
-        return ZCDP(model=model, hessian=hessian, covariance=covariance)
+        parts = (DOWN.multiply(rho, share) for share in self.shares)
+        return ZCDP(**dict(zip((*PARTS, "metric"), parts, strict=False)))
 
 
 def pure_to_zcdp(epsilon: Amount) -> Decimal:
@@ -602,9 +628,9 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     """
     check_choice(rule, ("paper", "guarantee"), name="rule")
     if rule == "paper" and isinstance(budget, PureDP):
-        return ZCDP(**dict(zip(PARTS, map(pure_to_zcdp, budget.parts), strict=True)))
+        return ZCDP(**{name: pure_to_zcdp(part) for name, part in budget.lines})
     if rule == "paper":
-        return PureDP(**dict(zip(PARTS, map(_root_down, budget.parts), strict=True)))
+        return PureDP(**{name: _root_down(part) for name, part in budget.lines})
     at = to_float_down(to_decimal(delta, name="delta"))
     if isinstance(budget, PureDP):
         return ZCDP(**_split(epsilon_to_zcdp(to_float_down(budget.total), at), budget))
@@ -646,7 +672,4 @@ def _root_down(rho: Decimal) -> Decimal:
 
 def _split(total: Decimal, like: Budget) -> dict[str, Decimal]:
     """Divide a total in the proportions of another budget, each part rounded down."""
-    return {
-        name: DOWN.divide(DOWN.multiply(total, part), like.total)
-        for name, part in zip(PARTS, like.parts, strict=True)
-    }
+    return {name: DOWN.divide(DOWN.multiply(total, part), like.total) for name, part in like.lines}

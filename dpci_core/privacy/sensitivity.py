@@ -247,6 +247,20 @@ def covariance_sensitivity(
     return _up(factor * largest / n_records)
 
 
+def second_moment_sensitivity(*, n_records: int) -> float:
+    """Return sqrt(2)/n, the Frobenius sensitivity of X'X/n for rows of norm at most 1.
+
+    |xx' - zz'|^2 = |x|^4 + |z|^4 - 2 (x.z)^2 <= 2, attained by orthonormal rows.
+
+    Args:
+        n_records: number of records, public (>= 1).
+
+    Source:  own; docs/whitened.md, Theorem 3.
+    """
+    check_count(n_records=n_records)
+    return _up(math.sqrt(2.0) / n_records)
+
+
 def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> float:
     """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16
     Prop. 1.6].

@@ -4,6 +4,14 @@ checked later.
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
+from dpci_core.release.choice import (
+    ChoiceRecord,
+    HistogramChoice,
+    ModelChoice,
+    check_choice_table,
+    load_choice,
+    release_choice,
+)
 from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
 from dpci_core.release.effects import (
     Effect,
@@ -39,13 +47,16 @@ __all__ = [
     "GRID",
     "INEXACT_SHARE",
     "TAU",
+    "ChoiceRecord",
     "Coefficient",
     "Drawn",
     "Effect",
     "Guarantee",
     "Header",
+    "HistogramChoice",
     "Interval",
     "MemoryFile",
+    "ModelChoice",
     "Price",
     "RecordError",
     "Release",
@@ -58,6 +69,7 @@ __all__ = [
     "TextEncoding",
     "assumptions_of",
     "check_account",
+    "check_choice_table",
     "check_feasible",
     "check_table",
     "draw_release",
@@ -65,6 +77,7 @@ __all__ = [
     "effect_sentences",
     "effects",
     "intervals_csv",
+    "load_choice",
     "load_release",
     "model_card",
     "price_of",
@@ -73,6 +86,7 @@ __all__ = [
     "read_records",
     "reading_sentence",
     "release",
+    "release_choice",
     "report_html",
     "schema_hash",
     "share_out",

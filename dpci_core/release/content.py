@@ -26,7 +26,7 @@ from dpci_core.release.record import (
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.report.cautions import cautions
-from dpci_core.report.covered import covered, transformations
+from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.schema import CategoricalColumn, Column, Schema
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
@@ -59,7 +59,9 @@ def _bare(column: Column) -> Column:
     """A column without what is declared for planning and encoding."""
     if isinstance(column, CategoricalColumn):
         return replace(column, shares=None)
-    return replace(column, typical=None, spread=None, step=None, limit=None, transform=None)
+    return replace(
+        column, typical=None, spread=None, step=None, limit=None, transform=None, units=""
+    )
 
 
 def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:
@@ -98,11 +100,14 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         hessian=tuple(map(tuple, drawn.hessian.tolist())),
         covariance=tuple(map(tuple, drawn.covariance.tolist())),
         hessian_at=tuple(drawn.hessian_at.tolist()),
+        second_moment=()
+        if drawn.second_moment is None
+        else tuple(map(tuple, drawn.second_moment.tolist())),
         covers=covered(plan.design, price.numbers.shrinkage),
         out_of_reach=price.numbers.out_of_reach,
         warnings=warnings_of(plan, price),
         verdict=drawn.usefulness.sentence,
-        assumptions=assumptions_of(plan),
+        assumptions=assumptions_of(plan, price.numbers),
         software=dict(_software()),
     )
 
@@ -158,8 +163,8 @@ def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coeff
     )
 
 
-def assumptions_of(plan: Plan) -> tuple[str, ...]:
-    """What the guarantee of a release of this plan rests on, in sentences."""
+def assumptions_of(plan: Plan, numbers: PlanNumbers) -> tuple[str, ...]:
+    """What the guarantee of a release of this plan rests on, and its target, in sentences."""
     design = plan.design
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
     found.append(
@@ -167,6 +172,7 @@ def assumptions_of(plan: Plan) -> tuple[str, ...]:
         "records."
     )
     found += transformations(plan.transformations)
+    found += weighted_rows(design, numbers.n_weighted, numbers.n_rows)
     found.append(
         "All noise is drawn from the operating system's entropy and exact, and every number here "
         "is made from multiples of a public grid; the program, the OpenDP and Arb libraries do "

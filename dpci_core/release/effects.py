@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
-from dpci_core.report.words import number
+from dpci_core.report.words import number, odds
 from dpci_core.schema import CONSTANT, CategoricalColumn, Column, NumericColumn, told_step
 
 _LARGEST_LOG_ODDS = 10.0
@@ -60,7 +60,8 @@ def _effect(c: Coefficient, column: Column, release: Release) -> Effect:
             times = "doubled" if shown == "2" else f"multiplied by {shown}"
             change = per = f"each time {column.name} is {times}"
         else:
-            change, per = f"{shown} more of {column.name}", f"per {shown} of {column.name}"
+            much = f"{shown} {column.units}" if column.units else shown
+            change, per = f"{much} more of {column.name}", f"per {much} of {column.name}"
     else:
         level = c.name.removeprefix(f"{column.name}=")
         change = f"{column.name} = {level} {_base(column, release)}"
@@ -106,15 +107,15 @@ def effect_lines(release: Release) -> tuple[str, ...]:
 
 def _measured(effect: Effect, release: Release) -> str:
     if effect.odds is not None:
-        return f"odds times {number(effect.odds.estimate)}"
+        return f"odds times {odds(effect.odds.estimate)}"
     kind = "log-odds" if release.design.loss.is_log_odds else "score"
     return f"{kind} {number(effect.by.estimate)} more"
 
 
 def _interval(effect: Effect, release: Release) -> str:
-    ends = effect.by if effect.odds is None else effect.odds
+    ends, told = (effect.by, number) if effect.odds is None else (effect.odds, odds)
     level = f"{100.0 * release.design.confidence_level:.10g} %"
-    return f"{level} interval {number(ends.low)} to {number(ends.high)}"
+    return f"{level} interval {told(ends.low)} to {told(ends.high)}"
 
 
 def effect_sentences(release: Release) -> tuple[str, ...]:
@@ -146,7 +147,7 @@ def _moves(effect: Effect, release: Release) -> str:
     elif by.high < 0.0:
         sure = f"It points away from {_outcome(release)}."
     else:
-        sure = "Zero is within: it may go either way."
+        sure = "The interval contains zero: the direction is not established."
     ends = f"between {number(unit.low)} and {number(unit.high)}"
     coefficient = f"{_measure(release, 'change')} by {number(unit.estimate)}{effect.unit}, {ends}"
     told = f"{effect.change}, all else equal: {_measured(effect, release)}, "

@@ -23,6 +23,7 @@ class Matrices:
     hessian: tuple[tuple[float, ...], ...]
     covariance: tuple[tuple[float, ...], ...]
     hessian_at: tuple[float, ...] = ()
+    second_moment: tuple[tuple[float, ...], ...] = ()
 
 
 def load_release(path: str | Path) -> Release:
@@ -79,6 +80,7 @@ def _release_from(
         hessian=matrices.hessian,
         covariance=matrices.covariance,
         hessian_at=matrices.hessian_at,
+        second_moment=matrices.second_moment,
         ledger_head=ledger["head"],
         charge_id=ledger["charge"],
         n_planned=n_records["planned"],
@@ -106,6 +108,7 @@ FORMS[Release] = Form(
         "hessian",
         "covariance",
         "hessian_at",
+        "second_moment",
     ),
     build=_release_from,
 )

@@ -117,6 +117,7 @@ class Release:
     note: for the steward alone, which cells of the table were mapped; only right after the release,
     in no file.
     version: of the record's format; what it says about how the noise was drawn is in `caution`.
+    second_moment: that shapes the noise, as released; empty where none was.
     hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
     target. Empty in a record of version 1 or 2.
     covers: what the intervals are for, in words; empty in these too (`target_words`).
@@ -152,6 +153,7 @@ class Release:
     covers: str = ""
     out_of_reach: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    second_moment: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
@@ -159,13 +161,16 @@ class Release:
             raise RecordError(
                 "coefficients", "Expected one for each feature in order, and the constant last."
             )
-        for name in ("hessian", "covariance"):
+        geometry = self.design.geometry
+        has_metric = geometry is not None and geometry.is_private
+        for name, p in (
+            ("hessian", len(names)),
+            ("covariance", len(names)),
+            ("second_moment", len(names) if has_metric else 0),
+        ):
             matrix = getattr(self, name)
-            if len(matrix) != len(names) or any(len(row) != len(names) for row in matrix):
-                raise RecordError(
-                    f"matrices.{name}", f"Expected {len(names)} rows of {len(names)} numbers."
-                )
-
+            if len(matrix) != p or any(len(row) != p for row in matrix):
+                raise RecordError(f"matrices.{name}", f"Expected {p} rows of {p} numbers.")
         if len(self.hessian_at) != (len(names) if self.version >= _WITH_PLACE else 0):
             raise RecordError(
                 "matrices.hessian_at", f"Expected {len(names)} numbers from version 3 on."
@@ -230,6 +235,8 @@ class Release:
         """Return the content of release.json as plain values."""
         matrices = {"hessian": plain(self.hessian), "covariance": plain(self.covariance)}
         said: dict[str, Any] = {}
+        if self.second_moment:
+            matrices["second_moment"] = plain(self.second_moment)
         if self.version >= _WITH_PLACE:
             matrices["hessian_at"] = plain(self.hessian_at)
             said = {

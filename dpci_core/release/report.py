@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Mapping
 
 from dpci_core.base.decimals import UP_4
 from dpci_core.ledger import safe_cell
@@ -22,6 +23,7 @@ from dpci_core.release.effects import (
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
+from dpci_core.report.words import number
 from dpci_core.schema import told_steps
 
 _MARK = "(out of reach)"
@@ -101,8 +103,25 @@ def report_html(release: Release) -> str:
         covers=release.target_words,
         level=f"{release.design.confidence_level:.10g}",
         silence=silent(release.silent) if release.silent else "",
-        lines=list(release.guarantee.lines.items()),
+        price=price_words(release.guarantee.lines),
     )
+
+
+_PAID_FOR = {
+    "model": "coefficients",
+    "inexact minimiser": "coefficients",
+    "hessian": "Hessian",
+    "covariance": "gradient covariance",
+}
+
+
+def price_words(lines: Mapping[str, str]) -> str:
+    """Return what the budget was spent on, three digits each; the record has every digit."""
+    spent: dict[str, float] = {}
+    for name, amount in lines.items():
+        told = _PAID_FOR.get(name, name)
+        spent[told] = spent.get(told, 0.0) + float(amount)
+    return ", ".join(f"{name} {number(amount)}" for name, amount in spent.items())
 
 
 def guarantee_sentence(release: Release) -> str:
@@ -124,9 +143,8 @@ def risk_sentence(release: Release) -> str:
     g = release.guarantee
     if not DEFINITIONS[g.definition].has_delta:
         return (
-            "Whoever held it for as likely as not that a given person's record is this one, and "
-            f"no other, can be at most {_percent_up(pure_risk(g.epsilon))}% sure of it after "
-            "reading everything here."
+            "Someone who gave 50 % odds to a guess about one person's record can be at most "
+            f"{_percent_up(pure_risk(g.epsilon))} % sure after reading this."
         )
     found = approx_risk(g.epsilon, g.delta)
     return (

@@ -42,14 +42,22 @@ def _percentages(shares: tuple[float, float, float]) -> list[str]:
 
 
 def best_split(
-    shares: tuple[float, float, float], gain: float, near_best: tuple[float, float]
+    shares: tuple[float, float, float],
+    gain: float,
+    near_best: tuple[float, float],
+    *,
+    is_mean: bool = True,
 ) -> str:
-    """The best split of a total; near_best: shares of the coefficients that are nearly as good."""
+    """The best split of a total; near_best: shares of the coefficients that are nearly as good.
+
+    is_mean: whether the mean over all intervals was made short, not that of one coefficient.
+    """
     model, hessian, covariance = _percentages(shares)
     low, high = near_best
+    which = "the mean interval" if is_mean else "this interval"
     return (
         f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
-        f"gradient covariance shorten the mean interval by {gain:.1%}. Between {low:.0%} "
+        f"gradient covariance shorten {which} by {gain:.1%}. Between {low:.0%} "
         f"and {high:.0%} for the coefficients the length changes by about 1 % or less."
     )
 
@@ -132,4 +140,14 @@ def shortfall(ratio: float, usual: float, is_hessian: bool, noise: float) -> str
         f"{ratio:.2f} times the variability interval, where sharp intervals usually reach "
         f"{usual:g}: the noise on the {part} is {noise:.2g} times {of_what}. More "
         "budget for it, more records or a larger c help."
+    )
+
+
+def geometry(gain: float, *, is_shorter: bool) -> str:
+    """What noise shaped like the records gains against the best split without."""
+    if not is_shorter:
+        return "Noise shaped like the records is not shorter here; this is the best split without."
+    return (
+        f"Noise shaped like the records makes the mean interval {gain:.1%} shorter than the best "
+        "split without."
     )

@@ -31,7 +31,27 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     if design.target == "unpenalised":
         return "coefficient without penalty"
     pulled = "" if shrinkage is None else f", pulled to about {percent(max(shrinkage, 0.0))}"
-    return f"coefficient penalised at c = {design.regularization:g}{pulled}"
+    geometry = design.geometry
+    rows = f", rows of leverage above {number(geometry.leverage)} weighted down" if geometry else ""
+    return f"coefficient penalised at c = {design.regularization:g}{pulled}{rows}"
+
+
+def weighted_rows(design: Design, n_weighted: int, n_rows: int) -> tuple[str, ...]:
+    """Return what noise shaped like the records does to rows, in a sentence; none without it.
+
+    Args:
+        design: whose geometry counts.
+        n_weighted: planning rows that count less; never rows of a private table.
+        n_rows: planning rows.
+    """
+    if design.geometry is None:
+        return ()
+    whose = "released" if design.geometry.is_private else "public"
+    return (
+        f"The noise is shaped by a {whose} second moment of the records. Rows whose leverage in "
+        f"that metric exceeds {number(design.geometry.leverage)} count less; of {n_rows:,} "
+        f"planning rows {n_weighted:,} do.",
+    )
 
 
 class Transformed(Protocol):

@@ -33,6 +33,18 @@ def number(x: float, digits: int = 3) -> str:
     return f"{x:.{digits}g}"
 
 
+def odds(factor: float) -> str:
+    """A factor on the odds, with three digits of what it is away from 1, so that a small effect of
+    a large table does not read as none.
+
+    >>> odds(1.0081234), odds(1.22), odds(0.9912), odds(12.34), odds(0.0123)
+    ('1.00812', '1.22', '0.9912', '12.3', '0.0123')
+    """
+    if not 0.5 <= factor < 2.0:
+        return number(factor)
+    return f"{1.0 + float(f'{factor - 1.0:.3g}'):.9g}"
+
+
 def percent(x: float) -> str:
     """A share as percent; near the ends it never rounds to 0 or 100."""
     if 0.99 < x < 1:

@@ -26,6 +26,8 @@ LIMIT = (1.0, 1e6)
 RADIUS = (1.0, 1e6)
 """Least and greatest length of a row that still counts in full."""
 DEFAULT_LIMIT = 4.0
+MOST_UNITS = 40
+"""Characters of the units of a column."""
 DEFAULT_STEP = {"log": 2.0}
 """Effects of a logarithm are told for each doubling, where no step is declared."""
 LEVEL_SPREAD = 0.5
@@ -53,6 +55,7 @@ class NumericColumn:
         limit: values further than so many spreads from the typical one count as that far; None is
             the limit of the encoding. Only the standard encoding has limits.
         transform: "log" where effects are meant for ratios, as of amounts; low is positive then.
+        units: what the number is measured in, such as "mmHg"; only words, no calculation uses them.
 
     Raises:
         ValueError: naming the argument, the rule and the value.
@@ -70,8 +73,14 @@ class NumericColumn:
     step: float | None = None
     limit: float | None = None
     transform: Literal["log"] | None = None
+    units: str = ""
 
     def __post_init__(self) -> None:
+        if len(self.units) > MOST_UNITS or not self.units.isprintable():
+            raise ValueError(
+                f"Expected units={self.units!r} of column {self.name!r} to be printable and at "
+                f"most {MOST_UNITS} characters."
+            )
         if not (math.isfinite(self.high - self.low) and self.low < self.high):
             raise ValueError(
                 f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}."

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.design import Calibration, Design
+from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.losses import Loss, make_loss
 from dpci_core.privacy.budget import DEFINITIONS
 
@@ -190,10 +190,19 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
         "confidence_level": design.confidence_level,
         "calibration": asdict(design.switches),
         "target": design.target,
+        **_geometry_record(design),
         "n_failed": result.n_failed,
         **{name: [_plain(x) for x in getattr(result, name)] for name in _ARRAYS},
         **{name: _plain(getattr(result, name)) for name in _NUMBERS},
     }
+
+
+def _geometry_record(design: Design) -> dict[str, Any]:
+    """What shapes the noise, of designs that have it."""
+    if design.geometry is None:
+        return {}
+    price = {"metric": str(design.budget.metric)} if design.geometry.is_private else {}
+    return {"geometry": asdict(design.geometry), **price}
 
 
 def _loss_from(record: dict[str, Any]) -> Loss:
@@ -207,11 +216,17 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
     design = Design(
         loss=_loss_from(record["loss"]),
         mechanism=record["mechanism"],
-        budget=kind(model=model, hessian=hessian, covariance=covariance),
+        budget=kind(
+            model=model,
+            hessian=hessian,
+            covariance=covariance,
+            metric=record.get("metric"),
+        ),
         regularization=float(record["regularization"]),
         confidence_level=float(record["confidence_level"]),
         calibration=Calibration(**record["calibration"]),
         target=record["target"],
+        geometry=Geometry(**record["geometry"]) if "geometry" in record else None,
     )
     p = len(record["theta_hat"])
     values: dict[str, Any] = {k: _numbers(record, k, p) for k in _ARRAYS}

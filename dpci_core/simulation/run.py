@@ -24,6 +24,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.base.validation import check_records
 from dpci_core.design import Design, check_design
@@ -31,6 +32,7 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
+from dpci_core.mechanisms.metric import check_size, metric_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import (
     DesignResult,
@@ -41,6 +43,7 @@ from dpci_core.simulation.result import (
 )
 from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
+from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import meant_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
@@ -80,14 +83,22 @@ class _Job:
         return mechanism_of(self.design).perturbs_objective
 
     @property
-    def fit_key(self) -> tuple[int, NoiseLaw | None]:
+    def metric_key(self) -> tuple[object, ...]:
+        """Designs with equal keys have the same metrics."""
+        geometry, budget = self.design.geometry, self.design.budget
+        return geometry, (budget.law, budget.metric) if geometry and geometry.is_private else None
+
+    @property
+    def fit_key(self) -> tuple[object, ...]:
         """Designs with equal keys have the same fits."""
-        return id(self.table), self.noise if self.perturbs_objective else None
+        noise = self.noise if self.perturbs_objective else None
+        return id(self.table), noise, self.metric_key
 
     @property
     def moments_key(self) -> tuple[object, ...]:
         """Designs with equal keys release the same coefficients, and H at the same point."""
-        return id(self.table), self.design.mechanism, self.noise, is_halfway(self.design)
+        at = is_halfway(self.design)
+        return id(self.table), self.design.mechanism, self.noise, at, self.metric_key
 
 
 @dataclass(frozen=True)
@@ -100,17 +111,36 @@ class _Plan:
     n_coverage: int
     tolerance: float
 
+    @property
+    def has_metric(self) -> bool:
+        """Whether a design releases the second moment."""
+        found = (job.design.geometry for job in self.jobs)
+        return any(geometry is not None and geometry.is_private for geometry in found)
+
 
 @dataclass(frozen=True)
 class Draws:
-    """The randomness of a batch: counts (B, N), unit noise for the coefficients and for both
-    matrices, by law.
+    """The randomness of a batch: counts (B, N), unit noise for the coefficients, for both matrices
+    and for the second moment, by law.
     """
 
     counts: Counts
     model: dict[Law, Array]
     hessian: dict[MatrixKind, Array]
     covariance: dict[MatrixKind, Array]
+    metric: dict[Law, Array]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of a batch, a stack, with the weights (B, N) that rows have in them."""
+
+    of: Metric
+    weights: Counts
+
+    def first(self, n: int) -> Metrics:
+        """Of the first n."""
+        return Metrics(self.of[:n], self.weights[:n])
 
 
 @dataclass(frozen=True)
@@ -295,6 +325,7 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
     counts = np.empty((last - first, n_rows), dtype=np.float32)
     model: dict[Law, list[Array]] = {law: [] for law in LAWS}
+    metric: dict[Law, list[Array]] = {law: [] for law in LAWS}
     matrices: list[dict[MatrixKind, list[Array]]] = [
         {kind: [] for kind in _MATRIX_KINDS} for _ in range(2)
     ]
@@ -311,10 +342,41 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
                     of_one[law, symmetric].append(
                         unit_noise(p, law=law, rng=rng, symmetric=symmetric)
                     )
+        for law in LAWS if plan.has_metric else ():
+            metric[law].append(unit_noise(p, law=law, rng=rng, symmetric=True))
     hessian, covariance = (
         {k: np.array(v).reshape(-1, p, p) for k, v in of_one.items()} for of_one in matrices
     )
-    return Draws(counts, {k: np.array(v) for k, v in model.items()}, hessian, covariance)
+    return Draws(
+        counts,
+        {k: np.array(v) for k, v in model.items()},
+        hessian,
+        covariance,
+        {k: np.array(v) for k, v in metric.items()},
+    )
+
+
+def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
+    """The metric of each replicate, released by it or public, with its weights."""
+    design, columns, w = job.design, job.table.columns, job.table.weights
+    geometry = design.geometry
+    if geometry is None:
+        return None
+    p, n_rows = columns.shape
+    unit = columns if w is None else columns * np.sqrt(w)
+    if geometry.is_private:
+        law = metric_noise(design, plan.n_records)
+        M = np.array([(unit * k) @ unit.T for k in draws.counts]) / plan.n_records
+        metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
+    else:
+        one = check_size(metric_of(geometry), p).stacked()
+        metric = one[np.zeros(len(draws.counts), dtype=np.int64)]
+    weights = np.empty((len(draws.counts), n_rows), dtype=np.float32)
+    for b, whiten in enumerate(metric.whiten):
+        turned = whiten @ columns
+        leverage = np.einsum("ij,ij->j", turned, turned)
+        weights[b] = np.minimum(1.0 if w is None else w, 1.0 / np.maximum(leverage, 1.0))
+    return Metrics(metric, weights)
 
 
 def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
@@ -322,18 +384,23 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     draws = replicate_draws(plan, first, last)
     n_covered = max(0, min(last, plan.n_coverage) - first)
     fits: dict[object, Replicates] = {}
+    metrics: dict[object, Metrics | None] = {}
     moments: dict[object, tuple[Array | None, Array]] = {}
     results = []
     for job in plan.jobs:
-        fit = fits.get(job.fit_key) or _fit(plan, job, draws)
+        if (key := (id(job.table), job.metric_key)) not in metrics:
+            metrics[key] = _metrics(plan, job, draws)
+        metric = metrics[key]
+        fit = fits.get(job.fit_key) or _fit(plan, job, draws, metric)
         fits[job.fit_key] = fit
         theta = fit.theta
         if not job.perturbs_objective:
             theta = theta + job.noise.scale * draws.model[job.noise.law]
+        few = None if metric is None else metric.first(n_covered)
         if n_covered and job.moments_key not in moments:
-            moments[job.moments_key] = _moments(plan, job, draws, theta[:n_covered])
+            moments[job.moments_key] = _moments(plan, job, draws, theta[:n_covered], few)
         estimate, inside, length = _intervals(
-            plan, job, draws, theta[:n_covered], moments.get(job.moments_key)
+            plan, job, draws, theta[:n_covered], moments.get(job.moments_key), few
         )
         failed = ~fit.converged
         if job.design.target == "unpenalised":
@@ -345,28 +412,44 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     return results
 
 
-def _fit(plan: _Plan, job: _Job, draws: Draws) -> Replicates:
+def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None) -> Replicates:
     """Exact fits of the batch, perturbed where the noise is in the objective."""
     noise_vector = job.noise.scale * draws.model[job.noise.law] if job.perturbs_objective else None
+    if metric is not None:
+        assert noise_vector is not None
+        noise_vector = metric.of.vector(noise_vector)
     return fit_replicates(
         job.table,
         draws.counts,
         n_records=plan.n_records,
         noise_vector=noise_vector,
         tolerance=plan.tolerance,
+        weights=None if metric is None else metric.weights,
     )
 
 
-def _moments(plan: _Plan, job: _Job, draws: Draws, theta: Array) -> tuple[Array | None, Array]:
-    """H and S at theta; half way H is at another point, known once S has its noise."""
+def _moments(
+    plan: _Plan, job: _Job, draws: Draws, theta: Array, metric: Metrics | None
+) -> tuple[Array | None, Array]:
+    """H and S at theta, in the metric if there is one; half way H is at another point, known once S
+    has its noise.
+    """
     counts, n = draws.counts[: len(theta)], plan.n_records
+    weights = None if metric is None else metric.weights
     if is_halfway(job.design):
-        return None, replicate_covariance(job.table, counts, theta, n_records=n)
-    return replicate_moments(job.table, counts, theta, n_records=n)
+        S = replicate_covariance(job.table, counts, theta, n_records=n, weights=weights)
+        return None, S if metric is None else metric.of.matrix(S)
+    H, S = replicate_moments(job.table, counts, theta, n_records=n, weights=weights)
+    return (H, S) if metric is None else (metric.of.matrix(H), metric.of.matrix(S))
 
 
 def _intervals(
-    plan: _Plan, job: _Job, draws: Draws, theta: Array, moments: tuple[Array | None, Array] | None
+    plan: _Plan,
+    job: _Job,
+    draws: Draws,
+    theta: Array,
+    moments: tuple[Array | None, Array] | None,
+    metric: Metrics | None,
 ) -> tuple[Array, Flags, Array]:
     """Estimates, whether each interval holds the full table's coefficient, and its length, arrays
     (B, p).
@@ -379,10 +462,19 @@ def _intervals(
     laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]
     sds = np.array([law.diagonal_sd(p) for law in laws])
-    H, S = moments[0], symmetrise(moments[1] + scales * draws.covariance[key])
+    H, S = moments
+    S = symmetrise(S + scales * draws.covariance[key])
     if H is None:
-        at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds)
-        H = replicate_hessian(job.table, draws.counts[: len(theta)], at, n_records=n)
+        whiten = None if metric is None else metric.of.whiten
+        at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten)
+        H = replicate_hessian(
+            job.table,
+            draws.counts[: len(theta)],
+            at,
+            n_records=n,
+            weights=None if metric is None else metric.weights,
+        )
+        H = H if metric is None else metric.of.matrix(H)
     widths = private_half_widths(
         symmetrise(H + hessian_noise(design, n).scale * draws.hessian[key]),
         S,
@@ -392,6 +484,7 @@ def _intervals(
         covariance_noise=laws[0],
         theta_priv=theta,
         covariance_sd=sds,
+        metric=None if metric is None else metric.of,
     )
     estimate, q = widths.estimate(theta), widths.half_width
     return estimate, np.abs(estimate - job.goal) <= q, 2.0 * q

@@ -29,20 +29,29 @@ def is_halfway(design: Design) -> bool:
     return design.target == "unpenalised" and design.loss.is_log_odds
 
 
-def floor_of(regularization: float, matrix_sd: float | Array, p: int) -> Array:
-    """Return the flattest curvature along which a step is taken in full.
+def floor_of(
+    regularization: float, matrix_sd: float | Array, p: int, whiten: Array | None = None
+) -> Array:
+    """Return the flattest curvature along which a step is taken in full, (...,).
 
     Args:
         regularization: c.
         matrix_sd: standard deviation of a diagonal entry of the noise on the matrix.
         p: number of coefficients.
+        whiten: W (..., p, p) of the metric that the matrix is in.
     """
     noise = _SMALLEST_CURVATURE * np.asarray(matrix_sd) * np.sqrt(p / 2.0)
-    return np.asarray(np.maximum(2.0 * regularization, noise))
+    steepest = 1.0 if whiten is None else np.linalg.norm(whiten, 2, axis=(-2, -1)) ** 2
+    return np.asarray(np.maximum(2.0 * regularization * steepest, noise))
 
 
 def halfway(
-    theta: Array, S_noisy: Array, *, regularization: float, matrix_sd: float | Array
+    theta: Array,
+    S_noisy: Array,
+    *,
+    regularization: float,
+    matrix_sd: float | Array,
+    whiten: Array | None = None,
 ) -> Array:
     """Return theta (..., p) moved by half a Newton step of the gradient covariance (..., p, p).
 
@@ -51,10 +60,16 @@ def halfway(
         S_noisy: released at theta, before any floor.
         regularization: c.
         matrix_sd: standard deviation (...,) of a diagonal entry of the noise on S.
+        whiten: W (..., p, p) of the metric that S_noisy is in.
 
     Privacy: post-processing of what was released.
     """
     values, vectors = np.linalg.eigh(S_noisy)
-    steep = np.maximum(values, floor_of(regularization, matrix_sd, theta.shape[-1])[..., None])
-    along = np.einsum("...ji,...j->...i", vectors, theta) / steep
-    return np.asarray(theta + regularization * np.einsum("...ij,...j->...i", vectors, along))
+    floor = floor_of(regularization, matrix_sd, theta.shape[-1], whiten)
+    steep = np.maximum(values, floor[..., None])
+    pull = theta if whiten is None else np.einsum("...ij,...j->...i", whiten, theta)
+    along = np.einsum("...ji,...j->...i", vectors, pull) / steep
+    step = np.einsum("...ij,...j->...i", vectors, along)
+    if whiten is not None:
+        step = np.einsum("...ij,...j->...i", whiten, step)
+    return np.asarray(theta + regularization * step)

@@ -11,13 +11,20 @@ import numpy.typing as npt
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
-from dpci_core.base.rows import WeightedRows, plain, signed, times_weights, unit_rows
+from dpci_core.base.rows import (
+    WeightedRows,
+    plain,
+    signed,
+    times_weights,
+    unit_rows,
+)
 from dpci_core.base.validation import check_records, check_vector
-from dpci_core.design import Estimand
+from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.halfway import halfway
+from dpci_core.solvers.metric import metric_of, second_moment_of, weighted
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import hessian_of, moments_at
+from dpci_core.solvers.objective import chunks, hessian_of, moments_at
 
 Array = npt.NDArray[np.float64]
 
@@ -57,6 +64,41 @@ class WithoutPenalty:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """Second moment (p, p) of the rows of a table, and the leverages |Q x|^2 that are usual there;
+    not private.
+
+    ridges, leverages: what all but one row in `_EXTREME` stay below in M + ridge I, tabulated (K,).
+    """
+
+    second_moment: Array
+    ridges: Array
+    leverages: Array
+
+    @classmethod
+    def of(cls, A: Array | WeightedRows) -> Spread:
+        """Of the rows of a table, those with weights counting as rows of norm at most 1."""
+        M = second_moment_of(A)
+        values, vectors = np.linalg.eigh(M)
+        scales = (1.0 / (np.maximum(values, 0.0) + _RIDGES[:, None])).T
+        leverages = np.concatenate([(unit_rows(a) @ vectors) ** 2 @ scales for a in chunks(A)])
+        place = len(A) - 1 - len(A) // _EXTREME
+        return cls(M, _RIDGES, np.partition(leverages, place, axis=0)[place])
+
+    def leverage(self, ridge: float) -> float:
+        """Return the usual leverage at a ridge, by interpolation; it falls as the ridge grows."""
+        least = float(self.ridges[0])
+        found = np.interp(np.log(ridge), np.log(self.ridges), np.log(self.leverages))
+        return float(np.exp(found)) * max(1.0, least / ridge)
+
+
+_RIDGES = np.logspace(-3, 0, 25)
+_EXTREME = 3_000
+"""The most extreme rows of a large table do not decide how long every interval is."""
+_AS_IT_WAS = 1.0 - 1e-6
+
+
+@dataclass(frozen=True, slots=True)
 class Moments:
     """Non-private fit of one table: theta_hat (p,), Hessian and gradient covariance (p, p), and how
     they were made.
@@ -64,6 +106,9 @@ class Moments:
     drift and without_penalty are None where no records were at hand, as for moments that are
     themselves a release, and where nobody asked for them; the second also where there is no
     minimiser without a penalty because the classes can be separated (`is_separable`).
+    geometry: whose metric the rows have weights for; None for rows as they are.
+    spread: the second moment of the rows as they are, where noise is to be shaped like it.
+    n_weighted: rows that a metric makes count less.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -78,6 +123,9 @@ class Moments:
     drift: HessianDrift | None = None
     without_penalty: WithoutPenalty | None = None
     is_separable: bool = False
+    geometry: Geometry | None = None
+    spread: Spread | None = None
+    n_weighted: int = 0
 
 
 def fit_moments(
@@ -89,6 +137,8 @@ def fit_moments(
     start: npt.ArrayLike | None = None,
     target: Estimand = "penalised",
     with_drift: bool = True,
+    geometry: Geometry | None = None,
+    with_spread: bool = False,
 ) -> Moments:
     """Return the non-private fit and its moments, from which `forecast` answers every question
     about lengths.
@@ -101,6 +151,8 @@ def fit_moments(
         start: first guess, (p,); it decides how long the fit takes.
         target: "unpenalised" adds what a forecast of that target needs, a second fit.
         with_drift: False leaves out what only the validity of a forecast needs, for searches.
+        geometry: rows get the weights of its metric; implies with_spread.
+        with_spread: adds what shapes noise like the records.
 
     Privacy: none. The result describes the table; use it for public, simulated or already released
              data.
@@ -115,6 +167,14 @@ def fit_moments(
         else check_vector(start, n=features.shape[1], largest=LARGEST_START, name="start")
     )
     A = signed(features, labels)
+    spread = None if geometry is None and not with_spread else Spread.of(A)
+    n_weighted = 0
+    if geometry is not None:
+        assert spread is not None
+        found_rows = weighted(A, metric_of(geometry, spread.second_moment))
+        before = A.weights if isinstance(A, WeightedRows) else 1.0
+        n_weighted = int(np.count_nonzero(found_rows.weights < before * _AS_IT_WAS))
+        A = found_rows
     theta = minimise(
         A, loss=loss, regularization=regularization, start=first, method="checked"
     ).theta
@@ -132,6 +192,9 @@ def fit_moments(
         drift=_hessian_drift(A, theta, H, loss=loss) if with_drift else None,
         without_penalty=found,
         is_separable=target == "unpenalised" and found is None,
+        geometry=geometry,
+        spread=spread,
+        n_weighted=n_weighted,
     )
 
 

@@ -121,7 +121,9 @@ def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> t
     return H, covariance_of(A, theta, loss=loss, regularization=regularization)
 
 
-def hessian_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> Array:
+def hessian_of(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
+) -> Array:
     """Return H(theta), (p, p): WKL eq. 5.
 
     Args:
@@ -129,17 +131,21 @@ def hessian_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> A
         theta: (p,).
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
+        whiten: W (p, p), for W H W, summed from the rows W a.
     """
     _check_weights(A, loss)
     p = len(theta)
     total = np.zeros((p, p))
     for a in chunks(A):
-        rows = plain(a)
+        rows = plain(a) if whiten is None else plain(a) @ whiten
         total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
-    return np.asarray(total / len(A) + 2.0 * regularization * np.eye(p))
+    unit = np.eye(p) if whiten is None else whiten @ whiten
+    return np.asarray(total / len(A) + 2.0 * regularization * unit)
 
 
-def covariance_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> Array:
+def covariance_of(
+    A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
+) -> Array:
     """Return S(theta), (p, p): WKL eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
@@ -149,9 +155,10 @@ def covariance_of(A: Rows, theta: Array, *, loss: Loss, regularization: float) -
     p = len(theta)
     total = np.zeros((p, p))
     for a in chunks(A):
-        rows = plain(a)
+        rows = plain(a) if whiten is None else plain(a) @ whiten
         total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
-    return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(theta, theta))
+    pull = theta if whiten is None else whiten @ theta
+    return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(pull, pull))
 
 
 def _check_weights(A: Rows, loss: Loss) -> None:

@@ -128,6 +128,7 @@ def fit_replicates(
     n_records: int,
     noise_vector: Array | None = None,
     tolerance: float = TOLERANCE,
+    weights: Counts | None = None,
 ) -> Replicates:
     """Return the minimiser of J on each replicate, exact to |grad J| <= tolerance.
 
@@ -137,10 +138,11 @@ def fit_replicates(
         n_records: size of a replicate.
         noise_vector: the noise b of objective perturbation, (B, p).
         tolerance: bound on each gradient norm, > 0.
+        weights: of the rows in each replicate, (B, N), instead of those of the table.
     """
     theta = np.tile(table.theta_hat, (len(counts), 1))
-    drawn, counts = counts, table.weighted(counts)
-    constant = _first_slopes(table, drawn, n_records) + (
+    drawn, counts = counts, table.weighted(counts) if weights is None else counts * weights
+    constant = _first_slopes(table, drawn if weights is None else counts, n_records, weights) + (
         0.0 if noise_vector is None else noise_vector / n_records
     )
     two_c = 2.0 * table.regularization
@@ -175,14 +177,22 @@ def fit_replicates(
             drawn[b],
             noise_vector=None if noise_vector is None else noise_vector[b],
             tolerance=tolerance,
+            weights=table.weights if weights is None else weights[b].astype(np.float64),
         )
     return Replicates(theta, norm, norm <= tolerance)
 
 
-def _first_slopes(table: Table, counts: Counts, n_records: int) -> Array:
-    """Mean of f' a over each replicate at the full table's minimiser, (B, p)."""
+def _first_slopes(
+    table: Table, counts: Counts, n_records: int, weights: Counts | None = None
+) -> Array:
+    """Mean of w f' a over each replicate at the full table's minimiser, (B, p); counts have the
+    weights of the replicates already, if there are some.
+    """
     sums = np.empty((len(counts), len(table.theta_hat)))
     n_rows = table.columns.shape[1]
+    if weights is not None:
+        kernels.excess_sums(table.single, table.slopes, counts, 0.0, sums)
+        return np.asarray(-sums / n_records)
     slopes = table.weighted(table.slopes)
     kernels.excess_sums(table.single, slopes, counts, n_records / n_rows, sums)
     return np.asarray(table.gradient - sums / n_records)
@@ -240,7 +250,12 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
 
 
 def _solve_one(
-    table: Table, counts: Counts, *, noise_vector: Array | None, tolerance: float
+    table: Table,
+    counts: Counts,
+    *,
+    noise_vector: Array | None,
+    tolerance: float,
+    weights: Array | None,
 ) -> tuple[Array, float]:
     """One replicate by itself, as its noise led it far from the table's fit; infinite gradient norm
     if that fails.
@@ -248,8 +263,8 @@ def _solve_one(
     times = counts.astype(np.int64)
     repeated = np.repeat(table.columns.T, times, axis=0)
     rows: Array | WeightedRows = repeated
-    if table.weights is not None:
-        rows = WeightedRows(repeated, np.repeat(table.weights, times))
+    if weights is not None:
+        rows = WeightedRows(repeated, np.repeat(weights, times))
     try:
         fit = minimise(
             rows,
@@ -277,7 +292,12 @@ def replicate_gradients(table: Table, counts: Counts, theta: Array, *, n_records
 
 
 def replicate_moments(
-    table: Table, counts: Counts, theta: Array, *, n_records: int
+    table: Table,
+    counts: Counts,
+    theta: Array,
+    *,
+    n_records: int,
+    weights: Counts | None = None,
 ) -> tuple[Array, Array]:
     """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
     `moments_at`.
@@ -287,19 +307,35 @@ def replicate_moments(
         counts: how often each row is drawn, (B, N).
         theta: (B, p).
         n_records: size of a replicate.
+        weights: as for `fit_replicates`.
     """
-    curved, squared = _moment_sums(table, counts, theta, of=("curvature", "slope"))
+    curved, squared = _moment_sums(table, counts, theta, weights, of=("curvature", "slope"))
     return _hessian(table, curved, n_records), _covariance(table, squared, theta, n_records)
 
 
-def replicate_hessian(table: Table, counts: Counts, theta: Array, *, n_records: int) -> Array:
+def replicate_hessian(
+    table: Table,
+    counts: Counts,
+    theta: Array,
+    *,
+    n_records: int,
+    weights: Counts | None = None,
+) -> Array:
     """Return the first of `replicate_moments`, at about half the cost."""
-    return _hessian(table, _moment_sums(table, counts, theta, of=("curvature",))[0], n_records)
+    sums = _moment_sums(table, counts, theta, weights, of=("curvature",))[0]
+    return _hessian(table, sums, n_records)
 
 
-def replicate_covariance(table: Table, counts: Counts, theta: Array, *, n_records: int) -> Array:
+def replicate_covariance(
+    table: Table,
+    counts: Counts,
+    theta: Array,
+    *,
+    n_records: int,
+    weights: Counts | None = None,
+) -> Array:
     """Return the second of `replicate_moments`, at about half the cost."""
-    sums = _moment_sums(table, counts, theta, of=("slope",))[1]
+    sums = _moment_sums(table, counts, theta, weights, of=("slope",))[1]
     return _covariance(table, sums, theta, n_records)
 
 
@@ -313,11 +349,14 @@ def _covariance(table: Table, sums: Array, theta: Array, n_records: int) -> Arra
 
 
 def _moment_sums(
-    table: Table, counts: Counts, theta: Array, *, of: tuple[str, ...]
+    table: Table, counts: Counts, theta: Array, weights: Counts | None, *, of: tuple[str, ...]
 ) -> tuple[Array, Array]:
     """Sums (B, p, p) of f'' a a' and of f'^2 a a' of each replicate; one not asked for is empty."""
     B, p = theta.shape
-    counts, twice = table.weighted(counts), table.weighted(counts, 2)
+    if weights is None:
+        counts, twice = table.weighted(counts), table.weighted(counts, 2)
+    else:
+        counts, twice = counts * weights, counts * weights**2
     curved, squared = (np.empty((B if one in of else 0, p, p)) for one in ("curvature", "slope"))
     if (compiled := _compiled(table.loss)) is not None:
         kernels.weighted_moments(table.columns, theta, counts, twice, *compiled, curved, squared)

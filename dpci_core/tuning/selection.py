@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, TypeVar, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ from dpci_core.tuning.choose import Candidate, checked_candidates, choice_scale
 from dpci_core.tuning.learners import Learner, learner_noise, train
 from dpci_core.tuning.repeated import repeated_run
 from dpci_core.tuning.stability import (
-    Accounting,
     ScoreBounds,
     SelectionPlan,
     linear_score_bounds,
@@ -62,8 +61,8 @@ LONGEST_MODEL = 2.0**20
 """
 _UNITS = 2.0**30
 """A row's loss is a multiple of 1 / this, so that their sum is exact."""
-_WIDER = 1.0 + 2.0**-20
-"""Relative margin of the bounds for a score that is rounded to a double."""
+WIDER = 1.0 + 2.0**-20
+"""What bounds are multiplied by, for a score that is rounded to a double."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,71 +149,88 @@ def spend(
 
     Raises:  ValueError naming the argument.
     """
-    _check_method(method)
-    total, k = to_decimal(epsilon, name="epsilon"), len(learners)
-    n_train, n_validation = _divided(n_records, validation_share)
+    check_method(method)
+    total = to_decimal(epsilon, name="epsilon")
+    n_train, n_validation = divided(n_records, validation_share)
     ramp = checked_score(method, score)
-    common: dict[str, Any] = {"method": method, "n_validation": n_validation, "plan": None}
-    moves = _WIDER / n_validation
-    if method == "random" or k == 1:
-        common["n_validation"] = 0
-        return Spending(
-            **common, train=total, n_train=n_train, scale=None, noise="exponential", runs=1
+
+    def bounds(most: Decimal) -> ScoreBounds:
+        """At the smallest c in use: raised ones fall as epsilon grows."""
+        assert isinstance(ramp, Ramp)
+        at = to_float_down(most)
+        c = min(
+            learner_noise(one, epsilon=at, n_records=n_train).regularization for one in learners
         )
+        return linear_score_bounds(
+            n_train=n_train,
+            n_validation=n_validation,
+            regularization=c,
+            slope=ramp.slope,
+            solver_error=0.0 if solver_error is None else solver_error(c),
+        )
+
+    return share_out_selection(
+        method,
+        epsilon=total,
+        n_candidates=len(learners),
+        n_train=n_train,
+        n_validation=n_validation,
+        bounds=bounds,
+        moves=1.0 / n_validation,
+        split_noise="gumbel",
+    )
+
+
+def share_out_selection(
+    method: SelectionMethod,
+    *,
+    epsilon: Decimal,
+    n_candidates: int,
+    n_train: int,
+    n_validation: int,
+    bounds: Callable[[Decimal], ScoreBounds],
+    moves: float,
+    split_noise: ChoiceNoise,
+) -> Spending:
+    """`spend` for anything that is trained and scored.
+
+    bounds: of the scores, from the most that one training can get.
+    moves: how far one record of V moves a score.
+    split_noise: of the choice of the two splits.
+    """
+    k = n_candidates
+
+    def made(train: Decimal, scale: float | None, noise: ChoiceNoise, **more: Any) -> Spending:
+        given = {"n_train": n_train, "n_validation": n_validation, "runs": k, "plan": None} | more
+        return Spending(method=method, train=train, scale=scale, noise=noise, **given)
+
+    scale = choice_scale(epsilon, moves=moves * WIDER)
+    if method == "random" or k == 1:
+        return made(epsilon, None, "exponential", n_validation=0, runs=1)
     match method:
         case "stability" | "stability_published":
-            assert isinstance(ramp, Ramp)
-            # Raised penalties fall as epsilon grows: those of the largest that a training can get.
-            accounting: Accounting = "sharp" if method == "stability" else "published"
-            most = total if method == "stability" else DOWN.divide(total, Decimal(2))
-            c = min(
-                learner_noise(one, epsilon=to_float_down(most), n_records=n_train).regularization
-                for one in learners
+            is_sharp = method == "stability"
+            found = bounds(epsilon if is_sharp else DOWN.divide(epsilon, Decimal(2)))
+            plan = plan_selection(
+                epsilon=epsilon,
+                bounds=ScoreBounds(found.training * WIDER, found.validation * WIDER, found.delta),
+                accounting="sharp" if is_sharp else "published",
             )
-            found = linear_score_bounds(
-                n_train=n_train,
-                n_validation=n_validation,
-                regularization=c,
-                slope=ramp.slope,
-                solver_error=0.0 if solver_error is None else solver_error(c),
-            )
-            bounds = ScoreBounds(found.training * _WIDER, found.validation * _WIDER)
-            plan = plan_selection(epsilon=total, bounds=bounds, accounting=accounting)
-            common["plan"] = plan
-            return Spending(
-                **common,
-                train=plan.train,
-                n_train=n_train,
-                scale=plan.scale,
-                noise="exponential",
-                runs=k,
-            )
-        case "alpha_split" | "data_split":
-            is_alpha = method == "alpha_split"
-            return Spending(
-                **common,
-                train=DOWN.divide(total, Decimal(k)) if is_alpha else total,
-                n_train=n_train if is_alpha else _each(n_train, k),
-                scale=choice_scale(total, moves=moves),
-                noise="gumbel",
-                runs=k,
-            )
+            return made(plan.train, plan.scale, "exponential", plan=plan)
+        case "alpha_split":
+            return made(DOWN.divide(epsilon, Decimal(k)), scale, split_noise)
+        case "data_split":
+            return made(epsilon, scale, split_noise, n_train=_each(n_train, k))
         case "random_stopping":
             runs = RUNS_PER_CANDIDATE * k
-            run = repeated_run(to_float_down(total), shape=1.0, stop=1.0 / runs)
-            return Spending(
-                **common,
-                train=DOWN.plus(Decimal(run)),
-                n_train=n_train,
-                scale=choice_scale(total, moves=moves),
-                noise="exponential",
-                runs=runs,
-            )
+            run = repeated_run(to_float_down(epsilon), shape=1.0, stop=1.0 / runs)
+            return made(DOWN.plus(Decimal(run)), scale, "exponential", runs=runs)
         case _:
             assert_never(method)
 
 
-def _check_method(method: object) -> None:
+def check_method(method: object) -> None:
+    """Raise ValueError unless this is a private method."""
     if method == "control":
         raise ValueError(CONTROL)
     check_choice(method, SELECTION_METHODS, name="method")
@@ -239,7 +255,7 @@ def checked_score(method: SelectionMethod, score: object) -> Score:
     return score
 
 
-def _divided(n_records: int, validation_share: Amount) -> tuple[int, int]:
+def divided(n_records: int, validation_share: Amount) -> tuple[int, int]:
     """Rows of T and of V."""
     share = to_decimal(validation_share, name="validation_share")
     n_validation = int(share * n_records) if share < 1 else n_records
@@ -383,32 +399,19 @@ def select_by(
     arguments are checked already.
     """
     check_work(spending, X.size, candidates)
-    order = source.permutation(len(y))
-    n_rest = len(y) - spending.n_validation
-    T, V = order[:n_rest], order[n_rest:]
 
     def trained(i: int, rows: Integers) -> Array:
         A = y[rows, None] * candidates[i].map(X[rows])
         return trainer(A, candidates[i].learner, spending.train)
 
-    runs = _runs(spending, len(candidates), source)
-    size = spending.n_train
-    parts = (
-        [T[i * size : (i + 1) * size] for i in runs]
-        if spending.method == "data_split" and len(runs) > 1
-        else [T[:size]] * len(runs)
+    index, theta = choose_model(
+        spending,
+        n_records=len(y),
+        n_candidates=len(candidates),
+        source=source,
+        trained=trained,
+        scored=lambda i, model, rows: mean_score(model, candidates[i].map(X[rows]), y[rows], score),
     )
-    models = [trained(i, rows) for i, rows in zip(runs, parts, strict=True)]
-    place = 0
-    if spending.scale is not None:
-        scores = [
-            mean_score(model, candidates[i].map(X[V]), y[V], score)
-            for i, model in zip(runs, models, strict=True)
-        ]
-        place = choose(scores, scale=spending.scale, noise=spending.noise, source=source)
-    theta, index = models[place], runs[place]
-    if spending.plan is not None and spending.plan.releases == "retrained":
-        theta = trained(index, T)
     return SelectionResult(
         candidates=candidates,
         index=index,
@@ -418,6 +421,43 @@ def select_by(
         n_features=X.shape[1],
         is_simulation=not isinstance(source, SystemSource),
     )
+
+
+Model = TypeVar("Model")
+
+
+def choose_model(
+    spending: Spending,
+    *,
+    n_records: int,
+    n_candidates: int,
+    source: NoiseSource,
+    trained: Callable[[int, Integers], Model],
+    scored: Callable[[int, Model, Integers], float],
+) -> tuple[int, Model]:
+    """Return the candidate that a method chooses, with its model.
+
+    Args:
+        trained: from a candidate and rows to a model that costs `spending.train`.
+        scored: from a candidate, its model and other rows to its score.
+    """
+    order = source.permutation(n_records)
+    n_rest = n_records - spending.n_validation
+    T, V = order[:n_rest], order[n_rest:]
+    runs, size = _runs(spending, n_candidates, source), spending.n_train
+    parts = (
+        [T[i * size : (i + 1) * size] for i in runs]
+        if spending.method == "data_split" and len(runs) > 1
+        else [T[:size]] * len(runs)
+    )
+    models = [trained(i, rows) for i, rows in zip(runs, parts, strict=True)]
+    place = 0
+    if spending.scale is not None:
+        scores = [scored(i, model, V) for i, model in zip(runs, models, strict=True)]
+        place = choose(scores, scale=spending.scale, noise=spending.noise, source=source)
+    if spending.plan is not None and spending.plan.releases == "retrained":
+        return runs[place], trained(runs[place], T)
+    return runs[place], models[place]
 
 
 def check_work(spending: Spending, n_cells: int, candidates: Sequence[Candidate]) -> None:

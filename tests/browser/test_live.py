@@ -169,10 +169,10 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     wait_chart(page, "chart_learn_odds")
     assert chart(page, "chart_learn_odds")["meta"] == {"screen": "odds", "value": 2}
     page.get_by_role("button", name="Next").click()
-    page.get_by_text("Screen 5 of 14").wait_for()
+    page.get_by_text("Screen 5 of 15").wait_for()
     page.wait_for_url("**screen=concentrated**")
     page.go_back()
-    page.get_by_text("Screen 4 of 14").wait_for()
+    page.get_by_text("Screen 4 of 15").wait_for()
     go(page, "For teachers")
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Explore with ε = 2").click()

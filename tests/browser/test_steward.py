@@ -10,9 +10,12 @@ from urllib.parse import urlencode
 
 import pytest
 
+from benchmarks import steward
 from dpci_core.ledger import Ledger
 from tests.browser.driver import running_server, wait_chart, wait_idle
 from tests.ui.release.test_page import LINK, csv_bytes
+from ui.controls.declare import example
+from ui.session.compute import DECLARED, packed_table
 
 pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"
@@ -60,10 +63,12 @@ def test_the_plan_page_draws_every_look(open_page, look, width, theme):
 def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
     page = open_page(PLAN)
     wait_chart(page, "chart_plan_map")
-    page.locator(".st-key-use_budget button").click()
-    page.get_by_text("This meets your target").wait_for()
+    page.locator(".st-key-use_least button").click()
+    page.get_by_role("heading", name="Approve the plan").wait_for()
+    wait_idle(page)
+    page.locator(".st-key-step_choose button").click()
     page.wait_for_function(
-        "() => document.querySelector('.st-key-total_number input')?.value !== '1'"
+        "() => (document.querySelector('.st-key-total_number input')?.value ?? '1') !== '1'"
     )
     wait_idle(page)
     shown = page.locator(".st-key-total_number input").input_value()
@@ -74,7 +79,49 @@ def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
         arg=shown,
         timeout=30_000,
     )
-    page.get_by_text("This meets your target").wait_for()
+    page.get_by_text("Meets your goal").first.wait_for()
+
+
+def test_a_header_is_read_in_the_browser_and_nothing_below_it_leaves_it(open_page):
+    page = open_page("/plan")
+    sent: list[str] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda f: sent.append(str(f))))
+    page.reload()
+    page.get_by_text("Number of records (public)").first.wait_for()
+    wait_idle(page)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.locator(".st-key-describe_header input[type=file]").set_input_files(
+        {"name": "p.csv", "mimeType": "text/csv", "buffer": b"age,sex,ill\n41,Xanthippe-4711,yes\n"}
+    )
+    page.locator(".st-key-describe_target_pick").get_by_text("ill").wait_for(timeout=60_000)
+    wait_idle(page)
+    assert any("age,sex,ill" in frame for frame in sent)
+    assert not any("Xanthippe" in frame for frame in sent)
+    assert not any("upload" in url for url in requests)
+
+
+def test_the_door_for_a_private_table_and_the_whole_path_to_a_record(desk, open_page):
+    address, place = desk
+    done = steward.walk(open_page("/", at=address), address)
+    assert done.actions <= steward.MOST_ACTIONS
+    (charge,) = Ledger(place / "ledger.sqlite", read_only=True).history()
+    assert charge.state == "done"
+    assert "This plan was released" in main_text(done.page)
+    assert done.page.locator("[data-testid=stException]").count() == 0
+    done.page.set_viewport_size({"width": 390, "height": 844})
+    wait_idle(done.page)
+    assert not scrolls_sideways(done.page)
+
+
+@pytest.mark.parametrize("step", ["describe", "goal", "choose", "approve"])
+def test_every_step_fits_a_phone(open_page, step):
+    link = {"dataset": DECLARED, "declared": packed_table(example()), "d": 5, "step": step}
+    page = open_page(f"/plan?{urlencode(link)}", width=390, theme="dark")
+    page.locator(".st-key-so_far").wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator("[data-testid=stException]").count() == 0
+    assert not scrolls_sideways(page)
 
 
 def test_one_release_whatever_is_clicked_its_ledger_and_its_report(

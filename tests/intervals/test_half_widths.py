@@ -391,7 +391,7 @@ def test_no_record_can_come_in() -> None:
         "contrasts",
         "n_factors",
     }
-    public |= {"n_redraws", "spectra"}  # spectra: of what is handed in, kept
+    public |= {"n_redraws", "spectra", "metric"}  # spectra: of what is handed in, kept
     assert names == released | public
     for name, function in inspect.getmembers(room, inspect.isfunction):
         if function.__module__ == room.__name__:

@@ -245,8 +245,8 @@ def test_a_wrong_factor_root_two_is_seen(factor, monkeypatch):
     assert agrees()
     original = engine._intervals
 
-    def stretched(plan, job, draws, theta, moments):
-        _, _, length = original(plan, job, draws, theta, moments)
+    def stretched(plan, job, draws, theta, moments, metric):
+        _, _, length = original(plan, job, draws, theta, moments, metric)
         return theta, np.abs(theta - job.table.theta_hat) <= factor * length / 2, factor * length
 
     monkeypatch.setattr(engine, "_intervals", stretched)

@@ -11,17 +11,15 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from benchmarks import rivals as command
 from dpci_core.simulation import run as simulation
 from dpci_core.solvers.replicates import Table, draw_counts
 from dpci_core.studies.compare import DataTable
 from dpci_core.studies.rivals import run, steps
-from dpci_core.studies.rivals.rows import (
-    RIVALS,
-    append_measured,
-    read_measured,
-)
+from dpci_core.studies.rivals.rows import CELLS, OURS, RIVALS, append_measured, read_measured
 from dpci_core.studies.rivals.run import Outcome, Population, candidates, measure, search
 from dpci_core.studies.rivals.steps import Batch, Coded, TunedGradient, TunedNewton, gradient_change
+from tests.test_docs import ROOT
 
 RADII = (0.0, 0.3, 1.0, 2.5, 4.7, 8.0, 40.0)
 TUNED = (
@@ -264,3 +262,27 @@ def test_candidates_can_be_paid():
                 assert 1 <= settings.averaged <= settings.iterations
     with pytest.raises(ValueError, match="method"):
         candidates("sharp")
+
+
+def test_the_document_has_the_table_on_file_and_tells_it_rightly():
+    text = (ROOT / "docs" / "rivals.md").read_text(encoding="utf-8")
+    assert "\n".join(command.table()) in text
+    rows = read_measured()
+    assert {(cell, m) for cell in CELLS for m in (*OURS, *RIVALS[:2])} <= set(rows)
+    assert all(row.k >= 500 for row in rows.values())
+
+    def shorter(rival: str) -> list[int]:
+        """Per cent by which sharp at its best split is longer than the rival, where it covers."""
+        return sorted(
+            round(100 * (1.0 - rows[cell, rival].ci_length / rows[cell, "best_split"].ci_length))
+            for cell in CELLS
+        )
+
+    tuned, coded = shorter("newton_tuned"), shorter("newton_coded")
+    assert f"{tuned[0]} to {tuned[-1]} % shorter than sharp at its best split" in text
+    assert f"{-coded[-1]} to {-coded[0]} % longer" in text
+    for row in (rows[cell, "newton_tuned"] for cell in CELLS):
+        if row.coverage < run.WANTED_MEAN or row.coverage_smallest < run.WANTED_SMALLEST:
+            assert (
+                f"({row.coverage:.3f} on average, {row.coverage_smallest:.3f} for the worst" in text
+            )

@@ -17,7 +17,6 @@ from scipy import stats
 
 from dpci_core import HuberSVM, InfeasibleDesignError, Logistic
 from dpci_core.estimators import select_for_release
-from dpci_core.estimators.tuning import spending_of_release
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning import (
@@ -31,6 +30,7 @@ from dpci_core.tuning import (
     spend,
 )
 from dpci_core.tuning.learners import learner_noise
+from dpci_core.tuning.released import spending_of_release
 from dpci_core.tuning.selection import mean_score
 
 N = 200

@@ -18,6 +18,7 @@ from dpci_core.datasets import upload_rules
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.schema import NumericColumn
 from tests.refusals import refuses
+from ui.session import jobs
 from ui.session.compute import Store, TableSource
 from ui.session.settings import Settings, from_query
 
@@ -47,6 +48,13 @@ def check(app: AppTest) -> None:
 
 def now(app: AppTest) -> Settings:
     return app.session_state["settings"]
+
+
+def stop_jobs() -> None:
+    """Leave nothing to compute behind for the next test."""
+    for queue in (jobs.QUICK, jobs.QUEUE):
+        for job in list(queue._jobs.values()):
+            queue.cancel(job)
 
 
 def charts_of(app: AppTest) -> list[dict]:
@@ -493,7 +501,10 @@ CSV = "age,income,city,rich\n" + "\n".join(
 
 
 def upload(app: AppTest, content: bytes = CSV.encode(), name: str = "mine.csv") -> None:
-    app.selectbox(key="dataset").set_value("upload").run()
+    if any(control.key == "describe_how" for control in app.segmented_control):
+        app.segmented_control(key="describe_how").set_value("file").run()
+    else:
+        app.selectbox(key="dataset").set_value("upload").run()
     app.radio(key="upload_kind").set_value("declared public").run()
     app.file_uploader(key="upload_file").upload(name, content, "text/csv").run()
 
@@ -509,6 +520,9 @@ def test_an_uploaded_table_proposes_what_is_usual_and_may_be_encoded_by_it():
     assert numbers
     assert all(c.low <= c.typical <= c.high and c.spread > 0 for c in numbers)
     assert schema.standard is None
+    app.button(key="describe_continue").click().run()
+    app.session_state["linked"]["method"] = "own"
+    app.button(key="step_choose").click().run()
     app.radio(key="is_standard").set_value(True).run()
     check(app)
     kept = app.session_state["upload"]

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpci_core.base.rows import WeightedRows
 from dpci_core.tuning.training import Measured
-from ui.accuracy import chart, published
+from ui.accuracy import chart, choosing, published
 from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy.job import AccuracyJob
 from ui.accuracy.numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
@@ -66,12 +66,14 @@ def page() -> None:
         "are **known less well**. Here both stand on one screen, for what is set in "
         f"{text.SETTINGS_PANEL}."
     )
-    if is_ready(is_folded=True) and (view := current_view()) is not None:
+    view = current_view() if is_ready(is_folded=True) else None
+    if view is not None:
         if isinstance(view.records.X, WeightedRows):
             st.info(NOT_WEIGHTED)
         else:
             _live(view)
     published.section()
+    choosing.section(view)
 
 
 NOT_WEIGHTED = (

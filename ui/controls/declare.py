@@ -1,5 +1,6 @@
-"""Describing a table that nobody opens: columns with bounds or levels and what is usual in them,
-typed into a grid.
+"""The table that somebody describes and nobody opens: its columns as rows of a grid, and back.
+
+Nothing here comes from a file: bounds, levels and what is usual are typed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from dpci_core import DeclaredTable, Guesses
-from dpci_core.base.errors import DataRejectedError
-from dpci_core.release.table import MemoryFile, read_header
 from dpci_core.schema import (
     CategoricalColumn,
     Column,
@@ -22,23 +20,23 @@ from dpci_core.schema import (
     Schema,
     StandardEncoding,
 )
-from dpci_core.schema.twin import BASE_RATE
-from ui.session import state, text
-from ui.session.compute import DECLARED, declared_table, packed_table, step_of
-from ui.session.words import in_words
+from ui.session import state
+from ui.session.compute import DECLARED, packed_table, step_of
 
 KINDS = ("number", "levels")
+USUAL_ROWS = Guesses().n_rows
 COLUMNS = (
     "column",
     "kind",
     "lowest",
     "highest",
+    "units",
+    "step",
     "typical",
     "spread",
-    "step",
-    "log",
     "levels",
     "shares",
+    "log",
     "if missing",
     "effect",
 )
@@ -50,10 +48,10 @@ WHY = (
 
 
 def example() -> DeclaredTable:
-    """What the grid holds at first."""
+    """A table to look around with; nothing of it gets into a description of one's own."""
     schema = Schema(
         (
-            NumericColumn("age", 18, 100, typical=62.0, spread=16.0, step=10.0),
+            NumericColumn("age", 18, 100, typical=62.0, spread=16.0, step=10.0, units="years"),
             CategoricalColumn("sex", ("female", "male")),
             CategoricalColumn("smoker", ("no", "yes"), shares=(0.8, 0.2)),
             NumericColumn("bmi", 12, 60, typical=27.0, spread=5.0, step=5.0),
@@ -67,6 +65,13 @@ def example() -> DeclaredTable:
         effects={"age": 0.02, "smoker=yes": 0.4, "treatment=new": -0.3}, base_rate=0.2
     )
     return DeclaredTable(schema=schema, guesses=guesses, unit="one patient")
+
+
+def is_example(table: DeclaredTable) -> bool:
+    """Whether that is what is described, whatever encoding was chosen for it."""
+    bare = replace(table, schema=replace(table.schema, standard=None))
+    shown = example()
+    return bare == replace(shown, schema=replace(shown.schema, standard=None))
 
 
 def usual_encoding(schema: Schema) -> StandardEncoding:
@@ -93,6 +98,7 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
                 "if missing": missing,
                 "typical": column.typical,
                 "spread": column.spread,
+                "units": column.units or None,
                 "step": column.step,
                 "log": column.transform == "log",
             }
@@ -103,7 +109,7 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
             if shares := column.shares or guesses.shares.get(column.name):
                 row["shares"] = _listed(shares)
         rows.append(row)
-    return _typed(rows)
+    return typed(rows)
 
 
 _TYPES = dict.fromkeys(COLUMNS, "string") | {
@@ -112,7 +118,7 @@ _TYPES = dict.fromkeys(COLUMNS, "string") | {
 }
 
 
-def _typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
+def typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
     """Rows of the grid; a column that is empty all over has its type none the less."""
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(_TYPES)
 
@@ -205,6 +211,7 @@ def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Col
         step=maybe("step"),
         limit=known.limit if isinstance(known, NumericColumn) else None,
         transform="log" if row["log"] is True else None,
+        units=_text(row["units"]),
     )
 
 
@@ -248,170 +255,19 @@ def _numbers(value: object, where: str) -> list[float]:
     return [_number(part, where) for part in _text(value).split(";") if part.strip()]
 
 
-# --- the panel ------------------------------------------------------------------------------------
+# --- what pages do with it ------------------------------------------------------------------------
 
 
 def take(table: DeclaredTable) -> None:
-    """Plan with this description."""
-    count = len(table.schema.feature_names)
+    """Plan with this description: all its columns, without penalty, method and budget to be
+    found."""
     now = state.settings()
     is_new = now.dataset != DECLARED
     state.update(
         dataset=DECLARED,
         declared=packed_table(table),
         names=(),
-        d=min(10, count) if is_new or now.names or now.d > count else now.d,
+        d=len(table.schema.feature_names),
         encoding="schema",
         **({"target": "unpenalised"} if is_new and table.schema.standard else {}),
     )
-
-
-_OFFERED = "declare_offered"
-
-
-def panel() -> None:
-    """The description in a form: nothing is computed before it is handed in."""
-    table = declared_table(state.settings().declared)
-    with st.expander("The table you describe", expanded=True):
-        st.markdown(WHY)
-        _offer_names()
-        offered: tuple[str, ...] = st.session_state.get(_OFFERED, ())
-        with st.form("declare", border=False):
-            grid = st.data_editor(
-                with_offered(to_grid(table), offered),
-                num_rows="dynamic",
-                placeholder="",
-                hide_index=True,
-                key=f"declare_grid_{state.settings().declared[-24:]}_{hash(offered)}",
-                column_config=_CONFIG,
-                width="stretch",
-                alt="The columns you describe, one in each row",
-            )
-            typed = _outcome(table)
-            if st.form_submit_button("Use this description", type="primary"):
-                _hand_in(grid, typed)
-        if refused := st.session_state.pop("declare_refused", None):
-            st.error(text.plain(refused))
-        st.caption(HOW)
-
-
-def _offer_names() -> None:
-    """Column names of a file's header, to be declared; nothing below the header is read."""
-    if state.is_public_demo():
-        return
-    file = st.file_uploader(
-        "Take the column names from a file (only its header is read)",
-        type=["csv", "tsv", "txt", "parquet"],
-        key="declare_header",
-    )
-    if file is None:
-        return
-    try:
-        names = read_header(MemoryFile(file.name, file.getvalue())).columns
-    except DataRejectedError as problem:
-        st.error(in_words(problem))
-        return
-    st.button(
-        f"Offer its {len(names)} column names below",
-        key="declare_offer",
-        on_click=lambda: st.session_state.update({_OFFERED: tuple(dict.fromkeys(names))}),
-    )
-
-
-def with_offered(grid: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """A grid with a row for each offered name: what was declared about it before, or nothing
-    yet.
-    """
-    if not names:
-        return grid
-    known = grid.set_index("column")
-    rows = [
-        {"column": name, **(known.loc[name].to_dict() if name in known.index else {})}
-        for name in names
-    ]
-    return _typed(rows)
-
-
-HOW = (
-    "**Typical, spread, shares** are declared like bounds: never read off the table. **Told per**: "
-    "the step that effects are told for, 10 years, not 1. **Log**: effects of ratios; spread and "
-    "step are factors then. **Effect** is a guess in log odds per step; for levels one for each "
-    "but the first, the reference. Empty is 0. Lists are separated by semicolons."
-)
-_CONFIG = {
-    "column": st.column_config.TextColumn("Column", width=88, required=True),
-    "kind": st.column_config.SelectboxColumn("Kind", width=70, options=list(KINDS), required=True),
-    "lowest": st.column_config.NumberColumn(
-        "Lowest", width=74, help="Bound of a number, known beforehand."
-    ),
-    "highest": st.column_config.NumberColumn(
-        "Highest", width=76, help="Bound of a number, known beforehand."
-    ),
-    "levels": st.column_config.TextColumn(
-        "Levels", width=100, help="All levels, separated by semicolons; the first is the reference."
-    ),
-    "if missing": st.column_config.TextColumn(
-        "If missing",
-        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the "
-        "first).",
-    ),
-    "typical": st.column_config.NumberColumn(
-        "Typical", width=74, help="A middling value; empty: the middle of the bounds."
-    ),
-    "spread": st.column_config.NumberColumn(
-        "Spread", width=74, help="About the standard deviation; empty: every value is as likely."
-    ),
-    "step": st.column_config.NumberColumn(
-        "Told per", width=80, help="Effects are told for so many units."
-    ),
-    "log": st.column_config.CheckboxColumn(
-        "Log", width=62, help="For amounts, where ratios count."
-    ),
-    "shares": st.column_config.TextColumn(
-        "Shares", width=74, help="How often each level occurs, in their order; empty: all alike."
-    ),
-    "effect": st.column_config.TextColumn(
-        "Effect", help="A guess: log odds per step, or against the reference."
-    ),
-}
-
-
-def _outcome(table: DeclaredTable) -> dict[str, Any]:
-    """The fields beside the grid."""
-    first, second, third, fourth = st.columns(4)
-    low, high = (100.0 * rate for rate in BASE_RATE)
-    return {
-        "target": first.text_input("Outcome column", table.schema.target),
-        "positive": second.text_input("Its value that counts as “yes”", table.schema.positive),
-        "base_rate": third.number_input(
-            "Guessed share of “yes” (%)",
-            low,
-            high,
-            min(max(100.0 * table.guesses.base_rate, low), high),
-            format="%.7g",
-        )
-        / 100.0,
-        "unit": fourth.text_input("What one row is", table.unit),
-    }
-
-
-def _hand_in(grid: pd.DataFrame, typed: dict[str, Any]) -> None:
-    """Take the description over, or keep the old one and say what is wrong."""
-    old = declared_table(state.settings().declared)
-    guesses = old.guesses
-    try:
-        take(
-            from_grid(
-                grid,
-                **typed,
-                rows=guesses.n_rows,
-                correlation=guesses.correlation,
-                before=old,
-            )
-        )
-        st.session_state.pop(_OFFERED, None)
-    except ValueError as problem:
-        st.session_state["declare_refused"] = (
-            f"This description cannot be used yet. {in_words(problem)}"
-        )
-    st.rerun()

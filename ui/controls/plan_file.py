@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import streamlit as st
 
 from dpci_core import Plan, read_plan
 from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
-from ui.session import state, text
+from ui.session import state, steps, text
 from ui.session.case import Case
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
@@ -17,36 +18,37 @@ MOST_BYTES = 1_000_000
 """Of a plan file that is opened."""
 
 
-def panel(case: Case) -> None:
-    """Keep, share or open a plan."""
-    st.header("Keep this plan")
-    st.markdown(
-        "A plan holds what you declared and decided, never a record: it may be shared like any "
-        "text. The address of this page restores it too."
-    )
-    left, right = st.columns(2, gap="large")
-    with left:
-        _save(case)
-    with right:
-        opener()
+def current_plan(case: Case) -> Plan:
+    """The plan of a case with its title, its notes, and the approval of it, if there is one.
+
+    Raises:  ValueError in words.
+    """
+    title, notes = steps.TITLE.value or steps.USUAL_TITLE, steps.NOTES.value
+    plan = plan_of(case, title, notes)
+    if not (approval := steps.approval(plan.digest)):
+        return plan
+    return plan_of(case, title, f"{notes}\n{approval}".strip())
 
 
-def _save(case: Case) -> None:
-    title = st.text_input("Title", "A plan", key="plan_title", persist_state="session")
-    notes = st.text_area(
-        "Notes for whoever reads it", key="plan_notes", persist_state="session", height=80
-    )
-    try:
-        plan = plan_of(case, title, notes)
-    except ValueError as problem:
-        st.warning(in_words(problem))
-        return
+def file_name(title: str) -> str:
+    """What files of a plan are called, without an ending: what of its title every system
+    allows.
+
+    >>> file_name("Readmission, ward 7/8"), file_name("…")
+    ('readmission-ward-7-8', 'plan')
+    """
+    kept = re.sub(r"[^\w]+", "-", title.lower()).strip("-_")
+    return kept[:60] or "plan"
+
+
+def downloads(plan: Plan, case: Case) -> None:
+    """The plan as a file, as a page, as code."""
     with st.container(horizontal=True):
         for place, (label, ending, mime, make) in enumerate(KINDS):
             st.download_button(
                 label,
                 lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
-                file_name=f"dpci_plan.{ending}",
+                file_name=f"{file_name(plan.title)}.{ending}",
                 mime=mime,
                 on_click="ignore",
                 key=f"plan_as_{ending}",
@@ -56,31 +58,31 @@ def _save(case: Case) -> None:
 
 KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
     (
-        "Plan file (YAML), to read, edit and open again",
+        "Download plan (YAML)",
         "yaml",
         "application/yaml",
         lambda plan, case: as_yaml(plan),
     ),
     (
-        "Plan file (JSON), for machines",
+        "JSON",
         "json",
         "application/json",
         lambda plan, case: as_json(plan),
     ),
     (
-        "One page for a data-protection board (HTML)",
+        "Page for the board (HTML)",
         "html",
         "text/html",
         lambda plan, case: to_html(plan, plan.numbers(case.moments)),
     ),
     (
-        "Python script that gives the same numbers",
+        "Python script",
         "py",
         "text/x-python",
         lambda plan, case: to_script(plan),
     ),
     (
-        "Notebook that gives the same numbers",
+        "Notebook",
         "ipynb",
         "application/x-ipynb+json",
         lambda plan, case: notebook_text(plan),
@@ -97,10 +99,14 @@ def opener() -> None:
         on_change=_take_file,
         max_upload_size=1,
     )
-    if opened := st.session_state.pop("plan_opened", None):
-        st.success(text.plain(opened))
     if refused := st.session_state.pop("plan_refused", None):
         st.error(text.plain(refused))
+
+
+def say_opened() -> None:
+    """That a plan was opened, told once, at the step where it leads."""
+    if opened := st.session_state.pop("plan_opened", None):
+        st.success(text.plain(opened))
 
 
 def _take_file() -> None:
@@ -129,5 +135,8 @@ def _take_file() -> None:
         st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"
         return
     state.put(wanted)
-    st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
+    steps.TITLE.take(plan.title)
+    steps.NOTES.take(plan.notes)
+    steps.METHOD.take("own")
+    steps.go("choose")
     st.session_state["plan_opened"] = f"Opened “{plan.title}”."

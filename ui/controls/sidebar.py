@@ -72,8 +72,8 @@ def data_controls(*, has_encodings: bool, has_upload: bool = True) -> None:
     st.selectbox(
         "Data",
         [*infos, compute.DECLARED, "upload"],
-        format_func=lambda key: _dataset_label(infos, key),
-        **bound("dataset", settings.dataset, _take_dataset),
+        format_func=lambda key: dataset_label(infos, key),
+        **bound("dataset", settings.dataset, take_dataset),
     )
     if settings.dataset == "upload":
         if has_upload:
@@ -113,7 +113,8 @@ def dataset_words(settings: Settings) -> str:
     return next(i.title for i in datasets.list_datasets() if i.key == settings.dataset)
 
 
-def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
+def dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
+    """A table in the list of them."""
     if key == "upload":
         return "Your own file …"
     if key == compute.DECLARED:
@@ -124,14 +125,16 @@ def _dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
     )
 
 
-def _take_dataset(key: str) -> None:
+def take_dataset(key: str) -> None:
+    """Take another table."""
     if key == "upload":
         state.update(dataset="upload", names=(), encoding="schema")
         return
     if state.settings().dataset == "upload":
         state.put(state.settings().without_table())
     if key == compute.DECLARED:
-        declare.take(declare.example())
+        known = state.settings().declared
+        declare.take(compute.declared_table(known) if known else declare.example())
         return
     info = {i.key: i for i in datasets.list_datasets()}[key]
     if not info.available:

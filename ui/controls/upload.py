@@ -24,7 +24,7 @@ from dpci_core.schema import (
     propose_schema,
     propose_standard,
 )
-from ui.session import state
+from ui.session import state, steps
 from ui.session.compute import Upload
 from ui.session.words import in_words
 
@@ -39,9 +39,9 @@ WHY_NOT = """
 **A private file is not opened here.** Moving a budget until the intervals of a private table look good is already a
 look at the private table, and nothing in the guarantee would account for it.
 
-**Do this instead:** plan on a stand-in. Use the *simulated census*, or a public set or a synthetic file of your own
-that resembles your table: the same kind of columns, about the same number of rows. The budget found there holds for
-your table too, because it never depended on it.
+**Do this instead:** describe it. Names, bounds and levels of its columns are enough to plan with, and to release from.
+Or plan on a stand-in, a public or synthetic table that resembles it: the privacy guarantee holds whatever the stand-in
+was; the lengths are only as good as the resemblance.
 """  # noqa: E501 - Markdown
 DEMO_ONLY = (
     "Uploads are switched off on this public demo. Run the dashboard on your own machine to bring "
@@ -75,6 +75,12 @@ def panel() -> None:
     if kind == PRIVATE:
         state.set_upload(None)
         st.warning(WHY_NOT)
+        if st.button(
+            "Describe my table instead (no file needed)", key="describe_instead", type="primary"
+        ):
+            steps.describe()
+            state.put(state.settings().without_table())
+            st.switch_page("../pages/plan.py")
         return
     file = st.file_uploader(
         "CSV or Parquet, up to 200 MB", type=["csv", "tsv", "txt", "parquet"], key="upload_file"

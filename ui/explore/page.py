@@ -15,7 +15,7 @@ from ui.controls.split import split_slider
 from ui.explore import choices, finding, later, tabs
 from ui.explore.style import SHEET
 from ui.kit.style import themed
-from ui.session import compute, state, text
+from ui.session import compute, state, steps, text
 from ui.session.settings import Settings
 
 
@@ -78,16 +78,11 @@ def moving(chosen: str) -> None:
 def _header() -> None:
     with st.container(horizontal=True, key="head", vertical_alignment="center", gap="small"):
         st.title("Explore how long private confidence intervals become")
-        for label, target in DOORS.items():
-            st.page_link(f"../pages/{target}.py", label=label)
-
-
-DOORS = {
-    "How many records do I need?": "plan",
-    "I have a private table": "plan",
-    "What is differential privacy?": "learn",
-}
-"""Questions that people come with, and the page that answers each."""
+        st.page_link("../pages/plan.py", label="How many records, which split?")
+        if st.button("I have a private table", key="door_private", type="tertiary"):
+            steps.describe()
+            st.switch_page("../pages/plan.py")
+        st.page_link("../pages/learn.py", label="What is differential privacy?")
 
 
 def _budget_details(settings: Settings) -> None:

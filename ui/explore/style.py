@@ -15,8 +15,8 @@ SHEET = (
 
 /* One line each: the question, the choices, the tabs. */
 .st-key-head h1 { font-size: 1.375rem; padding: 0; line-height: 1.75rem }
-.st-key-head [data-testid=stPageLink] p { font-size: 0.875rem }
-.st-key-head [data-testid=stPageLink] a { padding: 0 0.25rem; min-height: 1.5rem; text-decoration: underline }
+.st-key-head :is([data-testid=stPageLink], .stButton) p { font-size: 0.875rem }
+.st-key-head :is([data-testid=stPageLink] a, .stButton button) { padding: 0 0.25rem; min-height: 1.5rem; text-decoration: underline }
 :is(.st-key-choices, .st-key-tabs, .st-key-best_split, .st-key-about_budget) :is(p, label, input, span) {
   font-size: 0.875rem }
 :is(.st-key-choices, .st-key-tabs, .st-key-best_split) :is([data-testid=stPopoverButton], button[kind]) {

@@ -36,9 +36,10 @@ class Choice:
 
     def bound(self, value: object = None) -> dict[str, Any]:
         """Key and callback of its widget; value: what that shows, if not what is chosen."""
-        return bound(self.widget, self.value if value is None else value, self._take)
+        return bound(self.widget, self.value if value is None else value, self.take)
 
-    def _take(self, moved: object) -> None:
+    def take(self, moved: object) -> None:
+        """Choose this; what it cannot be changes nothing."""
         if self.accepts(str(moved)):
             _kept()[self.name] = str(moved)
 
@@ -60,6 +61,15 @@ def whole_number(name: str, largest: int, *, default: int, widget: str) -> Choic
         )
 
     return _registered(Choice(name, str(default), accepts, widget))
+
+
+def text(name: str, most: int, *, widget: str, default: str = "") -> Choice:
+    """A text that somebody types, of at most so many characters."""
+
+    def accepts(text: str) -> bool:
+        return len(text) <= most and all(c.isprintable() or c == "\n" for c in text)
+
+    return _registered(Choice(name, default, accepts, widget))
 
 
 def _registered(choice: Choice) -> Choice:

@@ -1,5 +1,5 @@
-"""The path of Learn in its order, with its last screens: the yardstick, the slack, and the leak of
-a choice.
+"""The path of Learn in its order, with its last screens: the yardstick, the slack, the leak of a
+choice, and what privacy does not make steady.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from ui.learn.model import Choice, Question, Screen
 from ui.learn.numbers import Numbers
 from ui.learn.screens_lengths import CURVE, MIDDLE
 from ui.learn.screens_promises import FIRST
+from ui.learn.unstable import UNSTABLE
 from ui.session.text import number
 
 SPREAD = Screen(
@@ -177,6 +178,7 @@ SCREENS: tuple[Screen, ...] = (
     SPREAD,
     SHARP,
     PEEKING,
+    UNSTABLE,
 )
 """The path, in its order."""
 

@@ -122,11 +122,11 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
 
 
 def _verification(ledger: Ledger) -> None:
-    st.header("Is it whole?")
+    st.header("Integrity check")
     st.markdown(
         "Every entry is sealed together with the one before it. A check finds edited, removed, "
         "added and reordered entries. Give the `release.json` files of past releases too, and it "
-        "also finds a cut end, and whether one of these files was edited."
+        "also finds missing entries at the end, and whether one of these files was edited."
     )
     files = st.file_uploader(
         "Records of past releases (release.json), any number",

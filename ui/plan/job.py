@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dpci_core import StoppedError, needed_budget, needed_records, watched
+from dpci_core import StoppedError, needed_records, watched
 from dpci_core.planner.amounts import with_total
-from ui.plan import numbers
+from ui.plan import numbers, options
 from ui.session.case import Case
 from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
@@ -41,32 +41,54 @@ class Part:
     find: Callable[[], object]
 
 
-def parts_of(case: Case, source: TableSource) -> dict[str, Part]:
-    """What the settings ask for beside the first card: both inverse answers, and the look that is
-    chosen.
+def parts_of(case: Case, source: TableSource, *, is_chosen: bool = False) -> dict[str, Part]:
+    """What the settings ask for: the three budgets, and, where the method is set by hand, the
+    records needed and the look that is chosen.
 
     A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split
     1,380 to 3,090, a ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to
     1,760.
     """
-    look = case.settings.look
+    now, look = case.settings, case.settings.look
+    found = options.finders(case, source, is_chosen=is_chosen)
+    if is_chosen:
+        n_bytes = None if source.upload is None else id(source.upload.frame)
+        return {
+            name: Part(
+                key=("chosen", name, options.basis(now, name), n_bytes),
+                name=_NAMES[name],
+                draws=_SEARCH_DRAWS[name],
+                find=find,
+            )
+            for name, find in found.items()
+        }
     wanted = {
-        "budget": Part(
-            key=memo_key(case, "budget", but={"total"}),
-            name="the budget needed",
-            draws=900,
-            find=lambda: needed_budget(
-                case.moments, design=case.design, target=case.target, n_records=case.n
-            ),
-        ),
-        "records": Part(
-            key=memo_key(case, "records", but={"n"}),
-            name="the records needed",
-            draws=900,
-            find=lambda: needed_records(case.moments, design=case.design, target=case.target),
-        ),
+        name: Part(
+            key=memo_key(case, name, but={"total"}),
+            name=_NAMES[name],
+            draws=_DRAWS[name],
+            find=find,
+        )
+        for name, find in found.items()
     }
+    wanted["records"] = Part(
+        key=memo_key(case, "records", but={"n"}),
+        name="the records needed",
+        draws=900,
+        find=lambda: needed_records(case.moments, design=case.design, target=case.target),
+    )
     return wanted | {look: _analysis(case, source, look)}
+
+
+_NAMES = {
+    "own": "the design at your total",
+    "least": "the least budget that works",
+    "balanced": "the balanced budget",
+}
+_DRAWS = {"least": 1_100, "balanced": 1_100}
+_SEARCH_DRAWS = {"own": 8_000, "least": 18_000, "balanced": 9_000}
+"""A search for encoding, penalty and split took 4,600 to 7,200 draws on the example and on tables
+with a dozen features; the least budget takes two of them."""
 
 
 def _analysis(case: Case, source: TableSource, look: str) -> Part:

@@ -11,6 +11,7 @@ from decimal import Decimal
 import numpy as np
 
 from dpci_core import (
+    Forecast,
     RankedDesign,
     RegularizationAnswer,
     SplitAnswer,
@@ -22,6 +23,7 @@ from dpci_core import (
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.planner.amounts import with_total
+from dpci_core.planner.search import score
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui.kit.palette import Combination
@@ -125,8 +127,9 @@ def typed_total(settings: Settings, spent: Decimal) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SplitMap:
-    """Mean lengths over splits: shares (k, 3), lengths (k,), triangles (t, 3) of neighbouring
-    splits by index.
+    """Scores of splits, as the search for the best one scores them: the length of what the goal is
+    about, counted as longer where a coefficient's coverage falls short. Shares (k, 3), lengths
+    (k,), triangles (t, 3) of neighbouring splits by index.
 
     best_length: at the best split, from the same few draws as the others, so that what they err by
     cancels.
@@ -156,13 +159,19 @@ def locked_parts(settings: Settings) -> tuple[tuple[str, Decimal], ...]:
 def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
     """The best split that keeps what is locked, and the lengths over all others."""
     locked = dict(locked_parts(case.settings))
-    best = best_split(case.moments, design=case.design, n_records=case.n, locked=locked)
+    best = best_split(
+        case.moments,
+        design=case.design,
+        n_records=case.n,
+        locked=locked,
+        coefficient=case.target.coefficient,
+    )
     return best, split_map(case, best.shares)
 
 
 def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
-    """Mean interval lengths over a grid of splits of the same total, finer where matrices get
-    little, through the best.
+    """Scores over a grid of splits of the same total, finer where matrices get little, through the
+    best.
 
     best: shares of the best split, without which the valley would end beside it.
     """
@@ -176,7 +185,7 @@ def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
                 continue
             index[i, j] = len(shares)
             shares.append((1.0 - h - s, h, s))
-            lengths.append(_mean_length(case, h, s))
+            lengths.append(_score(case, h, s))
     cells = []
     for i, j in index:
         right, up, across = index.get((i + 1, j)), index.get((i, j + 1)), index.get((i + 1, j + 1))
@@ -184,24 +193,28 @@ def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
             cells.append((index[i, j], right, up))
             if across is not None:
                 cells.append((right, across, up))
-    best_length = _mean_length(case, best[1], best[2])
+    best_length = _score(case, best[1], best[2])
     return SplitMap(
         np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp), best_length
     )
 
 
-def _mean_length(case: Case, hessian: float, covariance: float) -> float:
+def _score(case: Case, hessian: float, covariance: float) -> float:
     budget = case.design.budget
     h, s = (budget.total * _decimal(share) for share in (hessian, covariance))
     try:
         design = replace(
             case.design, budget=type(budget)(model=budget.total - h - s, hessian=h, covariance=s)
         )
-        return forecast(
-            case.moments, design=design, n_records=case.n, n_draws=draws(case)
-        ).ci_length_mean
+        made = forecast(case.moments, design=design, n_records=case.n, n_draws=draws(case))
+        return score_of(case, made)
     except ValueError:
         return float("nan")
+
+
+def score_of(case: Case, made: Forecast) -> float:
+    """What counts of a forecast in the search for the best split and in its picture."""
+    return score(made, case.design.confidence_level, case.target.coefficient)
 
 
 def guarantee(settings: Settings) -> tuple[float, float]:

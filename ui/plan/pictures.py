@@ -7,15 +7,17 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from dpci_core import NeededBudget, NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
+from dpci_core import NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
 from ui.kit.bound import among
 from ui.plan import charts, numbers, words
 from ui.plan.numbers import IsoMap, SplitMap
+from ui.plan.options import Option
 from ui.plan.work import Work
 from ui.session import state, text
 from ui.session.budget import Split
 from ui.session.case import Case
 from ui.session.words import in_words
+from ui.views import goals
 from ui.views.show import show
 from ui.views.sweep import current_value
 
@@ -67,12 +69,12 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         is_chance=is_chance,
         marks=marks,
         x_label=x_label,
-        caption=f"{_caption(case)}; {words.target_words(case)}",
+        caption=f"{_caption(case)}; goal: {goals.goal_words(case)}",
         meta={"look": "map", "target": target, "settings": settings.to_query()},
         source=case.records.source,
     )
     st.markdown(
-        "On the thick line your target comes true exactly; right of it and above it, with room to "
+        "On the thick line your goal is met exactly; right of it and above it, with room to "
         "spare. Every other line joins budgets and numbers of records with the same "
         f"{'chance' if is_chance else 'length'}."
     )
@@ -90,10 +92,9 @@ def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
     known.
     """
     settings, marks = case.settings, []
-    budget, records = (work.known.get(name, (None, None))[0] for name in ("budget", "records"))
-    if budget is not None:
-        typed = numbers.typed_total(settings, cast(NeededBudget, budget).total)
-        marks.append(charts.needed_budget(typed, case.n))
+    least, records = (work.known.get(name, (None, None))[0] for name in ("least", "records"))
+    if least is not None:
+        marks.append(charts.needed_budget(cast(Option, least).typed, case.n))
     if records is not None:
         total = current_value(settings, "total")
         marks.append(charts.needed_records(total, cast(NeededRecords, records).n_records))
@@ -102,8 +103,9 @@ def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
 
 def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
-    loss = best.asked.ci_length_mean / best.forecast.ci_length_mean - 1.0
-    _split_words(best, loss, locked=any(case.settings.split.locked))
+    asked, least = (numbers.score_of(case, made) for made in (best.asked, best.forecast))
+    loss = asked / least - 1.0
+    _split_words(case, best, loss, locked=any(case.settings.split.locked))
     figure = charts.split_chart(
         found,
         marks=[
@@ -117,13 +119,14 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     show("plan_split", figure, best.reason, charts.split_table(found))
 
 
-def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
+def _split_words(case: Case, best: SplitAnswer, loss: float, *, locked: bool) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
     among = " among those that keep what you locked" if locked else ""
     shares = " / ".join(f"{100 * share:.3g} %" for share in best.shares)
     left.markdown(
-        f"The best split{among}: **{shares}** for coefficients, curvature and gradient covariance. "
-        f"Yours makes the mean interval **{100 * loss:.1f} %** longer than that. {text.SPLIT_NOTE}"
+        f"The best split{among}: **{shares}** for coefficients, Hessian and gradient covariance. "
+        f"Yours makes {_which(case)} **{100 * loss:.1f} %** longer than that; an interval whose "
+        f"coverage falls short counts as longer. {text.SPLIT_NOTE}"
     )
     model, hessian, covariance = best.design.budget.parts
     now = state.settings().split
@@ -138,12 +141,20 @@ def _split_words(best: SplitAnswer, loss: float, *, locked: bool) -> None:
     )
 
 
+def _which(case: Case) -> str:
+    """Whose interval the split serves."""
+    place = case.target.coefficient
+    if place is None:
+        return "the mean interval"
+    return f"the interval of {text.plain(case.records.feature_names[place])}"
+
+
 def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     epsilon, delta = numbers.guarantee(case.settings)
     st.markdown(
-        f"Every way to keep the promise ε = {text.number(epsilon)} (and δ = {delta:g} for zCDP; "
-        "pure ways keep it with δ = 0, which is more), each with its own best split, the shortest "
-        "intervals first."
+        f"All mechanisms with the same guarantee ε = {text.number(epsilon)} (δ = {delta:g} for "
+        "zCDP; pure ones keep it with δ = 0, which is more), each with its own best split, the "
+        "shortest intervals first."
     )
     table = _ranked_table(rows)
     picked = st.dataframe(
@@ -163,7 +174,7 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     chosen = [rows[i] for i in picked.selection.rows]
     runs = bool(chosen) and chosen[0].design is not None
     st.button(
-        "Use the selected way",
+        "Use this mechanism",
         key="use_way",
         on_click=_use_way,
         args=(chosen[0] if chosen else None,),
@@ -184,7 +195,7 @@ def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "way": f"{words.way(row).label}{' ◆' if row.status else ''}",
+                "mechanism": f"{words.way(row).label}{' ◆' if row.status else ''}",
                 "mean length": row.length if row.design else None,
                 "against the best": row.length / best if row.design else None,
                 "as if records": row.as_if_records if row.design else None,
@@ -211,9 +222,9 @@ def _use_way(row: RankedDesign | None) -> None:
 
 def _penalty(case: Case, found: RegularizationAnswer) -> None:
     st.markdown(
-        "A larger penalty c needs less noise, so intervals shrink; but it also **pulls the "
-        "coefficients toward zero**, and the intervals are for the pulled ones. Short intervals "
-        "around something else are no gain: below, both."
+        "A larger penalty c needs less noise, so intervals shrink; but it also **shrinks the "
+        "coefficients toward zero**, and the bias grows. Short intervals around something else are "
+        "no gain: below, both."
     )
     choices = [("shortest", found.shortest, charts.shortest_c)]
     if found.faithful is not None:

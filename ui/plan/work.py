@@ -13,7 +13,7 @@ import streamlit as st
 from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
 from ui.plan.job import Answer, Part, PlanJob, parts_of
-from ui.session import jobs, state
+from ui.session import jobs, state, steps
 from ui.session.case import Case
 
 _JOB = "plan_job"
@@ -27,7 +27,7 @@ it is done.
 """
 _QUICK = 21
 """With more coefficients no answer comes in time."""
-_TALL = {False: 330, True: 420}
+_TALL = {False: 300, True: 420}
 """Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when
 the answer comes.
 """
@@ -78,7 +78,11 @@ def work_on(case: Case) -> Work:
     """Look up what is known and have the rest found; of a session only the newest settings are
     worked on.
     """
-    memo, parts, job = state.memo(), parts_of(case, state.source()), _PANEL.job()
+    memo, parts, job = (
+        state.memo(),
+        parts_of(case, state.source(), is_chosen=steps.is_chosen(case.settings)),
+        _PANEL.job(),
+    )
     left = (
         None if job is None else job.left(memo)
     )  # before what is missing: an answer that comes in between is known

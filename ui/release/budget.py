@@ -23,17 +23,17 @@ from ui.views import ledger_text
 _NEW = 0
 """Stands for an account that is yet to be made."""
 _SAID, _CHOSEN = "budget_said", "release_account"
-OTHERS = "They are other people than in every data set here"
+OTHERS = "No, these are different people"
 
 
 def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
     """The account of these people that the release is charged to; None while there is none."""
     st.markdown(f"Price: {words.guarantee_words(priced)}")
     with st.expander("What the price is made of"):
+        greek = ledger_text.GREEK[priced.cost.symbol]
         for name, amount in priced.cost.lines:
-            st.markdown(
-                f"- {name}: {ledger_text.GREEK[priced.cost.symbol]} = {ledger_text.shown(amount)}"
-            )
+            said = words.PRICED.get(name, name)
+            st.markdown(f"- {said}: {greek} = {ledger_text.shown(amount)}")
     every = ledger.accounts()
     fitting = {a.account_id: a for a in every if a.schema_hash == priced.schema_hash}
     options = [*fitting, _NEW]
@@ -74,15 +74,14 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
         )
         person_field(right)
         kind = left.segmented_control(
-            "Currency of the budget",
+            "Privacy definition",
             list(CURRENCIES),
             format_func=CURRENCIES.__getitem__,
             default=cast(Currency, priced.cost.definition),
             key="budget_kind",
         )
-        right.text_input(
-            f"{LETTERS.get(kind or '', 'ε')} at most", key="budget_amount", placeholder="1"
-        )
+        letter = LETTERS.get(kind or "", "ε")
+        right.text_input(f"Total {letter} ever allowed", key="budget_amount", placeholder="1")
         if kind and kind not in DEFINITIONS:
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:

@@ -30,12 +30,12 @@ from dpci_core.schema import RecordMapper
 from ui.controls import declare, plan_file
 from ui.controls.hints import link_problem
 from ui.release import budget, result, words
-from ui.session import access, state, text
+from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
 from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
-from ui.views import ledger_text
+from ui.views import ledger_text, path
 from ui.views.cautions import box
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
@@ -78,28 +78,34 @@ def folder_of(request_id: str) -> Path:
 
 def page() -> None:
     """Draw the page."""
-    st.title("Release")
-    st.markdown(words.INTRODUCTION)
-    if access.off_on_public_demo("Release"):
-        return
-    link_problem()
-    try:
-        _steps(Ledger())
-    except LedgerError as problem:
-        st.error(text.plain(in_words(problem)))
-    st.caption(text.PRIVACY_UNIT)
+    left, right = path.columns("release")
+    with left:
+        st.title("Release, once")
+        st.markdown(words.INTRODUCTION)
+        if access.off_on_public_demo("Release"):
+            return
+        link_problem()
+        try:
+            _steps(Ledger())
+        except LedgerError as problem:
+            st.error(text.plain(in_words(problem)))
+    with right:
+        path.so_far(path.case_or_none(state.settings(), make_case), "release")
 
 
 def _steps(ledger: Ledger) -> None:
     plan = _plan_step()
     if plan is None:
+        _still_to_come("2", "3", "4")
         return
     found = _price_step(plan)
     if found is None:
+        _still_to_come("3", "4")
         return
     allowed, priced = found
     account = budget.step(ledger, plan, priced)
     if account is None:
+        _still_to_come("3", "4")
         return
     try:
         check_account(ledger, account.dataset, plan)
@@ -110,45 +116,47 @@ def _steps(ledger: Ledger) -> None:
     again = st.session_state.get(_AGAIN) == (account.account_id, plan.digest, len(charges))
     _say()
     if charges and not again:
-        _released_before(account, plan, charges[-1])
+        _released_before(account, plan, charges[-1], priced)
         return
     request = Request(plan, priced, account, len(charges), allowed)
     file, header = _file_step(plan)
     _release_step(ledger, request, file, header)
 
 
+def _still_to_come(*steps: str) -> None:
+    """The parts of a release that wait for one above."""
+    for place in steps:
+        st.markdown(f"##### {place} · {words.PARTS[place]}")
+    st.caption("These follow when what is above is decided.")
+
+
 # --- 1: the plan ----------------------------------------------------------------------------------
 
 
 def _plan_step() -> Plan | None:
-    st.header("1 · What is released")
+    st.header(f"1 · {words.PARTS['1']}")
     settings = state.settings()
     if settings.dataset != DECLARED:
         st.markdown(words.NEEDS_DECLARATION)
         left, right = st.columns(2, gap="large")
         with left:
-            st.button(
-                "Describe my table",
-                key="release_describe",
-                on_click=lambda: declare.take(declare.example()),
-            )
-            st.caption("An example appears that you change on the page Plan.")
+            if st.button("Describe my table (no file needed)", key="release_describe"):
+                path.show("describe")
         with right:
             plan_file.opener()
         return None
     try:
         case = make_case(settings, TableSource(PUBLIC))
-        plan = plan_of(
-            case,
-            st.session_state.get("plan_title") or "A plan",
-            st.session_state.get("plan_notes") or "",
-        )
+        plan = plan_file.current_plan(case)
     except ValueError as problem:
         st.error(text.plain(in_words(problem)))
         return None
     with st.container(border=True):
         st.markdown(words.plan_words(plan))
-        st.page_link("../pages/plan.py", label="Change the plan →")
+    if declare.is_example(declare_of(plan)):
+        st.warning("This is the built-in example, not a table of yours. Describe yours first.")
+    elif not steps.approval(plan_of(case, plan.title, steps.NOTES.value).digest):
+        st.caption("Nobody has approved this plan yet: that is step 4.")
     with st.expander("Every column, as declared"):
         grid = declare.to_grid(declare_of(plan)).drop(columns="effect")
         st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
@@ -167,7 +175,7 @@ def _price_step(plan: Plan) -> tuple[bool, Price] | None:
     """Whether a result that is not peer-reviewed was allowed, and the price; None where the plan
     cannot run.
     """
-    st.header("2 · What it costs, and from which budget")
+    st.header(f"2 · {words.PARTS['2']}")
     allowed = False
     if plan.design.status:
         st.warning(plan.design.status)
@@ -194,7 +202,7 @@ def _charges(ledger: Ledger, account: Account, plan: Plan) -> tuple[Charge, ...]
     return tuple(c for c in found if c.plan_hash == plan.digest)
 
 
-def _released_before(account: Account, plan: Plan, last: Charge) -> None:
+def _released_before(account: Account, plan: Plan, last: Charge, priced: Price) -> None:
     """The newest charge of this plan: its result, or what became of it."""
     st.header("3 · The release")
     st.info(words.before_words(last))
@@ -210,6 +218,7 @@ def _released_before(account: Account, plan: Plan, last: Charge) -> None:
             made,
             folder_of(last.request_id),
             fresh if fresh and fresh[0] == last.request_id else None,
+            priced.numbers,
         )
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)
@@ -236,8 +245,12 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
 
 
 def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
-    st.header("3 · The private table")
+    st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.FILE)
+    st.markdown(
+        f"This plan is for **{plan.n_records:,} records**: is that right? The rows of a CSV file "
+        "are not counted before you release."
+    )
     upload = st.file_uploader(
         "The private table (CSV or Parquet)",
         type=["csv", "tsv", "txt", "parquet"],
@@ -276,7 +289,7 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
 def _release_step(
     ledger: Ledger, request: Request, file: MemoryFile | None, header: Header | None
 ) -> None:
-    st.header("4 · Release, once")
+    st.header(f"4 · {words.PARTS['4']}")
     account, plan = request.account, request.plan
     spent = price(account.cap, request.price.cost)
     with st.container(border=True):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from pathlib import Path
+from statistics import NormalDist
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.release import Release, effect_sentences, reading_sentence
+from dpci_core.release.effects import Effect, effect_lines, effects
+from dpci_core.release.record import Interval
 from dpci_core.report.cautions import silent
+from dpci_core.report.html import ticks
 from dpci_core.report.refusals import said
-from dpci_core.schema import CONSTANT, MappingNote
+from dpci_core.report.words import odds
+from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
 from ui.session.text import number, plain
@@ -29,7 +36,12 @@ MIME = {
 }
 
 
-def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) -> None:
+def panel(
+    made: Release,
+    folder: Path,
+    fresh: tuple[str, MappingNote] | None,
+    planned: PlanNumbers | None = None,
+) -> None:
     """The result, planned against released, files; right after the release also what was mapped."""
     if made.caution:
         st.error(said(made.caution))
@@ -42,7 +54,10 @@ def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) ->
         "the ledger."
     )
     sentence = takeaway(made)
-    show("release", release_chart(made), sentence, release_table(made))
+    st.markdown("\n".join(f"- {plain(line)}" for line in effect_lines(made)))
+    show("release", release_chart(made), sentence, release_table(made), is_plain=True)
+    if compared := against_plan(made, planned):
+        st.markdown(compared)
     _effects(made)
     _files(folder)
     if fresh is not None:
@@ -50,33 +65,87 @@ def panel(made: Release, folder: Path, fresh: tuple[str, MappingNote] | None) ->
 
 
 def takeaway(made: Release) -> str:
-    """The result in a sentence."""
-    spoken = [c for c in made.coefficients if not c.is_flat]
-    if not spoken:
+    """The result in a sentence: what is told from nothing."""
+    if not any(not c.is_flat for c in made.coefficients):
         return silent(made.silent)
-    planned = sum(c.planned_scaled for c in spoken) / len(spoken)
-    got = sum(c.scaled.length for c in spoken) / len(spoken)
-    clear = [
-        c.name for c in spoken if c.name != CONSTANT and (c.scaled.low > 0 or c.scaled.high < 0)
-    ]
+    spoken = [c for c in made.coefficients[:-1] if not c.is_flat]
+    clear = [c.name for c in spoken if c.scaled.low > 0 or c.scaled.high < 0]
     if len(clear) == 1:
         told = f"The interval of {clear[0]} excludes zero."
     elif clear:
         told = f"The intervals of {', '.join(clear[:-1])} and {clear[-1]} exclude zero."
     else:
         told = "No interval excludes zero."
+    return (f"{silent(made.silent)} " if made.silent else "") + told
+
+
+_LIKE_PLANNED = (0.9, 1.1)
+"""Lengths within these multiples of the planned ones are as planned."""
+
+
+def against_plan(made: Release, planned: PlanNumbers | None) -> str:
+    """Released lengths beside planned ones, and where the difference comes from."""
+    spoken = [j for j, c in enumerate(made.coefficients) if not c.is_flat]
+    if not spoken:
+        return ""
+    told = [made.coefficients[j] for j in spoken]
+    ratio = sum(c.scaled.length for c in told) / sum(c.planned_scaled for c in told)
+    if _LIKE_PLANNED[0] <= ratio <= _LIKE_PLANNED[1]:
+        return f"Intervals are about as long as planned ({number(ratio)} times)."
+    word = "longer" if ratio > 1.0 else "shorter"
+    said = f"Intervals are **{number(ratio)} times** as long as planned."
+    if made.n_records != made.n_planned:
+        of_n = math.sqrt(made.n_planned / made.n_records)
+        said += (
+            f" The table has {made.n_records:,} rows, not {made.n_planned:,}: that alone makes the "
+            f"sampling part {number(of_n)} times as long."
+        )
+    if planned is None:
+        return said
+    z = NormalDist().inv_cdf((1.0 + made.design.confidence_level) / 2.0)
+    sampling = sum(2.0 * z * c.sampling_se for c in told)
+    sampling /= sum(float(planned.scaled.nonprivate_length[j]) for j in spoken)
+    is_table = (sampling - 1.0) / (ratio - 1.0) > 0.5
+    if is_table:
+        return (
+            f"{said} Mostly the table: its sampling part is {number(sampling)} times the planned "
+            f"one, because the made-up rows of the plan vary otherwise (a rarer outcome, or "
+            f"columns with {'less' if ratio > 1.0 else 'more'} spread)."
+        )
     return (
-        f"Released intervals are {number(got)} long on average, where {number(planned)} was "
-        f"planned ({number(got / planned)} times). {told}"
-    ) + (f" {silent(made.silent)}" if made.silent else "")
+        f"{said} Mostly the noise: what privacy added to the coefficients, the Hessian and the "
+        f"gradient covariance made them {word}; another draw would have given another length."
+    )
+
+
+def _shown(effect: Effect) -> Interval:
+    """An effect as it is drawn: a factor on the odds, or its own scale."""
+    return effect.by if effect.odds is None else effect.odds
+
+
+def has_odds(made: Release) -> bool:
+    """Whether effects are told as factors on the odds: of a logistic model, each of which can be
+    read.
+    """
+    told = [e for e in effects(made) if not e.is_flat]
+    return bool(told) and all(e.odds is not None for e in told)
 
 
 def release_chart(made: Release) -> go.Figure:
-    """Released intervals, with the planned length as a thin line under each; grey where the
-    release cannot speak.
+    """Released intervals for the step of each column, as odds ratios where the model has odds, with
+    the planned length as a thin line under each; grey where the release cannot speak.
     """
     fig = go.Figure()
-    rows = list(reversed(made.coefficients))
+    is_odds = has_odds(made)
+    rows = [
+        (effect, c)
+        for effect, c in zip(effects(made), made.coefficients, strict=False)
+        if not (is_odds and effect.odds is None)
+    ][::-1]
+
+    def at(value: float) -> float:
+        return math.exp(value) if is_odds else value
+
     for word, width, colour, shift, is_flat in (
         ("released interval", 10, BLUE, 0.0, False),
         ("out of reach", 10, GRID, 0.0, True),
@@ -84,16 +153,13 @@ def release_chart(made: Release) -> go.Figure:
     ):
         xs: list[float | None] = []
         ys: list[float | None] = []
-        for place, c in enumerate(rows):
-            if is_flat not in (None, c.is_flat):
+        for place, (effect, c) in enumerate(rows):
+            if is_flat not in (None, effect.is_flat):
                 continue
-            half = c.planned_scaled / 2.0
-            low, high = (
-                (c.scaled.low, c.scaled.high)
-                if shift == 0.0
-                else (c.scaled.estimate - half, c.scaled.estimate + half)
-            )
-            xs += [low, high, None]
+            half = effect.step * c.planned_original / 2.0
+            by = effect.by
+            ends = (by.low, by.high) if shift == 0.0 else (by.estimate - half, by.estimate + half)
+            xs += [at(ends[0]), at(ends[1]), None]
             ys += [place + shift, place + shift, None]
         if not xs:
             continue
@@ -106,38 +172,39 @@ def release_chart(made: Release) -> go.Figure:
             hoverinfo="skip",
         )
     fig.add_scatter(
-        x=[c.scaled.estimate for c in rows],
+        x=[at(effect.by.estimate) for effect, _ in rows],
         y=list(range(len(rows))),
         mode="markers",
         marker={
             "symbol": "circle",
             "size": 9,
-            "color": [QUIET if c.is_flat else BLUE for c in rows],
+            "color": [QUIET if effect.is_flat else BLUE for effect, _ in rows],
             "line": {"color": PAPER, "width": 1.5},
         },
         name="estimate",
-        hovertext=[
-            f"{literal(c.name)}: this release cannot speak about it"
-            if c.is_flat
-            else f"{literal(c.name)}: {number(c.scaled.estimate)} ({number(c.scaled.low)} to "
-            f"{number(c.scaled.high)})"
-            for c in rows
-        ],
+        hovertext=[_hover(effect) for effect, _ in rows],
         hoverinfo="text",
     )
-    fig.add_vline(x=0, line={"color": QUIET, "width": 1, "dash": "dot"})
+    fig.add_vline(x=at(0.0), line={"color": QUIET, "width": 1, "dash": "dot"})
     fig.update_yaxes(
         tickvals=list(range(len(rows))),
-        ticktext=[short_name(c.name) for c in rows],
+        ticktext=[
+            f"{short_name(c.name)}<br><span style='font-size:11px'>{literal(_step_words(effect))}"
+            "</span>"
+            for effect, c in rows
+        ],
         showgrid=False,
         zeroline=False,
         automargin=True,
     )
-    title = wrapped(f"scaled {made.target_words}")
+    what = "odds ratio" if is_odds else "coefficient"
+    title = wrapped(f"{what} for the step of each column, {made.target_words}")
+    drawn = [x for trace in fig.data for x in (trace.x or ()) if x is not None]
     fig.update_xaxes(
         title={"text": "<br>".join(map(literal, title)), "standoff": 4},
         gridcolor=GRID,
         zeroline=False,
+        **(_log_axis(min(drawn), max(drawn)) if is_odds else {}),
     )
     guarantee = made.guarantee
     meta: dict[str, object] = {
@@ -145,16 +212,51 @@ def release_chart(made: Release) -> go.Figure:
         "guarantee": f"{guarantee.definition} {guarantee.amount}",
     }
     return fig.update_layout(
-        common_layout(meta=meta, height=22 + 36 * len(rows), top=40, bottom=32 + 16 * len(title))
+        common_layout(meta=meta, height=22 + 44 * len(rows), top=40, bottom=32 + 16 * len(title))
     )
 
 
+def _hover(effect: Effect) -> str:
+    if effect.is_flat:
+        return f"{literal(effect.name)}: this release cannot speak about it"
+    shown, told = _shown(effect), number if effect.odds is None else odds
+    ends = f"({told(shown.low)} to {told(shown.high)})"
+    return f"{literal(effect.name)}: {told(shown.estimate)} {ends} {literal(effect.per)}"
+
+
+def _step_words(effect: Effect) -> str:
+    """What an effect is told for, without its column."""
+    return effect.per.rsplit(" of ", 1)[0] if effect.unit else effect.per
+
+
+def _log_axis(low: float, high: float) -> dict[str, object]:
+    """A logarithmic axis with its numbers written out."""
+    if high / low < 4.0:
+        at = [x for x in ticks(low, high) if x > 0]
+    else:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        digits = (1, 2, 5) if high / low < 100.0 else (1,)
+        every = (float(f"{m}e{e}") for e in powers for m in digits)
+        at = [x for x in every if low / 1.1 <= x <= high * 1.1]
+    return {"type": "log", "tickvals": at, "ticktext": [number(x) for x in at]}
+
+
 def release_table(made: Release) -> pd.DataFrame:
-    """Every coefficient with its interval in both units, planned and released length."""
+    """Every coefficient with its effect for the step of its column, its interval in both units,
+    planned and released length.
+    """
+    told: list[Effect | None] = [*effects(made), None]
+    factors = [None if effect is None else effect.odds for effect in told]
     return pd.DataFrame(
         [
             {
                 "coefficient": c.name,
+                "told": "" if effect is None else effect.per,
+                "odds ratio": None
+                if effect is None or effect.odds is None
+                else effect.odds.estimate,
+                "odds from": None if effect is None or effect.odds is None else effect.odds.low,
+                "odds to": None if effect is None or effect.odds is None else effect.odds.high,
                 "estimate": c.original.estimate,
                 "low": c.original.low,
                 "high": c.original.high,
@@ -167,7 +269,7 @@ def release_table(made: Release) -> pd.DataFrame:
                 "from privacy (se)": c.privacy_se,
             }
             | ({"out of reach": c.is_flat} if made.silent else {})
-            for c in made.coefficients
+            for c, effect, factor in zip(made.coefficients, told, factors, strict=True)
         ]
     )
 

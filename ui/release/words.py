@@ -16,13 +16,25 @@ from ui.views.ledger_text import cost_words, moment, shown, symbol
 
 INTRODUCTION = (
     "Here the private table is read, **once**: the model is fitted, noise is drawn from the "
-    "operating system, and coefficients with intervals come out that may be published. It costs "
+    "operating system, and you get coefficients and intervals that may be published. It costs "
     "budget, and it cannot be undone."
 )
 NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
-    "levels, known beforehand. The table on the page Plan is not of that kind yet."
+    "levels, known beforehand. The table of this plan is not of that kind yet."
 )
+PRICED = {
+    "model": "coefficients",
+    "inexact minimiser": "coefficients, for an inexact minimiser",
+    "hessian": "Hessian",
+    "covariance": "gradient covariance",
+}
+PARTS = {
+    "1": "What is released",
+    "2": "What it costs, and from which budget",
+    "3": "The private table",
+    "4": "Release, once",
+}
 ALLOW = "I accept a privacy proof that no journal has reviewed, for real records"
 OTHERWISE = (
     "Or switch on **Only peer-reviewed privacy results** on the page Plan: objective perturbation "

@@ -325,6 +325,8 @@ def per(column: NumericColumn) -> str:
     if column.transform == "log":
         factor = DEFAULT_STEP["log"] if column.step is None else column.step
         return "per doubling" if factor == DEFAULT_STEP["log"] else f"per factor {factor:g}"
+    if column.units:
+        return f"per {1.0 if column.step is None else column.step:g} {column.units}"
     return "per unit" if column.step in (None, 1.0) else f"per {column.step:g}"
 
 

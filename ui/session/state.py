@@ -17,7 +17,7 @@ from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui.kit import bound as widgets
 from ui.kit import linked
-from ui.session import compute, jobs
+from ui.session import compute, jobs, steps
 from ui.session.budget import from_shares
 from ui.session.plan_settings import settings_of
 from ui.session.settings import Settings, from_query
@@ -41,7 +41,8 @@ def settings() -> Settings:
         link = {k: str(v) for k, v in st.query_params.items()}
         read, unreadable, plan = _read_link(link)
         if plan is not None:
-            st.session_state["plan_title"], st.session_state["plan_notes"] = plan.title, plan.notes
+            steps.TITLE.take(plan.title)
+            steps.NOTES.take(plan.notes)
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
         st.session_state[_LINK_PROBLEM] = (

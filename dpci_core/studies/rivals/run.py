@@ -41,8 +41,12 @@ WANTED_MEAN, WANTED_SMALLEST = 0.944, 0.91
 """The mean coverage, and that of the worst coefficient, that settings have to reach in the
 search.
 """
-LOOKS = ((32, 5), (160, 1))
+Looks = tuple[tuple[int, int], ...]
 """Replicates of each look at the settings, and how many settings are left after it."""
+LOOKS: Looks = ((32, 5), (160, 1))
+LOOKS_AT_MANY: Looks = ((32, 12), (240, 1))
+"""For a method with more candidates than `_FEW`."""
+_FEW = 10
 _BATCH = 64
 _ALLOWED = 0.015
 """How much less coverage a look other than the last forgives, for its few replicates."""
@@ -86,8 +90,11 @@ def candidates(method: str) -> tuple[Settings, ...]:
     if method == "gradient_coded":
         return tuple(Coded("gradient", T) for T in (100, 200, 400))
     if method == "newton_tuned":
-        early, shares = ("0.06", "0.12", "0.24"), (("0.03", "0.06", "0.12"), ("0.05", "0.1"))
-        return tuple(TunedNewton(*s) for s in product((2, 3, 4), early, (0.1, 0.3), *shares))
+        early, shares = (
+            ("0.06", "0.12", "0.24", "0.36"),
+            (("0.03", "0.06", "0.12"), ("0.05", "0.1")),
+        )
+        return tuple(TunedNewton(*s) for s in product((3, 4), early, (0.1, 0.3), *shares))
     return tuple(
         TunedGradient(T, step, averaged, "0.04", "0.08")
         for T, step in product((200, 400), (4.0, 7.5))
@@ -156,7 +163,7 @@ def search(
     settings: Sequence[Settings],
     *,
     seed: int,
-    looks: Sequence[tuple[int, int]] = LOOKS,
+    looks: Looks | None = None,
 ) -> Settings:
     """Return the settings with the shortest mean length among those that cover as asked for, or,
     where none does, with the largest mean coverage.
@@ -165,10 +172,10 @@ def search(
         population: the table and the total.
         settings: candidates.
         seed: of the replicates of the search.
-        looks: replicates of each look, and how many settings are left after it; the last leaves
-            one.
+        looks: `LOOKS` or `LOOKS_AT_MANY` if None; the last leaves one.
     """
     left = list(settings)
+    looks = looks or (LOOKS if len(left) <= _FEW else LOOKS_AT_MANY)
     for look, (k, kept) in enumerate(looks):
         allowed = _ALLOWED if look < len(looks) - 1 else 0.0
         scored = []
@@ -192,7 +199,7 @@ def measure(
     *,
     k: int,
     seed: int,
-    looks: Sequence[tuple[int, int]] = LOOKS,
+    looks: Looks | None = None,
 ) -> list[Measured]:
     """Return one row for each method, all on the same k replicates.
 

@@ -23,7 +23,7 @@ from dpci_core.schema import (
     StandardEncoding,
     twin_table,
 )
-from tests.ui.test_pages import charts_of, check, now, picture_of, start
+from tests.ui.test_pages import check, now, picture_of, start, stop_jobs
 from ui.controls import declare
 from ui.plan import bounds
 from ui.plan import work as plan_work
@@ -35,8 +35,10 @@ from ui.session.state import admissible
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """Plan is drawn with all its answers."""
+    """Plan is drawn with all its answers; a test leaves no job behind."""
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    yield
+    stop_jobs()
 
 
 OUTCOME = {
@@ -77,7 +79,9 @@ def through_the_grid(table: DeclaredTable, *, before: DeclaredTable | None = Non
 
 def test_the_grid_returns_what_was_put_in():
     table = table_of(
-        NumericColumn("a", -1, 3.5, missing=0.25, typical=1.0, spread=0.5, step=0.1, limit=2.5),
+        NumericColumn(
+            "a", -1, 3.5, missing=0.25, typical=1.0, spread=0.5, step=0.1, limit=2.5, units="m"
+        ),
         CategoricalColumn("b", ("no", "1", "null"), other="1", shares=(0.2, 0.3, 0.5)),
         NumericColumn("c", 0, 1),
         NumericColumn("d", 1, 1e6, typical=2e4, spread=3.0, transform="log"),
@@ -166,23 +170,6 @@ def test_what_is_wrong_is_said_with_its_place(rows, message):
         declare.from_grid(grid(*rows), **OUTCOME)
 
 
-def test_a_header_offers_its_names_and_nothing_below_it(monkeypatch):
-    app = start("plan", n="50000")
-    app.selectbox(key="dataset").set_value(DECLARED).run()
-    secret = b"age,city,readmitted\n41,Xanthippe-4711,yes\n"
-    app.file_uploader(key="declare_header").upload("private.csv", secret, "text/csv")
-    app.run()
-    app.button(key="declare_offer").click().run()
-    check(app)
-    offered = declare.with_offered(
-        declare.to_grid(declare.example()), app.session_state["declare_offered"]
-    )
-    assert offered["column"].tolist() == ["age", "city", "readmitted"]
-    assert offered["highest"].tolist()[0] == 100
-    assert "Xanthippe" not in str([m.value for m in (*app.markdown, *app.caption, *app.error)])
-    assert "Xanthippe" not in str(app.session_state["declare_offered"])
-
-
 def test_empty_rows_are_left_out():
     table = declare.from_grid(grid(AGE, {}, SEX), **OUTCOME)
     assert [c.name for c in table.schema.features] == ["age", "sex"]
@@ -212,31 +199,25 @@ def test_a_description_of_other_columns_drops_chosen_names():
     assert settings.d == 5
 
 
-@pytest.mark.parametrize("page", ["plan", "explore"])
-def test_a_page_starts_from_a_description(page):
-    app = start(page, n="50000")
-    app.selectbox(key="dataset").set_value(DECLARED).run()
-    check(app)
-    assert now(app).dataset == DECLARED
-    if page == "explore":
-        footer = picture_of(app)["footer"]
-        assert "Simulated twin" in footer
-        assert "Made-up people" in footer
-    else:
-        layout = str(charts_of(app)[0]["layout"])
-        assert "Simulated twin" in layout
-        assert "◇ Simulated data" in layout
-    app.selectbox(key="dataset").set_value("census").run()
-    check(app)
-    assert now(app).dataset == "census"
+def test_explore_starts_from_a_description():
+    app = start("explore", dataset=DECLARED, declared=packed_table(declare.example()), d="5")
+    footer = picture_of(app)["footer"]
+    assert "Simulated twin" in footer
+    assert "Made-up people" in footer
 
 
-def test_the_whole_page_opens_no_file_and_no_connection():
+def test_the_whole_path_opens_no_file_and_no_connection():
     """Only code and the page's own settings are read: no table can be in reach of what is shown."""
-    app = start("plan", n="50000")
+    start("plan", step="approve", d="2")  # what is imported when it is needed is code as well
+    app = start("plan")
     seen: list[str] = []
     with watched(seen):
-        app.selectbox(key="dataset").set_value(DECLARED).run()
+        app.button(key="describe_example").click().run()
+        for step in ("goal", "choose", "approve", "describe"):
+            app.button(key=f"step_{step}").click().run()
+            check(app)
+        app.session_state["linked"]["method"] = "own"
+        app.button(key="step_choose").click().run()
         for look in ("split", "mechanisms", "c", "map"):
             app.segmented_control(key="look").set_value(look).run()
             check(app)
@@ -307,28 +288,6 @@ def test_a_bad_bound_is_shown_to_cost_length_or_truth():
     assert any("weigh more on “age”" in m.value for m in app.markdown)
 
 
-def test_a_submitted_description_is_planned_with():
-    app = start("plan", n="50000")
-    app.selectbox(key="dataset").set_value(DECLARED).run()
-    before = charts_of(app)[0]["data"]
-    next(f for f in app.number_input if f.label.startswith("Guessed share")).set_value(40.0)
-    next(b for b in app.button if b.label == "Use this description").click().run()
-    check(app)
-    assert declared_table(now(app).declared).guesses.base_rate == pytest.approx(0.4)
-    assert charts_of(app)[0]["data"] != before
-
-
-def test_a_bad_description_keeps_the_old_one():
-    app = start("plan", n="50000")
-    app.selectbox(key="dataset").set_value(DECLARED).run()
-    kept = now(app).declared
-    next(f for f in app.text_input if f.label == "Outcome column").set_value("age")
-    next(b for b in app.button if b.label == "Use this description").click().run()
-    assert not app.exception
-    assert any("cannot be used yet" in e.value and "age" in e.value for e in app.error)
-    assert now(app).declared == kept
-
-
 def test_what_a_row_cannot_show_stays_as_it_was():
     columns = (
         CategoricalColumn("all", ("a", "b"), has_reference=False),
@@ -348,16 +307,6 @@ def test_what_a_row_cannot_show_stays_as_it_was():
     assert declare.from_grid(changed, **OUTCOME, before=table).schema.features[
         0
     ] == CategoricalColumn("all", ("a", "b", "c"))
-
-
-@pytest.mark.parametrize("rate", [1e-6, 0.0005, 1.0 - 1e-6])
-def test_every_base_rate_of_a_plan_has_its_place_in_the_form(rate):
-    table = DeclaredTable(
-        schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000)
-    )
-    app = start("plan", dataset=DECLARED, declared=packed_table(table), d="2")
-    field = next(field for field in app.number_input if "share of" in field.label)
-    assert field.value == pytest.approx(100.0 * rate, rel=1e-9)
 
 
 @pytest.mark.parametrize("half", [4.9e29, 1e-30])

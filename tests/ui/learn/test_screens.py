@@ -19,6 +19,7 @@ from ui.learn.model import Choice, Control, Question
 from ui.learn.page import drawn
 from ui.learn.path import SCREENS, find
 from ui.learn.teach import EXERCISES, LESSON
+from ui.learn.unstable import unstable
 
 BY_KEY = {screen.key: screen for screen in SCREENS}
 ends = pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.key)
@@ -53,7 +54,7 @@ def test_the_path_has_every_idea_once():
     keys = [screen.key for screen in SCREENS]
     assert keys == [
         "promise", "noise", "neighbours", "odds", "concentrated", "mechanisms", "split", "n", "d",
-        "c", "h", "variability", "sharp", "peeking",
+        "c", "h", "variability", "sharp", "peeking", "unstable",
     ]  # fmt: skip
     assert find("nothing") is None
 
@@ -266,6 +267,19 @@ def test_a_budget_picked_on_the_table_tells_records_apart():
         facts = numbers.peeking(n).facts
         assert facts["different"] >= 4
         assert facts["low"] < facts["high"] < 1.1 * facts["low"]
+
+
+def test_a_private_index_jumps_and_a_private_maximum_does_not():
+    for n in (10.0, 5000.0):
+        facts = unstable(n).facts
+        assert facts["near"] == pytest.approx(math.tanh(0.25) / 2, rel=1e-9)
+        assert facts["moved"] == 1 / n
+    # Simulated: the same uniform number on both tables, by the two chances.
+    u = np.random.default_rng(0).random(400_000)
+    first, second = 1 / (1 + np.exp(-10 / 4 * np.array([0.5, 0.5 - 2 / 10])))
+    jumps = np.mean((u < first) != (u < second))
+    assert unstable(10.0).facts["clear"] == pytest.approx(jumps, abs=0.003)
+    assert unstable(200.0).facts["clear"] < 1e-9
 
 
 def test_films_hold_what_the_pictures_hold():

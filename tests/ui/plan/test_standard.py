@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpci_core import DeclaredTable, Guesses, forecast
+from dpci_core import DeclaredTable, Guesses, best_split, forecast
 from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from tests.ui.test_pages import check, now, start
+from tests.ui.test_pages import check, now, start, stop_jobs
+from ui.plan import options
 from ui.plan import work as plan_work
-from ui.plan.words import chosen_words, goal_unit
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -25,6 +25,7 @@ from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 from ui.session.text import plain
 from ui.validate import page as validate_page
+from ui.views.goals import goal_words, interval_words, unit_words
 
 SCHEMA = Schema(
     (
@@ -52,6 +53,8 @@ LINK = {
 def patient(monkeypatch):
     """Pages are drawn with all their answers."""
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    yield
+    stop_jobs()
 
 
 def words(app) -> str:
@@ -66,48 +69,52 @@ def case_of(**changes: object) -> Case:
     return make_case(replace(settings, **changes), TableSource(PUBLIC))
 
 
-def finished(app):
-    """The page after its search has ended."""
-    job = jobs.find(app.session_state["standard_job"])
-    deadline = time.monotonic() + 120.0
-    while job.is_active and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert job.state == "done", job.problem
-    app.run()
-    check(app)
-    return job
+@pytest.fixture
+def wished():
+    """A goal about one coefficient of a small table, with everything searched for."""
+    return {"method": "chosen", "goal": "zero", "goal_on": "pressure", "goal_value": "0.2"}
 
 
-def test_one_button_chooses_radius_penalty_and_split_and_says_why():
-    app = start("plan", **LINK)
-    app.button(key="choose_standard").click().run()
-    found = finished(app).answer
-    case = case_of()
+def test_encoding_penalty_and_split_are_chosen_for_each_budget(wished, monkeypatch):
+    made, search = [], options.best_standard
+
+    def counted(*args, **kwargs):
+        made.append(search(*args, **kwargs))
+        return made[-1]
+
+    monkeypatch.setattr(options, "best_standard", counted)
+    app = start("plan", **(LINK | wished | {"goal_chance": "0.8"}))
+    case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
+    first = made[0]
     again = best_standard(
         lambda encoding: replace(TABLE, schema=replace(SCHEMA, standard=encoding)).records(3),
         design=case.design,
         n_records=20_000,
     )
-    assert (again.encoding, again.design) == (found.encoding, found.design)
+    assert (again.encoding, again.design) == (first.encoding, first.design)
+    assert len(made) <= 3
+    app.button(key="use_own").click().run()
+    check(app)
     settings = now(app)
-    assert declared_table(settings.declared).schema.standard == found.encoding
-    assert settings.c == found.design.regularization
-    assert settings.split.parts == found.design.budget.parts
-    assert chosen_words(found) in words(app)
-    assert chosen_words(found).count(". ") == 1  # two sentences
-    assert make_case(settings, TableSource(PUBLIC)).design == found.design
-    app.number_input(key="c_number").set_value(0.01).run()  # what is chosen can be changed
-    assert now(app).c == 0.01
-    assert chosen_words(found) not in words(app)
+    assert declared_table(settings.declared).schema.standard == first.encoding
+    assert settings.c == first.design.regularization
+    assert settings.target == "unpenalised"
+    made_case = make_case(settings, TableSource(PUBLIC))
+    split = best_split(made_case.moments, design=first.design, n_records=20_000, coefficient=0)
+    assert settings.split.parts == split.design.budget.parts
+    app.button(key="step_choose").click().run()
+    assert len(made) <= 3  # what is known is not searched for again
 
 
-def test_a_choice_is_not_taken_over_where_something_was_changed_since():
-    app = start("plan", **LINK)
-    app.button(key="choose_standard").click().run()
-    app.number_input(key="n_number").set_value(30_000).run()
-    finished(app)
-    assert declared_table(now(app).declared).schema.standard == SCHEMA.standard
-    assert (now(app).n, now(app).c) == (30_000, 0.001)
+def test_the_least_budget_of_a_described_table_meets_the_goal_and_is_of_use(wished):
+    app = start("plan", **(LINK | wished | {"goal_chance": "0.8"}))
+    app.button(key="use_least").click().run()
+    check(app)
+    found = options.described(make_case(now(app), TableSource(PUBLIC)))
+    assert found.works
+    assert found.probability >= 0.8
+    assert float(now(app).split.total) < 1.0
+    assert not any("too long to be of use" in said for said in found.cautions)
 
 
 def test_the_encoding_can_be_set_by_hand():
@@ -117,22 +124,18 @@ def test_the_encoding_can_be_set_by_hand():
     check(app)
     schema = declared_table(now(app).declared).schema
     assert schema.standard == StandardEncoding(radius=3.5, limit=3.0)
-    assert "**R = 3.5**" in words(app)
     app.radio(key="is_standard").set_value(False).run()
     check(app)
     assert declared_table(now(app).declared).schema == replace(schema, standard=None)
 
 
-def test_a_described_table_starts_without_penalty_in_the_standard_encoding():
-    app = start("plan", n="50000")
-    app.selectbox(key="dataset").set_value(DECLARED).run()
+def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_what_it_is():
+    app = start("plan")
+    app.button(key="describe_example").click().run()
     check(app)
     assert now(app).target == "unpenalised"
     assert declared_table(now(app).declared).schema.standard is not None
-    assert any("coefficient without penalty" in h.value for h in app.header)
-    app.selectbox(key="dataset").set_value("census").run()
-    app.radio(key="target").set_value("penalised").run()
-    assert any("coefficient penalised at c = 0.001" in h.value for h in app.header)
+    assert any("built-in example" in info.value for info in app.info)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +148,7 @@ def test_a_described_table_starts_without_penalty_in_the_standard_encoding():
 )
 def test_a_target_is_in_the_units_people_typed(on, unit, factor):
     case = case_of(goal="zero", goal_on=on, goal_value=0.2, goal_chance=0.8)
-    assert goal_unit(case) == unit
+    assert unit_words(case) == unit
     assert case.target.excludes_zero_at * factor == pytest.approx(0.2, rel=1e-12)
     again = settings_of(plan_of(case, "Title"))
     assert again.goal_value == pytest.approx(0.2, rel=1e-12)
@@ -153,15 +156,19 @@ def test_a_target_is_in_the_units_people_typed(on, unit, factor):
 
 
 def test_log_odds_are_said_as_odds_too():
+    case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
+    said = "detect an odds ratio of 1.221 of pressure, per 10 with 80 % chance"
+    assert goal_words(case) == said
     app = start("plan", **LINK | {"goal": "zero", "goal_on": "pressure", "goal_value": "0.2"})
-    assert "That is odds × 1.22." in words(app)
+    assert "odds ratio of 1.221" in words(app).replace("\\", "")
+    assert interval_words(case, 0.2) == "An odds ratio of 1.221 would read 1.11 to 1.35"
 
 
 def test_a_description_without_steps_is_told_per_unit_as_before():
     columns = (NumericColumn("age", 0.0, 100.0), CategoricalColumn("sex", ("f", "m")))
     table = DeclaredTable(schema=Schema(columns, "ill", "yes"), guesses=Guesses(n_rows=1_000))
     case = case_of(declared=packed_table(table), d=2, goal="zero", goal_on="age", goal_value=0.1)
-    assert goal_unit(case) == "log odds per unit of “age”"
+    assert unit_words(case) == "log odds per unit of “age”"
     assert case.records.encoding == "schema"
     assert case.scale == case.records.to_original[0, 0]
 
@@ -174,12 +181,12 @@ def test_what_speaks_against_a_design_is_said_in_the_words_of_the_boards_page():
     numbers = plan.numbers(case.moments)
     assert numbers.usefulness.is_useless
     said = cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
-    (box,) = (w.value for w in app.warning if plain("too long to be of use") in w.value)
+    box = next(w.value for w in app.warning if plain("too long to be of use") in w.value)
     assert box == "\n".join(f"- {plain(sentence)}" for sentence in said)
-    assert "meets your target" not in words(app)
     assert "Too long to be of use" in words(app)
     fine = start("plan", **LINK | {"c": "0.0005", "goal_length": "1e6"})
-    assert "meets your target" in words(fine)
+    assert "Meets your goal" in words(fine)
+    assert "Too long to be of use" not in words(fine)
 
 
 def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
@@ -189,8 +196,6 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     assert made.is_out_of_reach[0]
     assert "cannot speak about this coefficient" in words(app)
     assert "cannot speak about pressure" in words(app)
-    assert not any(m.label == "Expected length" for m in app.metric)
-    assert "meets your target" not in words(app)
 
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():

@@ -14,7 +14,7 @@ import pytest
 from dpci_core import best_regularization, forecast, needed_budget, needed_records
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
-from tests.ui.plan.test_page import SMALL, case_of, look, metrics, words
+from tests.ui.plan.test_page import SMALL, case_of, least_total, look, metrics, words
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.plan import numbers as planning
 from ui.plan import pictures
@@ -90,14 +90,13 @@ def buttons(app) -> set[str]:
 
 def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow):
     app = open_slow()
-    assert set(metrics(app)) == {"Expected length", "Total ε", "Records n"}
+    assert set(metrics(app)) == {"Total ε", "Records needed"}
     assert job_of(app).is_active
-    assert {"use_budget", "use_records", "plan_stop"} <= buttons(app)
+    assert {"use_least", "use_balanced", "use_own", "use_records", "plan_stop"} <= buttons(app)
     assert not {"use_c_shortest", "use_c_faithful", "plan_again"} & buttons(app)
     assert not charts_of(app)
     assert len(app.get("progress")) == 1
     assert "Computing the penalties" in app.get("progress")[0].proto.text
-    assert app.get("download_button")
 
 
 def test_cards_without_an_answer_have_no_button_and_the_map_is_drawn_with_the_marks_that_are_known(
@@ -108,8 +107,8 @@ def test_cards_without_an_answer_have_no_button_and_the_map_is_drawn_with_the_ma
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
     app.number_input(key="total_number").set_value(2.0).run()
     check(app)
-    assert set(metrics(app)) == {"Expected length", "Total ε"}
-    assert "use_budget" in buttons(app)
+    assert set(metrics(app)) == {"Total ε"}
+    assert "use_least" in buttons(app)
     assert "use_records" not in buttons(app)
     names = [trace.get("name") for trace in charts_of(app)[0]["data"]]
     assert "needed budget" in names
@@ -126,7 +125,7 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     assert job.state == "cancelled"
     assert any("The computation was stopped" in info.value for info in app.info)
     assert "c" not in keys_of(app)
-    assert {"budget", "records"} <= set(keys_of(app))
+    assert {"own", "least", "balanced", "records"} <= set(keys_of(app))
     assert not charts_of(app)
     app.run()
     assert job_of(app) is job  # not begun again by itself
@@ -159,7 +158,7 @@ def test_another_move_computes_again_after_a_stop(slow, monkeypatch):
 def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
     app = start("plan", **SMALL)
     search = needed_budget
-    monkeypatch.setattr("ui.plan.job.needed_budget", lambda moments, **_: endless(case_of(app)))
+    monkeypatch.setattr("ui.plan.options.needed_budget", lambda moments, **_: endless(case_of(app)))
     monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
     before = set(plan_jobs(jobs.QUICK))
     asked = []
@@ -170,13 +169,13 @@ def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
     assert set(plan_jobs(jobs.QUICK)) - before == set(asked)
     wait_for(lambda: [job.is_active for job in asked] == [False] * 9 + [True])
     assert all(job.state == "cancelled" and not job.parts for job in asked[:-1])
-    monkeypatch.setattr("ui.plan.job.needed_budget", search)
+    monkeypatch.setattr("ui.plan.options.needed_budget", search)
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     app.number_input(key="n_number").set_value(31_000).run()
     check(app)
     case = case_of(app)
     budget = needed_budget(case.moments, design=case.design, target=case.target, n_records=31_000)
-    assert float(metrics(app)["Total ε"]) == pytest.approx(float(budget.total), rel=1e-4)
+    assert least_total(app) == pytest.approx(float(budget.total), rel=1e-4)
 
 
 def test_moving_back_to_known_answers_stops_the_work(monkeypatch):
@@ -196,7 +195,7 @@ def test_moving_back_to_known_answers_stops_the_work(monkeypatch):
 def test_a_rerun_goes_on_with_the_work_that_runs(slow):
     app = open_slow()
     job = job_of(app)
-    app.text_input(key="plan_title").set_value("Another title").run()
+    app.select_slider(key="total_slider").set_value(1.0).run()
     check(app)
     assert job_of(app) is job
     assert job.is_active
@@ -206,11 +205,11 @@ def test_too_many_people_are_told_so_and_may_try_again(monkeypatch):
     monkeypatch.setattr(jobs.QUICK, "_most_waiting", 0)
     app = start("plan", **SMALL)
     assert any("are waiting already" in warning.value for warning in app.warning)
-    assert set(metrics(app)) == {"Expected length"}
+    assert set(metrics(app)) == set()
     monkeypatch.setattr(jobs.QUICK, "_most_waiting", 10)
     app.button(key="plan_again").click().run()
     check(app)
-    assert set(metrics(app)) == {"Expected length", "Total ε", "Records n"}
+    assert set(metrics(app)) == {"Total ε", "Records needed"}
 
 
 def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
@@ -219,15 +218,20 @@ def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
     assert not app.metric
     app.toggle(key="many_coefficients").set_value(True).run()
     check(app)
-    assert set(metrics(app)) == {"Expected length", "Total ε", "Records n"}
+    assert set(metrics(app)) == {"Total ε", "Records needed"}
     assert job_of(app) in plan_jobs(jobs.QUEUE)
 
 
 def test_nothing_of_an_uploaded_table_stays_with_the_job():
-    app = start("plan", look="c")
+    app = start("plan", look="c", step="describe")
     upload(app)
     app.selectbox(key="upload_target").set_value("rich").run()
     app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    check(app)
+    assert app.number_input(key="describe_n").value == 400
+    app.button(key="describe_continue").click().run()
+    app.session_state["linked"]["method"] = "own"
+    app.button(key="step_choose").click().run()
     check(app)
     job = job_of(app)
     wait_for(lambda: not job.is_active)
@@ -263,11 +267,14 @@ def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(na
     assert shares == sorted(shares)
     assert 0.8 < shares[-1] < 1.0
     case = make_case(job.about, TableSource(PUBLIC))
-    for key, core in (("budget", needed_budget), ("records", needed_records)):
-        answer, why = memo.peek(parts[key].key)
-        assert why is None
-        n = {"n_records": case.n} if key == "budget" else {}
-        same(answer, core(case.moments, design=case.design, target=case.target, **n))
+    answer, why = memo.peek(parts["records"].key)
+    assert why is None
+    same(answer, needed_records(case.moments, design=case.design, target=case.target))
+    least, why = memo.peek(parts["least"].key)
+    assert why is None
+    core = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    assert (least.total, least.works) == (core.total, True)
+    assert least.length == pytest.approx(core.length)
     found, why = memo.peek(parts[name].key)
     assert why is None
     if name != "c":  # whose fits start from the last one
@@ -327,7 +334,7 @@ def test_a_refusal_is_an_answer_in_words():
     job, memo, parts = make_job(goal_length=0.001)
     job.run()
     assert job.state == "done"
-    answer, why = memo.peek(parts["budget"].key)
+    answer, why = memo.peek(parts["least"].key)
     assert answer is None
     assert isinstance(why, OutOfReachError)
     assert why.__traceback__ is why.__context__ is None  # or it would keep the table

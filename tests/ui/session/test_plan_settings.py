@@ -112,6 +112,11 @@ def test_an_upload_is_no_plan():
         plan_of(case, "Title")
 
 
+def opening():
+    """The step where a plan file is opened."""
+    return start("plan", step="describe", how="plan")
+
+
 def upload(app, text: str | bytes, name: str = "plan.yaml"):
     raw = text.encode() if isinstance(text, str) else text
     app.file_uploader(key="plan_open").upload(name, raw, "application/yaml")
@@ -131,7 +136,7 @@ def test_every_download_holds_the_plan():
 
 
 def test_all_downloads_are_on_the_page():
-    app = start("plan", d="3")
+    app = start("plan", d="3", step="approve")
     labels = {button.proto.label for button in app.get("download_button")}
     assert {label for label, *_ in plan_file.KINDS} <= labels
 
@@ -139,19 +144,20 @@ def test_all_downloads_are_on_the_page():
 def test_an_upload_is_told_what_a_plan_needs(monkeypatch):
     monkeypatch.setattr(plan_file, "plan_of", lambda *_: plan_of(upload_case, "T"))
     upload_case = replace(case_of(Settings(d=3)), settings=Settings(dataset="upload"))
-    app = start("plan", d="3")
+    app = start("plan", d="3", step="approve")
     assert any("cannot start from your file" in w.value for w in app.warning)
 
 
 def test_a_saved_plan_opens_on_the_page():
     wanted = SOME[-1]
     plan = plan_of(case_of(wanted), "A study of smokers", "with <b>notes</b>")
-    app = upload(start("plan"), as_yaml(plan))
+    app = upload(opening(), as_yaml(plan))
     check(app)
     assert now(app).declared == wanted.declared
     assert now(app).goal_on == "smoker=yes"
-    assert app.text_input(key="plan_title").value == "A study of smokers"
     assert any("Opened" in e.value for e in app.success)
+    app.button(key="step_approve").click().run()
+    assert app.text_input(key="plan_title").value == "A study of smokers"
 
 
 def test_the_link_of_a_plan_opens_on_any_page():
@@ -174,7 +180,7 @@ BAD_FILES = [
 
 
 def test_a_bad_file_is_refused_in_words_and_changes_nothing():
-    app = start("plan")
+    app = opening()
     before = now(app)
     for text, message in BAD_FILES:
         upload(app, text)
@@ -191,7 +197,7 @@ def test_a_plan_of_an_absent_set_says_so(monkeypatch):
     monkeypatch.setenv("DPCI_SHARED_DATA", "/nonexistent")
     if next(i for i in datasets.list_datasets() if i.key == "bank").available:
         pytest.skip("Bank Marketing is on this machine")
-    app = upload(start("plan"), text)
+    app = upload(opening(), text)
     assert any("is not on this machine" in e.value for e in app.error)
 
 
@@ -207,7 +213,7 @@ def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
 
 def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():
     plan = plan_of(case_of(Settings(d=2)), "Élan: 5 %", "Notes")
-    app = start("plan", **plan.to_query())
+    app = start("plan", **plan.to_query(), step="approve")
     assert (app.text_input(key="plan_title").value, app.text_area(key="plan_notes").value) == (
         plan.title,
         "Notes",

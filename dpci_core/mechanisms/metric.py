@@ -1,0 +1,67 @@
+"""The second moment of the records, released before everything else, and the metric made of it."""
+
+from __future__ import annotations
+
+from dpci_core.base.metric import Metric
+from dpci_core.base.rows import Rows
+from dpci_core.design import Design
+from dpci_core.mechanisms.matrices import MatrixNoise, private_matrix
+from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.privacy.sensitivity import second_moment_sensitivity
+from dpci_core.solvers.metric import metric_of, second_moment_of
+from dpci_core.solvers.objective import rounding_of_sums
+
+
+def metric_noise(design: Design, n_records: int) -> MatrixNoise:
+    """Return the law of the noise on the second moment; docs/whitened.md, Theorem 3.
+
+    Args:
+        design: with a private geometry.
+        n_records: number of records, public (>= 1).
+    """
+    return MatrixNoise(
+        second_moment_sensitivity(n_records=n_records),
+        to_float_down(design.budget.metric),
+        design.definition,
+        symmetric=True,
+        floor=0.0,
+    )
+
+
+def release_metric(A: Rows, *, design: Design, rng: NoiseSource) -> Metric | None:
+    """Return the metric of a design; None if it has no geometry.
+
+    Args:
+        A: rows y_i x_i, (n, p); their signs do not matter.
+        design: whose geometry is meant.
+        rng: as for `matrices.private_matrix`.
+
+    Privacy: `budget.metric` if the second moment is private, nothing if it is public.
+    Raises:  ValueError for a public second moment of another size.
+    """
+    geometry = design.geometry
+    if geometry is None:
+        return None
+    if not geometry.is_private:
+        return check_size(metric_of(geometry), A.shape[1])
+    law = metric_noise(design, len(A))
+    is_exact = isinstance(rng, SystemSource)
+    released = private_matrix(
+        second_moment_of(A),
+        sensitivity=law.sensitivity + (2.0 * rounding_of_sums(len(A)) if is_exact else 0.0),
+        amount=law.amount,
+        kind=law.kind,
+        floor=0.0,
+        rng=rng,
+        symmetric=True,
+    )
+    return metric_of(geometry, released.noisy)
+
+
+def check_size(metric: Metric, p: int) -> Metric:
+    """Return a metric for p coefficients, or raise ValueError."""
+    if metric.whiten.shape[-1] != p:
+        found = metric.whiten.shape[-1]
+        raise ValueError(f"Expected second_moment to have {p} rows, got {found}.")
+    return metric

@@ -1,0 +1,245 @@
+"""Ridge, leverage and split of noise that is shaped like the records, planned together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.array import Array
+from dpci_core.base.decimals import DOWN, EXACT
+from dpci_core.base.errors import InfeasibleDesignError, check_choice
+from dpci_core.base.limits import records_in_range
+from dpci_core.base.rows import WeightedRows
+from dpci_core.design import Design, Geometry, check_design
+from dpci_core.intervals.forecast import Forecast
+from dpci_core.intervals.inflation import error_variance
+from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.mechanisms.metric import metric_noise
+from dpci_core.planner.split import best_split, quick_split
+from dpci_core.solvers.metric import metric_of
+from dpci_core.solvers.moments import Moments, fit_moments
+
+SecondMoment = Literal["released", "planning"]
+"""Whether the second moment is released at a price, or that of the planning rows is used."""
+
+RIDGES = (0.004, 0.008, 0.012, 0.016, 0.024, 0.032, 0.048, 0.064, 0.1)
+METRIC_SHARES = (Decimal("0.01"), Decimal("0.02"), Decimal("0.04"), Decimal("0.08"))
+"""Shares of the total that are tried for the second moment."""
+_NOISE_BELOW = 2.0
+"""The ridge is at least so many times the size of the noise on the second moment."""
+_MATRIX_SHARES = (Decimal("0.03"), Decimal("0.08"))
+"""Hessian and covariance, for a first look."""
+_FINALISTS = 3
+TOLERATED_BIAS = 0.05
+"""In half-widths: what weights may move a coefficient of the planning rows."""
+_WIDER = 1.25
+"""Factor on the largest leverage where they move it by more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeometryAnswer:
+    """Noise shaped like the records with the split that goes with it, or noise as it is where that
+    is shorter.
+
+    design: with geometry and split; without geometry where none is shorter.
+    forecast: of that design.
+    plain: the best split of the same total without a geometry.
+    plain_forecast: of that design.
+    moments: of the planning rows, with the weights of the geometry.
+    bias: what weights move each coefficient of the planning rows by, in half-widths, (p,).
+    n_weighted: planning rows that count less.
+    n_rows: planning rows.
+    """
+
+    design: Design
+    forecast: Forecast
+    plain: Design
+    plain_forecast: Forecast
+    moments: Moments
+    bias: Array
+    n_weighted: int
+    n_rows: int
+
+    @property
+    def gain(self) -> float:
+        """Share of the mean length that the geometry saves."""
+        return 1.0 - self.forecast.ci_length_mean / self.plain_forecast.ci_length_mean
+
+
+def best_geometry(
+    X: npt.ArrayLike | WeightedRows,
+    y: npt.ArrayLike,
+    *,
+    design: Design,
+    n_records: int | None = None,
+    second_moment: SecondMoment = "released",
+) -> GeometryAnswer:
+    """Return ridge, largest leverage and split of the shortest mean interval, by forecast.
+
+    The largest leverage is what is usual among the planning rows (`moments.Spread`) in the worst
+    metric that noise may make of theirs, and larger where weights would move a coefficient of the
+    planning rows by more than `TOLERATED_BIAS` half-widths. Where no geometry is shorter, the
+    answer has none.
+
+    Args:
+        X: planning rows (n, p), public or simulated, as `fit_moments` takes them.
+        y: their labels (n,), -1 or +1.
+        design: its loss, budget total, c, level, calibration and target count; a geometry and a
+            split that it has do not.
+        n_records: n of the release (default: that of the planning rows).
+        second_moment: "released" pays for that of the private records, "planning" uses that of the
+            planning rows at no price. A wrong one costs length or bias, never privacy.
+
+    Privacy:
+        None: the planning rows must not be private. The answer is public then, and so is its
+        geometry.
+
+    Raises:
+        ValueError: for a mechanism or loss that no geometry goes with, or an argument out of range.
+        InfeasibleDesignError: the design cannot run at its total and c.
+    """
+    check_design(design)
+    check_choice(second_moment, ("released", "planning"), name="second_moment")
+    bare = without_geometry(design)
+    moments = fit_moments(
+        X,
+        y,
+        loss=design.loss,
+        regularization=design.regularization,
+        target=design.target,
+        with_spread=True,
+    )
+    n = records_in_range(moments.n_records if n_records is None else n_records)
+    plain = best_split(moments, design=bare, n_records=n)
+    nothing = np.zeros(len(moments.theta_hat))
+    answer = GeometryAnswer(
+        design=plain.design,
+        forecast=plain.forecast,
+        plain=plain.design,
+        plain_forecast=plain.forecast,
+        moments=moments,
+        bias=nothing,
+        n_weighted=0,
+        n_rows=moments.n_records,
+    )
+    looks = sorted(_looks(moments, bare, n, second_moment), key=lambda look: look[0])
+    chosen = [quick_split(moments, design=look, n_records=n) for _, look in looks[:_FINALISTS]]
+    if not chosen:
+        return answer
+    best, _ = min(chosen, key=lambda found: found[1].ci_length_mean)
+    assert best.geometry is not None
+    while True:
+        found = _weighted(X, y, best, moments, n)
+        limit = 1.0 / best.geometry.ridge
+        if found.bias.max() <= TOLERATED_BIAS or best.geometry.leverage >= limit:
+            break
+        wider = min(limit, _WIDER * best.geometry.leverage)
+        best = replace(best, geometry=replace(best.geometry, leverage=wider))
+    is_shorter = found.forecast.ci_length_mean < plain.forecast.ci_length_mean
+    if not is_shorter:
+        return answer
+    return replace(found, plain=plain.design, plain_forecast=plain.forecast)
+
+
+def without_geometry(design: Design) -> Design:
+    """Return the design with noise of equal size in every direction, its metric's part given to the
+    coefficients.
+    """
+    budget = design.budget
+    if budget.metric:
+        model = EXACT.add(budget.model, budget.metric)
+        budget = replace(budget, model=model, metric=Decimal(0))
+    return replace(design, budget=budget, geometry=None)
+
+
+def _looks(
+    moments: Moments, bare: Design, n: int, second_moment: SecondMoment
+) -> Iterator[tuple[float, Design]]:
+    """Designs with a geometry that can run, with the closed form of their mean length without noise
+    on the matrices; the best metric share for each ridge.
+    """
+    assert moments.spread is not None
+    M, p = moments.spread.second_moment, len(moments.theta_hat)
+    rows = tuple(map(tuple, M.tolist())) if second_moment == "planning" else None
+    shares = METRIC_SHARES if rows is None else (Decimal(0),)
+    for ridge in RIDGES:
+        tried = []
+        for share in shares:
+            geometry = Geometry(ridge=ridge, leverage=1.0, second_moment=rows)
+            look = _with_shares(bare, share, geometry)
+            size = metric_noise(look, n).diagonal_sd(p) * (2.0 * p) ** 0.5 if share else 0.0
+            if _NOISE_BELOW * size > ridge:
+                continue
+            leverage = moments.spread.leverage(ridge - size)
+            if ridge * leverage >= 1.0:
+                continue
+            look = replace(look, geometry=replace(geometry, leverage=leverage))
+            try:
+                tried.append((_length(moments, look, n), look))
+            except InfeasibleDesignError:
+                continue
+        if tried:
+            yield min(tried, key=lambda found: found[0])
+
+
+def _with_shares(bare: Design, share: Decimal, geometry: Geometry) -> Design:
+    """The total with this share for the second moment."""
+    total = bare.budget.total
+    metric, hessian, covariance = (DOWN.multiply(total, part) for part in (share, *_MATRIX_SHARES))
+    taken = EXACT.add(EXACT.add(metric, hessian), covariance)
+    budget = replace(
+        bare.budget,
+        model=EXACT.subtract(total, taken),
+        hessian=hessian,
+        covariance=covariance,
+        metric=metric,
+    )
+    return replace(bare, budget=budget, geometry=geometry)
+
+
+def _length(moments: Moments, design: Design, n: int) -> float:
+    """Mean standard deviation of the private estimates."""
+    assert design.geometry is not None
+    assert moments.spread is not None
+    metric = metric_of(design.geometry, moments.spread.second_moment)
+    law = error_variance(
+        metric.matrix(moments.hessian),
+        metric.matrix(moments.covariance),
+        metric.whiten,
+        mechanism=design.mechanism,
+        noise=model_noise(design, n),
+        n_records=n,
+    )
+    return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
+
+
+def _weighted(
+    X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design, plain: Moments, n: int
+) -> GeometryAnswer:
+    """The best split of this geometry, by moments of planning rows with its weights."""
+    assert design.geometry is not None
+    moments = fit_moments(
+        X,
+        y,
+        loss=design.loss,
+        regularization=design.regularization,
+        target=design.target,
+        geometry=design.geometry,
+    )
+    found = best_split(moments, design=design, n_records=n)
+    gap = np.abs(moments.theta_hat - plain.theta_hat)
+    return GeometryAnswer(
+        design=found.design,
+        forecast=found.forecast,
+        plain=found.design,
+        plain_forecast=found.forecast,
+        moments=moments,
+        bias=2.0 * gap / found.forecast.ci_length,
+        n_weighted=moments.n_weighted,
+        n_rows=moments.n_records,
+    )

@@ -1,0 +1,67 @@
+"""Records in a metric: their second moment, and the weights that keep their leverage in bounds."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.base.limits import NORM_MARGIN
+from dpci_core.base.metric import Metric
+from dpci_core.base.rows import Rows, WeightedRows, plain, unit_rows
+from dpci_core.design import Geometry
+from dpci_core.solvers.objective import CHUNK_ROWS, chunks
+
+_MARGIN = 1.0 + 1e-8
+"""Factor on a leverage: Q, its inverse and Qx are computed, with relative errors of some p 2^-53
+(1 + 1/ridge), and the leverage must not be underestimated."""
+
+
+def second_moment_of(A: Rows) -> Array:
+    """Return X'X/n (p, p) of rows, those with weights counting as rows of norm at most 1."""
+    found = np.zeros((A.shape[1], A.shape[1]))
+    for block in chunks(A):
+        rows = unit_rows(block)
+        found += rows.T @ rows
+    return found / len(A)
+
+
+def metric_of(geometry: Geometry, second_moment: Array | None = None) -> Metric:
+    """Return the metric of a geometry: its public one, or that of a second moment (p, p) that is
+    released.
+
+    Raises:  ValueError for a public second moment of another size than the one that is given.
+    """
+    if geometry.is_private:
+        assert second_moment is not None
+        return Metric.of(second_moment, ridge=geometry.ridge, leverage=geometry.leverage)
+    return _public(geometry)
+
+
+@lru_cache(maxsize=64)
+def _public(geometry: Geometry) -> Metric:
+    matrix = np.array(geometry.second_moment)
+    return Metric.of(matrix, ridge=geometry.ridge, leverage=geometry.leverage)
+
+
+def weighted(A: Array | WeightedRows, metric: Metric) -> WeightedRows:
+    """Return the rows (n, p) with weights that keep them within the largest leverage.
+
+    A weight depends on the metric and on that row alone, and is no larger than one the row has.
+    """
+    before = A.weights if isinstance(A, WeightedRows) else np.ones(len(A))
+    rows = plain(A)
+    found = np.empty(len(A))
+    for start in range(0, len(A), CHUNK_ROWS):
+        chosen = slice(start, start + CHUNK_ROWS)
+        v = rows[chosen] @ metric.whiten
+        leverage = np.einsum("ij,ij->i", v, v) * _MARGIN
+        found[chosen] = NORM_MARGIN / np.maximum(leverage, NORM_MARGIN)
+    return WeightedRows(rows, np.minimum(before, found))
+
+
+def longest_stretch(geometry: Geometry) -> float:
+    """Return the largest that |C Q^-1| can be, whatever is drawn."""
+    return math.sqrt(geometry.leverage * (1.0 + geometry.ridge)) * _MARGIN

@@ -1,0 +1,277 @@
+"""The release of what is chosen privately: booked before anything is read, one line, drawn once,
+nothing but the result leaves.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from dpci_core import DataRejectedError
+from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.cli.main import main
+from dpci_core.ledger import BudgetExceededError, Cap
+from dpci_core.plan import write_plan
+from dpci_core.release import (
+    HistogramChoice,
+    ModelChoice,
+    ReleaseFailedError,
+    ReleaseLostError,
+    ReleaseRefusedError,
+    choice,
+    load_choice,
+    load_release,
+    release_choice,
+)
+from tests.release_desk import Desk, make_plan
+
+_numbers = itertools.count()
+
+
+def histogram(desk: Desk, **given) -> HistogramChoice:
+    return HistogramChoice.make(desk.plan, "age", **{"epsilon": "0.5", "bins": (4, 8, 16)} | given)
+
+
+def model(desk: Desk, **given) -> ModelChoice:
+    return ModelChoice.make(desk.plan, **{"epsilon": "0.5", "penalties": (0.05, 0.5)} | given)
+
+
+def released(desk: Desk, asked=None, *, request: str | None = None, file=None, folder=None):
+    name = request or f"r{next(_numbers)}"
+    return release_choice(
+        histogram(desk) if asked is None else asked,
+        desk.file if file is None else file,
+        ledger=desk.ledger,
+        dataset="Clinic",
+        person="A",
+        request_id=name,
+        folder=folder or desk.folder / f"out-{name}",
+    )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk.at(tmp_path)
+
+
+def spent(desk: Desk) -> str:
+    return str(desk.ledger.account("Clinic").spent)
+
+
+def test_a_histogram_is_released_for_one_line(desk: Desk) -> None:
+    made = released(desk, request="one")
+    charge = desk.ledger.find("one")
+    assert charge.result_hash
+    assert [(name, str(amount)) for name, amount in charge.cost.lines] == [("histogram", "0.5")]
+    assert spent(desk) == "0.5"
+    assert made.chosen in (4.0, 8.0, 16.0)
+    assert len(made.counts) == int(made.chosen) == len(made.edges) - 1
+    assert (made.edges[0], made.edges[-1]) == (0.0, 100.0)
+    assert made.n_records == 200
+    assert made.n_train + made.n_validation == 200
+    assert all(0 <= count <= made.n_train for count in made.counts)
+    folder = desk.folder / "out-one"
+    assert {path.name for path in folder.iterdir()} == {
+        "choice.json", "histogram.csv", "report.md", "plan.yaml",
+    }  # fmt: skip
+    assert load_choice(folder) == made
+    assert "scores are not released" in (folder / "report.md").read_text()
+    with pytest.raises(OSError, match=r"release\.json"):
+        load_release(folder)
+
+
+def test_a_model_is_released_for_one_line(desk: Desk) -> None:
+    made = released(desk, model(desk), request="m")
+    charge = desk.ledger.find("m")
+    assert [name for name, _ in charge.cost.lines] == ["model and choice"]
+    assert made.chosen in (0.05, 0.5)
+    assert len(made.coefficients) == len(made.names) == len(desk.plan.names)
+    grid = np.array(made.coefficients) * 2.0**30
+    assert np.array_equal(grid, np.round(grid))
+    assert "coefficient,released" in (desk.folder / "out-m" / "model.csv").read_text()
+
+
+def test_counts_are_those_of_the_file_but_for_their_noise(desk: Desk) -> None:
+    ages = [float(row.split(",")[0]) for row in desk.file.read_text().splitlines()[1:]]
+    (desk.folder / "sure").mkdir()
+    other = Desk.at(desk.folder / "sure", cap=Cap.pure("1000000"))
+    made = released(other, histogram(other, epsilon="500000", bins=(5,)))
+    truth = np.histogram(ages, bins=5, range=(0, 100))[0]
+    assert list(made.counts) == truth.tolist()
+
+
+def test_booked_before_a_row_is_read_and_never_drawn_twice(desk: Desk, monkeypatch) -> None:
+    order: list[str] = []
+    book, draw = desk.ledger.book, HistogramChoice.draw
+    monkeypatch.setattr(
+        type(desk.ledger), "book", lambda self, *a, **k: order.append("book") or book(*a, **k)
+    )
+    monkeypatch.setattr(
+        HistogramChoice, "draw", lambda self, header: order.append("draw") or draw(self, header)
+    )
+    first = released(desk, request="again", folder=desk.folder / "x")
+    assert order == ["book", "draw"]
+    assert released(desk, request="again", folder=desk.folder / "x") == first
+    assert order == ["book", "draw"]
+    assert spent(desk) == "0.5"
+    with pytest.raises(ReleaseLostError):
+        released(desk, request="again", folder=desk.folder / "elsewhere")
+    with pytest.raises(ReleaseRefusedError):
+        released(desk, histogram(desk, bins=(4, 8)), request="again", folder=desk.folder / "x")
+
+
+def test_a_failure_after_booking_stays_spent_and_says_nothing(desk: Desk, monkeypatch) -> None:
+    def broken(self, header):
+        raise ValueError("7351946")
+
+    monkeypatch.setattr(HistogramChoice, "draw", broken)
+    with pytest.raises(ReleaseFailedError) as caught:
+        released(desk)
+    text = "".join(map(str, (caught.value, caught.value.__cause__, caught.value.__context__)))
+    assert "7351946" not in text
+    assert spent(desk) == "0.5"
+
+
+def test_too_few_rows_fail_after_booking_if_only_the_rows_tell(desk: Desk) -> None:
+    short = desk.folder / "short.csv"
+    short.write_text("age,city,sick\n3,a,yes\n")
+    with pytest.raises(ReleaseFailedError):
+        released(desk, file=short)
+    assert spent(desk) == "0.5"
+
+
+def test_bad_cells_are_counted_as_declared(desk: Desk) -> None:
+    odd = desk.folder / "odd.csv"
+    cells = ["x", "", "1e999", "-5", "50"] * 40
+    odd.write_text("age,city\n" + "".join(f"{cell},a\n" for cell in cells))
+    made = released(desk, file=odd)
+    assert made.n_records == 200
+
+
+def test_what_is_refused_before_booking(desk: Desk) -> None:
+    with pytest.raises(ValueError, match="a number that the plan declares"):
+        HistogramChoice.make(desk.plan, "city", epsilon=1, bins=(4,))
+    with pytest.raises(ValueError, match="twice"):
+        histogram(desk, bins=(4, 4))
+    with pytest.raises(ValueError, match="repeats"):
+        model(desk, penalties=(0.05, 0.05))
+    with pytest.raises(ValueError, match="epsilon"):
+        histogram(desk, epsilon="0")
+    with pytest.raises(ValueError, match="n=200"):
+        released(desk, histogram(desk, validation_share="0.001"))
+    with pytest.raises(BudgetExceededError):
+        released(desk, histogram(desk, epsilon="2.01"))
+    other = desk.folder / "other.csv"
+    other.write_text("city,sick\na,yes\n")
+    with pytest.raises(DataRejectedError):
+        released(desk, file=other)
+    with pytest.raises(InfeasibleDesignError):
+        released(desk, model(desk, penalties=(1e-10, 1.0)))
+    assert spent(desk) == "0"
+
+
+def test_a_zcdp_account_pays_half_the_square(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path, cap=Cap.zcdp(1))
+    released(desk)
+    assert spent(desk) == "0.125"
+
+
+def test_a_record_is_checked_when_it_is_read(desk: Desk) -> None:
+    released(desk, request="c")
+    path = desk.folder / "out-c" / "choice.json"
+    record = json.loads(path.read_text())
+    for broken in ({**record, "counts": "many"}, {**record, "extra": 1}, {"kind": "model"}):
+        path.write_text(json.dumps(broken))
+        with pytest.raises(ValueError, match=r"counts|extra|Expected|version"):
+            load_choice(path)
+    with pytest.raises(ReleaseRefusedError):
+        released(desk, request="c", folder=desk.folder / "out-c")
+
+
+def test_the_released_bins_have_the_law_of_the_choice(desk: Desk, monkeypatch) -> None:
+    # Two candidates of equal scores are chosen equally often; the division is drawn anew each time.
+    from dpci_core.tuning import histograms
+
+    monkeypatch.setattr(histograms, "histogram_score", lambda *_, **__: -0.5)
+    header = choice.read_header(desk.file)
+    asked = histogram(desk, bins=(4, 8))
+    found = [asked.draw(header).chosen for _ in range(400)]
+    assert binomtest(found.count(4.0), 400).pvalue > 1e-9
+    assert set(found) == {4.0, 8.0}
+
+
+def test_nothing_but_the_result_is_in_the_folder(desk: Desk) -> None:
+    made = released(desk, model(desk), request="leak")
+    text = "".join(path.read_text() for path in (desk.folder / "out-leak").iterdir())
+    assert "Ada" not in text
+    numbers = [n for n in vars(type(made)) if "score" in n or "mistakes" in n]
+    assert not numbers
+    record = json.loads((desk.folder / "out-leak" / "choice.json").read_text())
+    lists = [key for key, value in record.items() if isinstance(value, list)]
+    assert set(lists) == {"candidates", "edges", "counts", "names", "coefficients", "assumptions"}
+    assert record["counts"] == []
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def command(desk: Desk, *options: str) -> int:
+    path = desk.folder / "plan.yaml"
+    if not path.exists():
+        write_plan(desk.plan, path)
+    ledger = str(desk.folder / "ledger.sqlite")
+    return main(["release", str(path), "--ledger", ledger, *options])
+
+
+def test_the_command_releases_a_histogram(desk: Desk, capsys) -> None:
+    asked = ("--histogram", "age", "--bins", "4", "8", "--epsilon", "0.5")
+    place = ("--file", str(desk.file), "--dataset", "Clinic", "--folder", str(desk.folder / "h"))
+    assert command(desk, *asked, "--check", *place[:4]) == 0
+    assert "costs epsilon 0.5" in capsys.readouterr().out
+    assert spent(desk) == "0"
+    assert command(desk, *asked, *place) == 1
+    assert "--confirm" in capsys.readouterr().err
+    assert command(desk, *asked, *place, "--confirm", "Clinic") == 0
+    assert "from,to,noisy count,share" in capsys.readouterr().out
+    assert spent(desk) == "0.5"
+    assert load_choice(desk.folder / "h").kind == "histogram"
+
+
+def test_the_command_releases_a_chosen_model(desk: Desk, capsys) -> None:
+    place = ("--file", str(desk.file), "--dataset", "Clinic", "--confirm", "Clinic")
+    asked = ("--penalties", "0.05", "0.5", "--epsilon", "0.25", "--json")
+    assert command(desk, *asked, *place, "--folder", str(desk.folder / "m")) == 0
+    out = capsys.readouterr().out
+    assert json.loads(out[out.index("{") :])["kind"] == "model"
+
+
+def test_what_the_command_refuses(desk: Desk, capsys) -> None:
+    for options, words in (
+        (("--histogram", "age"), "--epsilon"),
+        (("--histogram", "age", "--penalties", "1", "--epsilon", "1"), "not both"),
+        (("--histogram", "name", "--epsilon", "1"), "declares age"),
+        (("--histogram", "age", "--epsilon", "x"), "epsilon"),
+        (("--histogram", "age", "--epsilon", "1"), "--file"),
+    ):
+        assert command(desk, *options) == 1
+        assert words in capsys.readouterr().err
+    assert spent(desk) == "0"
+
+
+def test_a_plan_is_digested_with_what_is_asked() -> None:
+    plan = make_plan()
+    base = HistogramChoice.make(plan, "age", epsilon="0.5", bins=(4, 8))
+    others = [
+        HistogramChoice.make(plan, "age", epsilon="0.5", bins=(8, 4)),
+        HistogramChoice.make(plan, "age", epsilon="0.6", bins=(4, 8)),
+        HistogramChoice.make(plan, "age", epsilon="0.5", bins=(4, 8), validation_share="0.2"),
+        ModelChoice.make(plan, epsilon="0.5", penalties=(4.0, 8.0)),
+        HistogramChoice.make(make_plan(title="Other"), "age", epsilon="0.5", bins=(4, 8)),
+    ]
+    assert len({base.digest, *(one.digest for one in others)}) == 6
+    assert base.digest == HistogramChoice.make(plan, "age", epsilon="0.50", bins=(4, 8)).digest

@@ -1,0 +1,198 @@
+"""The step Describe: empty at first, number of records first, nothing of an example in a plan of
+one's own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpci_core import DeclaredTable, Guesses
+from dpci_core.plan import as_yaml
+from dpci_core.schema import CategoricalColumn, NumericColumn
+from tests.ui.test_pages import now, start
+from ui.controls import declare
+from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.settings import Settings
+
+LINES = """age: 18 to 100 years, per 10
+sex: F, M
+systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
+diabetes: no, yes"""
+
+
+def title(app) -> str:
+    return str(app.title[0].value)
+
+
+def add(app, lines: str):
+    app.text_area(key="describe_text").set_value(lines)
+    next(b for b in app.button if b.label == "Add these columns").click().run()
+    assert not app.exception
+    return app
+
+
+def go_on(app):
+    app.button(key="describe_continue").click().run()
+    assert not app.exception
+    return app
+
+
+def described(n: int = 8_000):
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(n)
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    return app
+
+
+def test_it_starts_empty_and_asks_for_the_number_of_records_first():
+    app = start("plan")
+    assert title(app) == "Describe the table, without opening it"
+    first = app.number_input[0]
+    assert (first.label, first.value) == ("Number of records (public)", None)
+    assert app.text_area(key="describe_text").value == ""
+    assert now(app).dataset == Settings().dataset
+    assert "Nothing yet" in str([c.value for c in app.caption])
+
+
+def test_lines_become_a_table_with_what_was_typed_and_nothing_else():
+    app = go_on(described())
+    assert title(app) == "What do you need from the intervals?"
+    table = declared_table(now(app).declared)
+    assert table.schema.features == (
+        NumericColumn("age", 18.0, 100.0, step=10.0, units="years"),
+        CategoricalColumn("sex", ("F", "M")),
+        NumericColumn(
+            "systolic_bp", 60.0, 260.0, typical=130.0, spread=18.0, step=10.0, units="mmHg"
+        ),
+    )
+    assert (table.schema.target, table.schema.positive) == ("diabetes", "yes")
+    assert table.guesses == Guesses()
+    assert table.unit == "one person"
+    assert (now(app).n, now(app).d, now(app).target) == (8_000, 3, "unpenalised")
+
+
+def test_no_guess_of_the_example_stays_in_a_table_of_ones_own():
+    app = start("plan")
+    app.button(key="describe_example").click().run()
+    assert declare.is_example(declared_table(now(app).declared))
+    assert any("built-in example" in info.value for info in app.info)
+    add(app, LINES)
+    assert app.number_input(key="describe_n").value is None
+    app.number_input(key="describe_n").set_value(8_000)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    go_on(app)
+    table = declared_table(now(app).declared)
+    assert table.guesses.effects == {}
+    assert table.guesses.shares == {}
+    assert table.guesses.base_rate == 0.5
+    assert table.schema.features[0] == NumericColumn("age", 18.0, 100.0, step=10.0, units="years")
+    assert table.unit == "one person"
+
+
+def test_what_is_missing_is_said_on_top_all_at_once():
+    app = go_on(start("plan"))
+    (problem,) = app.error
+    assert "how many records" in problem.value
+    assert "at least one column" in problem.value
+    add(app, "age, sex, ill")
+    app.number_input(key="describe_n").set_value(500)
+    go_on(app)
+    assert "Choose the outcome" in app.error[0].value
+    app.radio(key="describe_target_pick").set_value("ill").run()
+    go_on(app)
+    assert "which value of “ill”" in app.error[0].value
+    app.text_input(key="describe_positive_pick").set_value("yes").run()
+    go_on(app)
+    assert "lowest" in app.error[0].value
+    assert "age" in app.error[0].value
+    add(app, "age: 0 to 100\nsex: f, m")
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+
+
+def test_the_outcome_is_picked_and_leaves_the_columns_by_itself():
+    app = described()
+    assert app.radio(key="describe_positive_pick").value == "yes"
+    app.radio(key="describe_target_pick").set_value("sex").run()
+    assert app.radio(key="describe_positive_pick").value is None
+    app.radio(key="describe_positive_pick").set_value("F").run()
+    go_on(app)
+    schema = declared_table(now(app).declared).schema
+    assert (schema.target, schema.positive) == ("sex", "F")
+    assert [c.name for c in schema.features] == ["age", "systolic_bp", "diabetes"]
+
+
+def test_bad_lines_stay_where_they_are_and_are_told():
+    app = add(start("plan"), "age: many")
+    assert "Line 1" in app.error[0].value
+    assert app.text_area(key="describe_text").value == "age: many"
+
+
+def test_a_described_table_comes_back_to_be_changed():
+    app = go_on(described())
+    app.button(key="step_describe").click().run()
+    assert app.number_input(key="describe_n").value == 8_000
+    assert app.radio(key="describe_target_pick").value == "diabetes"
+    add(app, "bmi: 12 to 60, per 5")
+    go_on(app)
+    schema = declared_table(now(app).declared).schema
+    assert [c.name for c in schema.features] == ["age", "sex", "systolic_bp", "bmi"]
+    assert schema.features[2].spread == 18.0
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.0005, 1.0 - 1e-6])
+def test_every_base_rate_of_a_plan_has_its_place(rate):
+    table = DeclaredTable(
+        schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000)
+    )
+    app = start("plan", dataset=DECLARED, declared=packed_table(table), d="2", step="describe")
+    assert app.number_input(key="describe_rate").value == pytest.approx(100.0 * rate, rel=1e-9)
+
+
+def test_guessed_effects_are_odds_ratios():
+    from ui.plan.describe import _as_logs, _as_odds
+
+    assert _as_odds(f"{math.log(1.5):.12g}; 0") == "1.5; 1"
+    assert _as_odds(None) is None
+    assert float(_as_logs("1.5")) == pytest.approx(math.log(1.5))
+    assert _as_logs(" ") is None
+    assert _as_logs("much") == "much"
+
+
+def test_a_set_that_is_here_is_planned_for_by_the_same_path():
+    app = start("plan")
+    app.segmented_control(key="describe_how").set_value("here").run()
+    assert not app.exception
+    assert app.number_input(key="describe_n").value == now(app).n
+    app.number_input(key="describe_n").set_value(12_000)
+    go_on(app)
+    assert (now(app).dataset, now(app).n) == ("census", 12_000)
+    assert title(app) == "What do you need from the intervals?"
+
+
+def test_a_plan_file_opens_at_the_choice():
+    from ui.session.case import make_case
+    from ui.session.compute import PUBLIC, TableSource
+    from ui.session.plan_settings import plan_of
+
+    plan = plan_of(make_case(Settings(d=2), TableSource(PUBLIC)), "A study")
+    app = start("plan")
+    app.segmented_control(key="describe_how").set_value("plan").run()
+    app.file_uploader(key="plan_open").upload("p.yaml", as_yaml(plan).encode(), "text/yaml").run()
+    assert not app.exception
+    assert title(app) == "Choose a budget"
+    assert now(app).d == 2
+
+
+def test_a_private_file_is_not_opened_and_leads_here():
+    app = start("plan")
+    app.segmented_control(key="describe_how").set_value("file").run()
+    app.radio(key="upload_kind").set_value("private").run()
+    assert app.get("file_uploader") == []
+    app.button(key="describe_instead").click().run()
+    assert title(app) == "Describe the table, without opening it"
+    assert app.get("file_uploader") == []
+    assert app.text_area(key="describe_text") is not None

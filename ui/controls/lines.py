@@ -1,0 +1,85 @@
+"""Columns typed as lines, or as the header line of a file: "age: 18 to 100 years, per 10". No
+Streamlit.
+
+A line without a colon is a list of names. After a colon stand bounds or levels, and after bounds
+and a comma what is usual:
+
+    systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
+    smoker: no 80 %, yes 20 %
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+
+Cells = dict[str, object]
+"""What a line says of a column, by the names of the grid."""
+_NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+_BOUNDS = re.compile(rf"({_NUMBER})\s*(?:to|-|–|…|\.\.+)\s*({_NUMBER})\s*([^,;]*)(.*)", re.I)
+_USUAL = {
+    "typical": re.compile(rf"typical\s+({_NUMBER})", re.I),
+    "spread": re.compile(rf"(?:spread|±)\s*({_NUMBER})", re.I),
+    "step": re.compile(rf"(?:per|step)\s+({_NUMBER})", re.I),
+    "if missing": re.compile(rf"missing\s+({_NUMBER})", re.I),
+}
+_LOG = re.compile(r"(?:^|[,;\s])log(?:$|[,;\s])", re.I)
+_SHARE = re.compile(r"(.*?)\s+(\d+(?:\.\d+)?)\s*%$")
+_MOST = 500
+
+
+def read_lines(text: str) -> dict[str, Cells]:
+    """What each column is said to be, by its name, in the order of the lines.
+
+    Raises:  ValueError with the number of the line.
+    """
+    found: dict[str, Cells] = {}
+    for place, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        name, colon, said = line.partition(":")
+        if not colon:
+            found |= {name: {} for name in names_of(line) if name not in found}
+            continue
+        if not (name := name.strip().strip('"')):
+            raise ValueError(f"Line {place}: the name of the column is missing.")
+        found[name] = _cells(said.strip(), f"Line {place} (“{name}”)") if said.strip() else {}
+    if len(found) > _MOST:
+        raise ValueError(f"These are {len(found):,} columns; at most {_MOST} can be described.")
+    return found
+
+
+def names_of(header: str) -> list[str]:
+    """The names in a header line, whatever separates them."""
+    separator = max(",;\t", key=header.count)
+    cells = next(csv.reader([header.lstrip("\ufeff").strip()], delimiter=separator), [])
+    return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+
+
+def _cells(said: str, where: str) -> Cells:
+    if (match := _BOUNDS.fullmatch(said)) is not None:
+        low, high, units, rest = match.groups()
+        cells: Cells = {"kind": "number", "lowest": _value(low), "highest": _value(high)}
+        if units.strip():
+            cells["units"] = units.strip()
+        for name, pattern in _USUAL.items():
+            if (usual := pattern.search(rest)) is not None:
+                number = _value(usual[1])
+                cells[name] = f"{number:.12g}" if name == "if missing" else number
+        return cells | ({"log": True} if _LOG.search(rest) else {})
+    parts = [part.strip() for part in re.split(r"[,;]", said) if part.strip()]
+    if len(parts) < 2:
+        raise ValueError(
+            f"{where}: bounds such as “18 to 100”, or at least two levels such as “no, yes”, are "
+            "needed."
+        )
+    shared = [_SHARE.fullmatch(part) for part in parts]
+    levels = [share[1] if share else part for share, part in zip(shared, parts, strict=True)]
+    cells = {"kind": "levels", "levels": "; ".join(levels)}
+    if all(shared):
+        cells["shares"] = "; ".join(f"{float(share[2]) / 100.0:.6g}" for share in shared if share)
+    return cells
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", ""))

@@ -1,0 +1,74 @@
+"""Step 4: the page for the board, as it will be printed, and who approved the plan, and when."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpci_core import Plan
+from dpci_core.plan import to_html
+from ui.controls import plan_file
+from ui.session import access, state, steps, text
+from ui.session.case import Case
+from ui.session.plan_settings import plan_of
+from ui.session.words import in_words
+from ui.views import path
+from ui.views.board import board
+
+_SAID = "approve_said"
+
+
+def panel(case: Case) -> None:
+    """Title and notes, the page for the board, the files, and the approval."""
+    st.title("Approve the plan")
+    path.problems(st.session_state.pop(_SAID, ()))
+    left, right = st.columns(2)
+    left.text_input("Title", **steps.TITLE.bound(), help="Files are named after it.")
+    right.text_area("Notes for whoever reads it", **steps.NOTES.bound(), height=80)
+    try:
+        plan = approved(case)
+    except ValueError as problem:
+        st.warning(in_words(problem))
+        return
+    board(_page(case, plan))
+    plan_file.downloads(plan, case)
+    _approval(case)
+
+
+def approved(case: Case) -> Plan:
+    """The plan with its title, its notes and its approval.
+
+    Raises:  ValueError in words.
+    """
+    return plan_file.current_plan(case)
+
+
+def _page(case: Case, plan: Plan) -> str:
+    """The page for the board."""
+    return state.memo().get(
+        ("board", plan.digest), lambda: to_html(plan, plan.numbers(case.moments))
+    )
+
+
+def _approval(case: Case) -> None:
+    bare = plan_of(case, steps.TITLE.value, steps.NOTES.value)
+    with st.container(border=True):
+        if said := steps.approval(bare.digest):
+            st.success(text.plain(said))
+            left, right = st.columns(2)
+            if left.button("Go to the release", key="approve_go", type="primary"):
+                path.show("release")
+            right.button("Withdraw the approval", key="withdraw", on_click=steps.withdraw)
+            return
+        if known := access.person():
+            st.text_input("Approved by", known, disabled=True, key="approve_known")
+        else:
+            st.text_input("Approved by", key="approve_person", max_chars=100)
+        st.caption("Name and today's date are added to the notes of the plan.")
+        if st.button("Approve and go to the release", key="approve", type="primary"):
+            name = known or str(st.session_state.get("approve_person") or "").strip()
+            if not name:
+                st.session_state[_SAID] = ["Say who approves the plan."]
+                st.rerun()
+            steps.approve(name, bare.digest)
+            st.session_state["release_person"] = name
+            path.show("release")

@@ -1,0 +1,498 @@
+"""Step 1: the table. Described without being opened, or one that is here, or a plan file.
+
+What is typed is a draft of this session until somebody goes on: nothing of an example, and nothing
+of a table that was described before, gets into it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpci_core import datasets
+from dpci_core.schema.twin import BASE_RATE
+from ui.controls import declare, design, plan_file, upload
+from ui.controls.lines import names_of, read_lines
+from ui.controls.sidebar import dataset_label, feature_names, take_dataset
+from ui.kit.bound import among, bound
+from ui.session import state, steps
+from ui.session.compute import DECLARED, declared_table
+from ui.session.settings import LIMITS, Settings
+from ui.session.words import in_words
+from ui.views import path
+
+HOWS = {
+    "type": "Describe it: nothing is opened",
+    "here": "A public or simulated set",
+    "file": "A public or synthetic file",
+    "plan": "A plan file",
+}
+_ROWS, _OF, _TURN, _SAID = "describe_rows", "describe_of", "describe_turn", "describe_said"
+_HEADER = "describe_header_line"
+_UNIT = "one person"
+_FEW = 8
+"""So many choices stand side by side; more are in a list."""
+_LINES = """age: 18 to 100 years, per 10
+sex: F, M
+systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
+diabetes: no, yes"""
+_YES = ("yes", "1", "true", "positive", "case", "y")
+
+_header = st.components.v2.component(
+    "dpci_header",
+    html='<label>Read them from the first line of a CSV <input type="file" '
+    'accept=".csv,.tsv,.txt"></label>',
+    css="""label { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center;
+                   font: 14px var(--st-font); color: var(--st-text-color) }
+           input { color: var(--st-text-color); font: inherit; max-width: 100% }""",
+    js=Path(__file__).with_name("header.js").read_text(encoding="utf-8"),
+)
+
+
+def panel() -> None:
+    """Ask for the number of records, then for the columns."""
+    settings = state.settings()
+    st.title("Describe the table, without opening it")
+    path.problems(st.session_state.pop(_SAID, ()))
+    how = steps.HOW.value or _how(settings)
+    if how == "type":
+        _draft(settings)
+        if header := st.session_state.pop(_HEADER, None):
+            _add({name: {} for name in names_of(header)})
+    if how != "plan":
+        _records(settings, how)
+    st.segmented_control("How", **among(HOWS), **steps.HOW.bound(how))
+    if how == "here":
+        _here(settings)
+    elif how == "file":
+        _file()
+    elif how == "plan":
+        plan_file.opener()
+    else:
+        _typed(settings)
+
+
+def _how(settings: Settings) -> str:
+    """How the table that is planned for was described."""
+    if settings.dataset in (DECLARED, "upload"):
+        return "type" if settings.dataset == DECLARED else "file"
+    return "here" if path.is_begun(settings) else "type"
+
+
+def _records(settings: Settings, how: str) -> None:
+    """The number of records, empty until somebody says it."""
+    is_known = settings.dataset == DECLARED or how != "type"
+    of = (how, settings.dataset, settings.n) if how in ("here", "file") else ("type",)
+    if "describe_n" not in st.session_state or st.session_state.get("describe_n_of") != of:
+        st.session_state["describe_n"] = settings.n if is_known else None
+        st.session_state["describe_n_of"] = of
+    low, high = (int(end) for end in LIMITS["n"])
+    left, right = st.columns(2)
+    left.number_input(
+        "Number of records (public)",
+        low,
+        high,
+        value=None,
+        step=1,
+        key="describe_n",
+        persist_state="session",
+        placeholder="8000",
+        help="Anyone may know how many records there are; the guarantee does not hide it.",
+    )
+    if how == "type":
+        if "describe_unit" not in st.session_state:
+            st.session_state["describe_unit"] = _UNIT
+        right.text_input(
+            "What one record is",
+            key="describe_unit",
+            persist_state="session",
+            help="The guarantee protects one record: if a person has several, say “one visit”.",
+        )
+
+
+# --- a table that is here -------------------------------------------------------------------------
+
+
+def _here(settings: Settings) -> None:
+    infos = {info.key: info for info in datasets.list_datasets()}
+    shown = settings.dataset if settings.dataset in infos else "census"
+    st.selectbox(
+        "Data",
+        list(infos),
+        format_func=lambda key: dataset_label(infos, key),
+        **bound("dataset", shown, _take_set),
+    )
+    st.caption(infos[shown].sentence)
+    if missing := st.session_state.pop("missing_dataset", None):
+        st.warning(missing)
+    if settings.dataset != shown:
+        _continue("Use this set", _use_set, shown)
+        return
+    design.d_control(settings, feature_names())
+    _continue("Continue", _go_on)
+
+
+def _take_set(key: str) -> None:
+    take_dataset(key)
+    st.session_state["describe_n"] = state.settings().n
+
+
+def _use_set(key: str) -> None:
+    n = st.session_state.get("describe_n")
+    take_dataset(key)
+    _go_on(n)
+
+
+def _file() -> None:
+    if state.settings().dataset != "upload":
+        take_dataset("upload")
+        st.rerun()
+    upload.panel()
+    if state.upload() is not None:
+        design.d_control(state.settings(), feature_names())
+        _continue("Continue", _go_on)
+
+
+def _go_on(n: int | None = None) -> None:
+    """Take the number of records, and go on."""
+    n = st.session_state.get("describe_n") if n is None else n
+    if n is None:
+        st.session_state[_SAID] = [_NO_RECORDS]
+        return
+    state.update(n=int(n))
+    steps.METHOD.take("chosen" if state.settings().dataset == "upload" else "own")
+    steps.go("goal")
+
+
+def _continue(label: str, take: Any, *args: object) -> None:
+    st.button(label, key="describe_continue", type="primary", on_click=take, args=args)
+
+
+_NO_RECORDS = "Say how many records there are."
+
+
+# --- typed ----------------------------------------------------------------------------------------
+
+
+def _typed(settings: Settings) -> None:
+    """A table described column by column."""
+    st.markdown(declare.WHY)
+    with st.form("describe_lines", clear_on_submit=False, border=False):
+        st.text_area(
+            "Paste the header line, or type one line for each column with its bounds or levels",
+            key="describe_text",
+            placeholder=_LINES,
+            height=140,
+        )
+        st.form_submit_button("Add these columns", on_click=_add_lines)
+    found = _header(key="describe_header")
+    if line := found.get("header"):
+        st.session_state[_HEADER] = str(line)
+        st.rerun()
+    if not _rows().empty:
+        _columns()
+    else:
+        st.button(
+            "Try with an example",
+            key="describe_example",
+            on_click=_example,
+            help="A made-up table of patients, marked as an example wherever it is shown.",
+        )
+    _continue("Continue", _hand_in)
+
+
+def _draft(settings: Settings) -> None:
+    """Start the draft: what is described, or nothing; anew when another plan was opened."""
+    of = settings.declared if settings.dataset == DECLARED else ""
+    if st.session_state.get(_OF) == of:
+        return
+    st.session_state[_OF] = of
+    if not of:
+        _fill(declare.typed([]), target=None, positive=None)
+        return
+    table = declared_table(of)
+    grid = declare.to_grid(table)
+    outcome = declare.typed([{"column": table.schema.target}])
+    _fill(
+        pd.concat([grid, outcome], ignore_index=True),
+        target=table.schema.target,
+        positive=table.schema.positive,
+    )
+    st.session_state["describe_rate"] = 100.0 * table.guesses.base_rate
+    st.session_state["describe_unit"] = table.unit
+    st.session_state["describe_n"] = settings.n
+
+
+def _fill(rows: pd.DataFrame, **said: object) -> None:
+    st.session_state[_ROWS] = rows
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+    for name, value in said.items():
+        st.session_state[f"describe_{name}"] = value
+
+
+def _rows() -> pd.DataFrame:
+    return cast(pd.DataFrame, st.session_state[_ROWS])
+
+
+def _example() -> None:
+    state.update(n=8_000)
+    declare.take(declare.example())
+    steps.METHOD.take("chosen")
+    st.session_state["describe_n"] = 8_000
+
+
+def _add_lines() -> None:
+    """Take the lines into the table; wrong ones stay where they are, and are told."""
+    try:
+        found = read_lines(st.session_state.get("describe_text") or "")
+    except ValueError as problem:
+        st.session_state[_SAID] = [in_words(problem)]
+        return
+    _add(found)
+    st.session_state["describe_text"] = ""
+
+
+def _add(found: dict[str, dict[str, object]]) -> None:
+    """Columns with what is said of them, after those that are there, or about those."""
+    now = state.settings()
+    is_example = now.dataset == DECLARED and declare.is_example(declared_table(now.declared))
+    before = declare.typed([]) if is_example else _edited()
+    rows: dict[str, dict[Any, Any]] = {str(row["column"]): row for row in before.to_dict("records")}
+    for name, cells in found.items():
+        rows[name] = rows.get(name, {}) | {"column": name} | cells
+    target = None if is_example else st.session_state.get("describe_target")
+    _fill(declare.typed(list(rows.values())), target=target)
+    if is_example:
+        _fill(_rows(), positive=None)
+        for name, usual in (("n", None), ("unit", _UNIT), ("rate", 50.0)):
+            st.session_state[f"describe_{name}"] = usual
+
+
+def _edited() -> pd.DataFrame:
+    """The rows as they were last seen in the grids."""
+    return cast(pd.DataFrame, st.session_state.get("describe_edited", _rows()))
+
+
+def _columns() -> None:
+    """Columns, outcome, guesses: what was understood, to be changed."""
+    rows, turn = _rows(), st.session_state[_TURN]
+    names = [str(name) for name in rows["column"]]
+    target = _outcome(names, rows)
+    is_outcome = np.array([name == target for name in names])
+    features = rows[~is_outcome].reset_index(drop=True)
+    st.markdown("**The columns**, to be completed or changed")
+    grid = st.data_editor(
+        features.drop(columns="effect"),
+        num_rows="dynamic",
+        placeholder="",
+        hide_index=True,
+        key=f"describe_grid_{turn}_{hash(target)}",
+        column_config=_CONFIG,
+        width="stretch",
+        alt="The columns you describe, one in each row",
+    )
+    st.caption(HOW)
+    effects: dict[Any, Any] = features.set_index("column")["effect"].to_dict()
+    with st.expander("Guesses (optional)"):
+        effects = _guesses(grid, effects, turn)
+    grid["effect"] = grid["column"].map(effects)
+    outcome = rows[is_outcome]
+    st.session_state["describe_edited"] = declare.typed(
+        [*grid.to_dict("records"), *outcome.to_dict("records")]
+    )
+
+
+def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
+    """Which column is predicted, and which of its values counts as yes."""
+    known = st.session_state.get("describe_target")
+    is_few = len(names) <= _FEW
+    pick: Any = st.radio if is_few else st.selectbox
+    options: dict[str, Any] = {"horizontal": True} if is_few else {}
+    st.session_state["describe_target_pick"] = known if known in names else None
+    target = pick(
+        "Outcome: the column that the model predicts",
+        list(names),
+        index=None,
+        key="describe_target_pick",
+        on_change=_pick_target,
+        **options,
+    )
+    if target is None:
+        return None
+    written = rows.set_index("column")["levels"].fillna("").get(target)
+    known_levels = [level.strip() for level in str(written or "").split(";") if level.strip()]
+    positive = st.session_state.get("describe_positive")
+    if known_levels:
+        usual = next((level for level in known_levels if level.lower() in _YES), None)
+        shown = positive if positive in known_levels else usual
+        st.session_state["describe_positive_pick"] = shown
+        st.session_state["describe_positive"] = shown
+        st.radio(
+            "Its value that counts as “yes”",
+            known_levels,
+            index=None,
+            horizontal=True,
+            key="describe_positive_pick",
+            on_change=_pick_positive,
+        )
+    else:
+        st.session_state["describe_positive_pick"] = positive or ""
+        st.text_input(
+            "Its value that counts as “yes”",
+            key="describe_positive_pick",
+            placeholder="yes",
+            on_change=_pick_positive,
+        )
+    return str(target)
+
+
+def _pick_target() -> None:
+    st.session_state["describe_target"] = st.session_state["describe_target_pick"]
+    st.session_state["describe_positive"] = None
+    _fill(_edited())
+
+
+def _pick_positive() -> None:
+    st.session_state["describe_positive"] = st.session_state["describe_positive_pick"] or None
+
+
+def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any, Any]:
+    """Guessed effects as odds ratios, and the share of yes; without them the plan expects none."""
+    st.caption(
+        "Odds ratios for the step of each column, for levels one for each but the first, separated "
+        "by semicolons. They only shape the made-up rows to plan with, and stand on the page for "
+        "the board as guesses."
+    )
+    shown = pd.DataFrame(
+        {
+            "column": grid["column"].astype("string"),
+            "odds": [_as_odds(effects.get(name)) for name in grid["column"]],
+        }
+    ).astype("string")
+    edited = st.data_editor(
+        shown,
+        hide_index=True,
+        disabled=["column"],
+        key=f"describe_guesses_{turn}_{hash(tuple(grid['column']))}",
+        column_config={"column": "Column", "odds": "Odds ratio per step"},
+        alt="A guessed odds ratio for each column; can be left empty",
+    )
+    if "describe_rate" not in st.session_state:
+        st.session_state["describe_rate"] = 50.0
+    low, high = (100.0 * rate for rate in BASE_RATE)
+    st.number_input(
+        "Guessed share of “yes” (%)",
+        low,
+        high,
+        key="describe_rate",
+        persist_state="session",
+        format="%.7g",
+        step=None,
+    )
+    return dict(zip(edited["column"], map(_as_logs, edited["odds"]), strict=True))
+
+
+def _as_odds(effect: object) -> str | None:
+    """Log odds in a cell as odds ratios."""
+    parts = [] if effect is None or pd.isna(cast(Any, effect)) else str(effect).split(";")
+    return "; ".join(f"{math.exp(float(part)):.6g}" for part in parts) or None
+
+
+def _as_logs(cell: object) -> str | None:
+    """Odds ratios in a cell as log odds; what is no positive number stays, and is refused later."""
+    if cell is None or pd.isna(cast(Any, cell)) or not str(cell).strip():
+        return None
+    found = []
+    for part in str(cell).split(";"):
+        try:
+            found.append(f"{math.log(float(part)):.10g}")
+        except ValueError:
+            found.append(part)
+    return "; ".join(found)
+
+
+def _hand_in() -> None:
+    """Take the description over and go on, or say what is missing."""
+    said = st.session_state
+    n, target, positive = (said.get(f"describe_{name}") for name in ("n", "target", "positive"))
+    missing = [] if n is not None else [_NO_RECORDS]
+    rows = _edited()
+    if rows.empty:
+        missing.append("Describe at least one column.")
+    elif target is None:
+        missing.append("Choose the outcome.")
+    elif not positive:
+        missing.append(f"Say which value of “{target}” counts as yes.")
+    if missing:
+        said[_SAID] = missing
+        return
+    now = state.settings()
+    old = declared_table(now.declared) if now.dataset == DECLARED else None
+    try:
+        table = declare.from_grid(
+            rows[rows["column"] != target],
+            target=str(target),
+            positive=str(positive),
+            base_rate=float(said.get("describe_rate", 50.0)) / 100.0,
+            unit=str(said.get("describe_unit") or _UNIT),
+            rows=old.guesses.n_rows if old else declare.USUAL_ROWS,
+            correlation=old.guesses.correlation if old else 0.0,
+            before=old,
+        )
+        declare.take(table)
+    except ValueError as problem:
+        said[_SAID] = [in_words(problem)]
+        return
+    if state.settings().goal_on not in ("", *table.schema.feature_names):
+        state.put(state.settings().usual("goal", "goal_on", "goal_length", "goal_value"))
+    state.update(n=int(cast(int, n)))
+    if old is None:
+        steps.METHOD.take("chosen")
+    said[_OF] = state.settings().declared
+    steps.go("goal")
+
+
+HOW = (
+    "**Told per**: the step that effects are told for, 10 years, not 1. **Typical, spread, "
+    "shares** are declared like bounds, never read off the table; left empty, every value counts "
+    "as likely. **Log**: for amounts, where ratios count; spread and step are factors then. Lists "
+    "are separated by semicolons."
+)
+_CONFIG = {
+    "column": st.column_config.TextColumn("Column", width=96, required=True),
+    "kind": st.column_config.SelectboxColumn("Kind", width=72, options=list(declare.KINDS)),
+    "lowest": st.column_config.NumberColumn(
+        "Lowest", width=66, help="Bound of a number, known beforehand."
+    ),
+    "highest": st.column_config.NumberColumn(
+        "Highest", width=68, help="Bound of a number, known beforehand."
+    ),
+    "units": st.column_config.TextColumn("Unit", width=62, help="mmHg, years, …"),
+    "step": st.column_config.NumberColumn(
+        "Told per", width=72, help="Effects are told for so many units."
+    ),
+    "typical": st.column_config.NumberColumn(
+        "Typical", width=68, help="A middling value; empty: the middle of the bounds."
+    ),
+    "spread": st.column_config.NumberColumn(
+        "Spread", width=68, help="About the standard deviation; empty: every value is as likely."
+    ),
+    "levels": st.column_config.TextColumn(
+        "Levels", width=96, help="All levels, separated by semicolons; the first is the reference."
+    ),
+    "shares": st.column_config.TextColumn(
+        "Shares", width=72, help="How often each level occurs, in their order; empty: all alike."
+    ),
+    "log": st.column_config.CheckboxColumn("Log", width=50, help="For amounts: ratios count."),
+    "if missing": st.column_config.TextColumn(
+        "If missing",
+        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the "
+        "first).",
+    ),
+}

@@ -1,0 +1,309 @@
+"""The budgets on offer at the step Choose: the least that works, a balanced one, one's own total.
+
+Each is a whole design with what it would give. For a described table its encoding, penalty and
+split are searched for at that very budget, unless they are set by hand. No Streamlit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+
+from dpci_core import Forecast, best_split, forecast, needed_budget
+from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.plan.numbers import shrinkage_of
+from dpci_core.planner import Target
+from dpci_core.planner.amounts import with_total
+from dpci_core.planner.needed import NeededBudget
+from dpci_core.planner.standard import LIMITS as LIMITS_TRIED
+from dpci_core.planner.standard import best_standard
+from dpci_core.planner.targets import as_if, outcome_of
+from dpci_core.report.cautions import cautions
+from dpci_core.schema import Records, Schema, StandardEncoding, encode
+from ui.plan import numbers
+from ui.session.budget import Split, from_shares
+from ui.session.case import Case, make_case
+from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
+from ui.session.settings import LIMITS, Settings
+
+BALANCED = math.sqrt(2.0)
+"""An interval so many times as long as without privacy: half of its variance is privacy noise."""
+_ROUNDS = 2
+"""Searches for the least budget: what is best at a total is not quite best at the total found."""
+_STEP, _STEPS = Decimal("1.15"), 25
+"""The least budget grows by this factor, at most so often, until its intervals are of use."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Option:
+    """A design to choose, with what it would give.
+
+    settings: of the whole page, this design among them.
+    alone: total, as typed, that would meet the goal with intervals of no use beside it; None where
+        that is the least budget itself.
+    encoding: the standard encoding that was found for it; None where that is as it was set.
+    total: epsilon or rho.
+    typed: the same as it is typed.
+    length: of what the goal is about, in its units.
+    probability: of meeting the goal.
+    against: how many times as long as without privacy.
+    as_if: records that give intervals so long without privacy.
+    is_out_of_reach: whether such a release cannot speak about the coefficient of the goal.
+    is_useless: whether its intervals are too long to be of use.
+    cautions: what speaks against it, as on the page for the board.
+    nearby: of the least budget, factor, length and probability at 0.8 and 1.25 times it.
+    """
+
+    settings: Settings
+    total: Decimal
+    typed: float
+    length: float
+    probability: float
+    meets: bool
+    against: float
+    as_if: int
+    is_out_of_reach: bool
+    is_useless: bool
+    cautions: tuple[str, ...]
+    nearby: tuple[tuple[float, float, float], ...] = ()
+    alone: float | None = None
+    encoding: StandardEncoding | None = None
+
+    @property
+    def works(self) -> bool:
+        """Whether it meets the goal with intervals that are of use."""
+        return self.meets and not self.is_out_of_reach and not self.is_useless
+
+
+def described(case: Case) -> Option:
+    """The design of a case with what it would give."""
+    drawn = drawn_intervals(case.moments, design=case.design, n_records=case.n)
+    found = outcome_of(drawn, case.target)
+    made = forecast_of(drawn, case.moments, design=case.design)
+    if case.design.target == "unpenalised":  # as the page for the board: out of reach in any units
+        L = case.records.to_original
+        original = forecast(case.moments, design=case.design, n_records=case.n, contrasts=L)
+        made = replace(made, is_out_of_reach=made.is_out_of_reach | original.is_out_of_reach)
+    return Option(
+        settings=case.settings,
+        total=case.design.budget.total,
+        typed=numbers.typed_total(case.settings, case.design.budget.total),
+        length=found.length * case.scale,
+        probability=found.probability,
+        meets=found.meets,
+        against=found.length / without_privacy(made, case.target),
+        as_if=as_if(made),
+        is_out_of_reach=is_out_of_reach(made, case.target),
+        is_useless=made.usefulness.is_useless,
+        cautions=cautions(
+            made,
+            design=case.design,
+            names=case.records.feature_names,
+            shrinkage=shrinkage_of(case.moments),
+        ),
+    )
+
+
+def without_privacy(made: Forecast, target: Target) -> float:
+    """Length without privacy of what a goal is about, scaled."""
+    place = target.coefficient
+    return made.nonprivate_length_mean if place is None else float(made.nonprivate_length[place])
+
+
+def is_out_of_reach(made: Forecast, target: Target) -> bool:
+    """Whether a goal is about a coefficient that such a release cannot speak about."""
+    place = target.coefficient
+    return place is not None and bool(made.is_out_of_reach[place])
+
+
+# --- with the method as it is set -----------------------------------------------------------------
+
+
+def least(case: Case) -> Option:
+    """The least budget that meets the goal with intervals of use, the method as it is set."""
+    found = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    return _of_use(case, found)
+
+
+def _of_use(case: Case, found: NeededBudget) -> Option:
+    low = numbers.own_total(case.settings, LIMITS[case.settings.currency][0])
+    total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
+    option = described(_at(case, total))
+    for _ in range(_STEPS):
+        if option.works:
+            break
+        total, nearby = _rounded(total * _STEP), ()
+        option = described(_at(case, total))
+    alone = None if nearby else numbers.typed_total(case.settings, found.total)
+    return replace(option, nearby=nearby, alone=alone)
+
+
+def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, float], ...]:
+    return tuple((x.factor, x.length * scale, x.probability) for x in found.around)
+
+
+def balanced(case: Case) -> Option:
+    """The budget at which privacy adds as much variance as sampling, the method as it is set."""
+    made = forecast(case.moments, design=case.design, n_records=case.n)
+    wanted = Target(BALANCED * without_privacy(made, case.target), case.target.coefficient)
+    found = needed_budget(case.moments, design=case.design, target=wanted, n_records=case.n)
+    return described(_at(case, found.total))
+
+
+def _rounded(total: Decimal) -> Decimal:
+    return Decimal(f"{total:.3g}")
+
+
+def _at(case: Case, total: Decimal) -> Case:
+    """The case at another total, its shares kept."""
+    design = with_total(case.design, total)
+    model, hessian, covariance = design.budget.parts
+    now = replace(case.settings, split=Split(total, (model, hessian, covariance)))
+    if now.currency == "approx":
+        now = replace(now, epsilon=f"{numbers.typed_total(now, total):.12g}")
+    return replace(case, settings=now, design=design)
+
+
+# --- with the method searched for -----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Search:
+    """Looks for encoding, penalty and split of one table at a budget, for the goal of a case.
+
+    found: cases by their totals, so that no search is made twice.
+    """
+
+    case: Case
+    source: TableSource
+    schema: Schema
+    found: dict[Decimal, tuple[Case, StandardEncoding]] = field(default_factory=dict)
+
+    def own(self) -> Option:
+        """At the total of the settings."""
+        here, encoding = self.at(self.case.design.budget.total)
+        return replace(described(here), encoding=encoding)
+
+    def least(self) -> Option:
+        """At the least total that meets the goal with intervals of use."""
+        best = None
+        total = self.case.design.budget.total
+        for _ in range(_ROUNDS):
+            here, encoding = self.at(total)
+            answer = needed_budget(
+                here.moments, design=here.design, target=here.target, n_records=here.n
+            )
+            option = replace(_of_use(here, answer), encoding=encoding)
+            if best is None or (option.works, -option.total) > (best.works, -best.total):
+                best = option
+            total = option.total
+        assert best is not None
+        return best
+
+    def balanced(self) -> Option:
+        """At the total at which privacy adds as much variance as sampling."""
+        here, _ = self.at(self.case.design.budget.total)
+        here, encoding = self.at(balanced(here).total)
+        return replace(balanced(here), encoding=encoding)
+
+    def at(self, total: Decimal) -> tuple[Case, StandardEncoding]:
+        """The case with the best design at a total, its split for the coefficient of the goal, and
+        its encoding; the limit of the first search serves the others.
+        """
+        if total not in self.found:
+            known = [encoding.limit for _, encoding in self.found.values()]
+            answer = best_standard(
+                self._encoded,
+                design=with_total(self.case.design, total),
+                n_records=self.case.n,
+                limits=known[:1] or LIMITS_TRIED,
+            )
+            here = self._with(
+                answer.encoding, answer.design.regularization, answer.design.budget.parts
+            )
+            self.found[total] = _split_for_goal(here), answer.encoding
+        return self.found[total]
+
+    def _encoded(self, encoding: StandardEncoding) -> Records:
+        names = self.case.records.feature_names[:-1]
+        schema = replace(self.schema, standard=encoding)
+        if (kept := self.source.upload) is None:
+            table = declared_table(self.case.settings.declared)
+            return replace(table, schema=schema).records(names)
+        return encode(kept.frame, schema, features=names, source=kept.source, title=kept.title)
+
+    def _with(
+        self, encoding: StandardEncoding, c: float, parts: tuple[Decimal, Decimal, Decimal]
+    ) -> Case:
+        now, source = self.case.settings, self.source
+        schema = replace(self.schema, standard=encoding)
+        total = sum(parts, Decimal(0))
+        now = replace(now, c=c, split=Split(total, parts), target="unpenalised")
+        if now.currency == "approx":
+            now = replace(now, epsilon=f"{numbers.typed_total(now, total):.12g}")
+        if source.upload is not None:
+            source = replace(source, upload=replace(source.upload, schema=schema))
+        else:
+            table = replace(declared_table(now.declared), schema=schema)
+            now = replace(now, declared=packed_table(table))
+        return make_case(now, source)
+
+
+def _split_for_goal(case: Case) -> Case:
+    """The case with the split that serves the coefficient of its goal."""
+    place = case.target.coefficient
+    if place is None:
+        return case
+    try:
+        best = best_split(case.moments, design=case.design, n_records=case.n, coefficient=place)
+    except InfeasibleDesignError:
+        return case
+    split = Split(best.design.budget.total, best.design.budget.parts)
+    return replace(case, settings=replace(case.settings, split=split), design=best.design)
+
+
+def schema_of(settings: Settings, source: TableSource) -> Schema | None:
+    """What is declared of a table that may have the standard encoding."""
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).schema
+    kept = source.upload
+    return kept.schema if settings.dataset == "upload" and kept else None
+
+
+def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Callable[[], Option]]:
+    """How each option is found, by its name."""
+    schema = schema_of(case.settings, source)
+    if is_chosen and schema is not None:
+        search = Search(case, source, schema)
+        return {"own": search.own, "least": search.least, "balanced": search.balanced}
+    return {"least": partial(least, case), "balanced": partial(balanced, case)}
+
+
+def basis(settings: Settings, name: str) -> Settings:
+    """What a searched option rests on: not what it chooses itself, nor how the page shows it."""
+    now = settings.usual("c", "target", "look", "units", "sweep")
+    if now.dataset == DECLARED:
+        table = declared_table(now.declared)
+        bare = replace(table, schema=replace(table.schema, standard=None))
+        now = replace(now, declared=packed_table(bare))
+    if name == "own":
+        return replace(now, split=from_shares(now.split.total))
+    return replace(now, split=from_shares(Decimal(1)), epsilon="1")
+
+
+def adopted(now: Settings, option: Option) -> Settings:
+    """The settings with the design of an option."""
+    found = option.settings
+    return replace(
+        now,
+        c=found.c,
+        split=found.split,
+        epsilon=found.epsilon,
+        target=found.target,
+        declared=found.declared,
+        encoding="schema",
+    )

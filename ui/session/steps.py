@@ -1,0 +1,77 @@
+"""The path from a table to its release: at which step somebody is, and what the plan is called and
+approved by.
+
+All of it stands in the address, so that a link, a reload and another tab are at the same step of
+the same plan: title and approval are part of its digest, by which the ledger knows it again.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal, cast
+
+from ui.kit import linked
+from ui.session.settings import Settings
+
+Step = Literal["describe", "goal", "choose", "approve", "release"]
+STEPS: dict[Step, str] = {
+    "describe": "Describe",
+    "goal": "Goal",
+    "choose": "Choose",
+    "approve": "Approve",
+    "release": "Release",
+}
+USUAL_TITLE = "A plan"
+_STEP = linked.one_of("step", tuple(STEPS)[:-1], default="", widget="path_step")
+HOW = linked.one_of("how", ("type", "here", "file", "plan"), default="", widget="describe_how")
+"""How a table is described."""
+METHOD = linked.one_of("method", ("chosen", "own"), default="own", widget="method")
+"""Whether encoding, penalty and split are searched for, or set by hand."""
+TITLE = linked.text("title", 200, default=USUAL_TITLE, widget="plan_title")
+NOTES = linked.text("notes", 4_000, widget="plan_notes")
+_APPROVED = linked.text("approved", 200, widget="approved")
+_OF = linked.text("approved_plan", 64, widget="approved_plan")
+
+
+def now(settings: Settings) -> Step:
+    """The step of the page Plan; settings that came with a link, or from another page, are there to
+    choose a budget for.
+    """
+    return cast("Step", _STEP.value or ("choose" if settings.to_query() else "describe"))
+
+
+def is_chosen(settings: Settings) -> bool:
+    """Whether encoding, penalty and split are searched for: for a table whose columns are
+    declared.
+    """
+    return METHOD.value == "chosen" and settings.dataset in ("declared", "upload")
+
+
+def go(step: Step) -> None:
+    """Show another step of the page Plan from its next run on."""
+    _STEP.take(step)
+
+
+def describe() -> None:
+    """Show the empty description of a table: the door for whoever has a private one."""
+    HOW.take("type")
+    go("describe")
+
+
+def approve(person: str, digest: str) -> None:
+    """Note who approved the plan with this digest, today."""
+    _APPROVED.take(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}.")
+    _OF.take(digest)
+
+
+def withdraw() -> None:
+    """Forget the approval."""
+    _APPROVED.take("")
+    _OF.take("")
+
+
+def approval(digest: str) -> str:
+    """Who approved the plan with this digest, and when; empty where nobody did, or where it was
+    changed since.
+    """
+    return _APPROVED.value if _OF.value == digest else ""

@@ -1,0 +1,22 @@
+"""The page for a data-protection board inside a page, whole, as it will be printed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_component = st.components.v2.component(
+    "dpci_board",
+    html='<button type="button">Print</button><iframe title="Page for the board"></iframe>',
+    css="""button { font: inherit; color: var(--st-text-color); background: none; padding: 0.3rem 0.8rem;
+                    border: 1px solid var(--st-border-color); border-radius: 0.5rem; cursor: pointer }
+           iframe { display: block; width: 100%; box-sizing: border-box; height: 900px; margin-top: 0.5rem; background: #fff;
+                    border: 1px solid var(--st-border-color); border-radius: 0.5rem }""",  # noqa: E501 - CSS
+    js=Path(__file__).with_name("board.js").read_text(encoding="utf-8"),
+)
+
+
+def board(html: str) -> None:
+    """Show the page, with a button that prints it alone."""
+    _component(key="board", data={"html": html})

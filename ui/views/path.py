@@ -1,0 +1,148 @@
+"""The five steps from a table to its release, and the plan so far beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from ui.controls import declare
+from ui.kit.top import begin_at_top
+from ui.session import state, steps, text
+from ui.session.case import Case
+from ui.session.compute import DECLARED, declared_table
+from ui.session.settings import Settings
+from ui.session.steps import STEPS, Step
+from ui.session.text import number, plain, risk_approx, risk_pure
+from ui.views import goals
+
+_CSS = """<style>
+.st-key-steps button { padding: 0.25rem 0.6rem; min-height: 2.25rem }
+@media (min-width: 900px) {
+  .stColumn:has(> .stVerticalBlock > .st-key-so_far, > * > .st-key-so_far, .st-key-so_far) {
+    position: sticky; top: 4.5rem; align-self: flex-start } }
+</style>"""
+
+
+def columns(step: Step) -> list[Any]:
+    """Draw the steps, and make a wide column for this one and a narrow one for the plan so far."""
+    st.html(_CSS)
+    begin_at_top(step)
+    with st.container(horizontal=True, key="steps", gap="small", vertical_alignment="center"):
+        for place, (name, word) in enumerate(STEPS.items(), start=1):
+            if st.button(
+                f"{place} {word}",
+                key=f"step_{name}",
+                type="primary" if name == step else "tertiary",
+            ):
+                show(name)
+        st.page_link("../pages/ledger.py", label="Ledger")
+    return st.columns([5, 3], gap="large")
+
+
+def show(step: Step) -> None:
+    """Show a step; ends this run of the page."""
+    if step == "release":
+        st.switch_page("../pages/release.py")
+    steps.go(step)
+    st.switch_page("../pages/plan.py")
+
+
+def problems(said: Sequence[str]) -> None:
+    """What is missing or wrong, on top of a step."""
+    if said:
+        lines = "\n".join(f"- {plain(sentence)}" for sentence in said)
+        st.error(f"**Before you can go on:**\n{lines}")
+
+
+def is_begun(settings: Settings) -> bool:
+    """Whether there is a table to plan for: one that was described or brought, or a set that
+    somebody chose something for.
+    """
+    return bool(settings.to_query())
+
+
+def so_far(case: Case | None, step: Step, *, downloads: Any = None) -> None:
+    """The plan so far: what is known of it, the more the further the step."""
+    with st.container(border=True, key="so_far"):
+        st.markdown("**Your plan so far**")
+        if case is None:
+            st.caption("Nothing yet. What you decide appears here.")
+            return
+        st.markdown("\n".join(f"- {line}" for line in _lines(case, step)))
+        if case.settings.dataset == DECLARED and declare.is_example(
+            declared_table(case.settings.declared)
+        ):
+            st.info("This is the built-in example, made-up from end to end.")
+        if downloads is not None:
+            downloads()
+
+
+def _lines(case: Case, step: Step) -> list[str]:
+    settings = case.settings
+    found = [f"**{settings.n:,} records** ({plain(_unit(settings))})", _table_words(case)]
+    if step == "describe":
+        return found
+    if goals.is_set(settings):
+        found.append(f"Goal: {plain(goals.goal_words(case))}")
+    if step in ("approve", "release"):
+        found += [budget_words(settings), method_words(case)]
+    return found
+
+
+def _unit(settings: Settings) -> str:
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).unit
+    return "one person"
+
+
+def _table_words(case: Case) -> str:
+    settings, count = case.settings, len(case.records.feature_names) - 1
+    if settings.dataset == DECLARED:
+        schema = declared_table(settings.declared).schema
+        return (
+            f"{plain(schema.target)} = {plain(schema.positive)}, by {len(schema.features)} columns "
+            f"({count} coefficients and the intercept)"
+        )
+    return f"{plain(case.records.title)}, {count} features"
+
+
+def budget_words(settings: Settings) -> str:
+    """The total, and what it means for one person."""
+    total = number(float(settings.epsilon) if settings.currency == "approx" else _total(settings))
+    if not settings.kind.has_delta:
+        return f"{text.symbol(settings)} = **{total}**. {risk_pure(_total(settings))}"
+    delta = float(settings.delta)
+    return (
+        f"{text.symbol(settings)} = **{total}**, δ = {settings.delta}. "
+        f"{risk_approx(settings.own_epsilon, delta)}"
+    )
+
+
+def _total(settings: Settings) -> float:
+    return float(settings.split.total)
+
+
+def method_words(case: Case) -> str:
+    """Model, mechanism and what the intervals are for."""
+    design = case.design
+    shares = " / ".join(
+        f"{100 * float(p / design.budget.total):.3g} %" for p in design.budget.parts
+    )
+    return (
+        f"{design.loss.title}, {design.mechanism} perturbation, c = {design.regularization:g}, "
+        f"split {shares}; {100 * design.confidence_level:g} % intervals for the "
+        f"{text.covers(case.settings)}"
+    )
+
+
+def case_or_none(settings: Settings, make: Any) -> Case | None:
+    """The case of the settings, None where there is none yet, or none can be made."""
+    if not is_begun(settings):
+        return None
+    try:
+        found: Case = make(settings, state.source())
+    except (ValueError, FileNotFoundError):
+        return None
+    return found
