@@ -242,7 +242,8 @@ def plan_selection(
     share = min(times * bounds.training / (2.0 * bounds.validation), 0.5)
     taken = UP.multiply(total, min(_LARGEST_SHARE, Decimal(share)))
     train = EXACT.subtract(total, taken)
-    scale = max(2.0 * bounds.validation / at, times * bounds.training / to_float_down(taken)) * _UP
+    # With this share it is never below what V asks for, 2 beta_V / epsilon.
+    scale = times * bounds.training / to_float_down(taken) * _UP
     return SelectionPlan(total, train, scale, kind, "sharp")
 
 
@@ -284,11 +285,8 @@ def plan_concentrated_selection(*, rho: Amount, bounds: ScoreBounds) -> Concentr
     total = to_decimal(rho, name="rho")
     share = min((bounds.training / bounds.validation) ** 2, 0.5)
     taken = UP.multiply(total, min(_LARGEST_SHARE, Decimal(share)))
-    on_validation = bounds.validation / math.sqrt(2.0 * to_float_down(total))
-    on_training = bounds.training / math.sqrt(2.0 * to_float_down(taken))
-    return ConcentratedPlan(
-        total, EXACT.subtract(total, taken), max(on_validation, on_training) * _UP
-    )
+    scale = bounds.training / math.sqrt(2.0 * to_float_down(taken)) * _UP
+    return ConcentratedPlan(total, EXACT.subtract(total, taken), scale)
 
 
 def regularization_for_reach(

@@ -18,6 +18,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.driver import ROOT, Noise, press, wait_chart, wait_idle, wait_meta
 from tests.browser.screenshots import PAGES, arrive
 from tests.browser.tours import TOURS
+from ui.learn.path import SCREENS
 
 pytestmark = pytest.mark.browser
 
@@ -295,7 +296,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     tab_to(page, ".st-key-use_split button")
     page.keyboard.press("Enter")
     page.locator(".st-key-use_split button[disabled]").wait_for()
-    go_to(page, "Learn", "The path", "Learn")
+    go_to(page, "Learn", "The path", SCREENS[0].title)
     tab_to(page, ".st-key-learn_promise_answer input[type=radio]")
     page.keyboard.press("Space")
     wait_chart(page, "chart_learn_promise")

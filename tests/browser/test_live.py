@@ -191,3 +191,18 @@ def test_learn_fits_a_phone_also_in_large_type(open_page):
         main = "document.querySelector('[data-testid=stMain]')"
         assert page.evaluate(f"() => {main}.scrollWidth - {main}.clientWidth") <= 0
     assert page.locator("[data-testid=stException]").count() == 0
+
+
+def test_next_begins_at_the_top_and_the_slider_is_in_view_with_its_chart(open_page):
+    page = open_page("/learn?pictures=first&type=large")
+    wait_chart(page, "chart_learn_promise")
+    slider = page.locator(".st-key-learn_promise_slider").bounding_box()
+    picture = page.locator(".st-key-chart_learn_promise").bounding_box()
+    assert slider["y"] + slider["height"] - picture["y"] < 900
+    page.get_by_role("button", name="Next").scroll_into_view_if_needed()
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text("Screen 2 of 15").wait_for()
+    wait_chart(page, "chart_learn_noise")
+    page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_text("type=large").wait_for()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.stats import binomtest
 from dpci_core import DataRejectedError
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.cli.main import main
+from dpci_core.design import Geometry
 from dpci_core.ledger import BudgetExceededError, Cap
 from dpci_core.plan import write_plan
 from dpci_core.release import (
@@ -28,6 +30,7 @@ from dpci_core.release import (
     load_release,
     release_choice,
 )
+from tests.release.test_standard import PLAN as STANDARD_PLAN
 from tests.release_desk import Desk, make_plan
 
 _numbers = itertools.count()
@@ -215,6 +218,16 @@ def test_nothing_but_the_result_is_in_the_folder(desk: Desk) -> None:
     lists = [key for key, value in record.items() if isinstance(value, list)]
     assert set(lists) == {"candidates", "edges", "counts", "names", "coefficients", "assumptions"}
     assert record["counts"] == []
+
+
+def test_a_model_is_chosen_in_the_plain_encoding_and_metric_only(desk: Desk) -> None:
+    with pytest.raises(ValueError, match="scaled by their bounds"):
+        ModelChoice.make(STANDARD_PLAN, epsilon=1, penalties=(0.1, 1.0))
+    assert HistogramChoice.make(STANDARD_PLAN, "cost", epsilon=1, bins=(8,)).kind == "histogram"
+    budget = replace(desk.plan.design.budget, metric="0.1")
+    shaped = make_plan(budget, mechanism="objective", geometry=Geometry(ridge=0.03, leverage=20))
+    with pytest.raises(ValueError, match="without a geometry"):
+        ModelChoice.make(shaped, epsilon=1, penalties=(0.1, 1.0))
 
 
 # --- the command line -----------------------------------------------------------------------------

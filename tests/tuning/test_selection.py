@@ -341,3 +341,33 @@ def test_a_release_draws_its_lots_and_its_runs_from_the_system(monkeypatch) -> N
     law = [stats.geom(1 / 15).cdf(x) for x in (5, 15, 30)]
     edges = np.array([np.mean(np.array(runs) <= x) for x in (5, 15, 30)])
     assert edges == pytest.approx(law, abs=0.06)
+
+
+def test_the_bound_of_a_release_holds_for_its_solver_and_grid() -> None:
+    # At equal noise, with the solver, tolerance and grid of a release, on the worst pair of tables.
+    from dpci_core.mechanisms.shares import TAU
+    from dpci_core.solvers.minimise import minimise
+
+    rng = np.random.default_rng(5)
+    n, c, worst = 41, 0.05, 0.0
+    found = spending_of_release(
+        "stability", candidates=(candidate(c), candidate(1.0)), epsilon=1, n_records=46,
+        n_features=1, validation_share="0.11",
+    )  # fmt: skip
+    bound = found.scale * 0.5  # the scale is the bound over half of epsilon
+    rest = np.append(np.tile([1.0, -1.0], 20), 0.0)[:, None] * 0.01
+    for _ in range(40):
+        b, xi = rng.normal(size=1), rng.normal(size=1) * 1e-6
+        scores = []
+        for u in (1.0, -1.0):
+            A = rest.copy()
+            A[-1] = u
+            fit = minimise(
+                A, loss=HuberSVM(h=0.5), regularization=c, noise_vector=b,
+                tolerance=TAU / 2, method="certain",
+            )  # fmt: skip
+            theta = np.round((fit.theta + xi) * 2.0**30) / 2.0**30
+            scores.append(mean_score(theta, np.ones((5, 1)), np.ones(5), Ramp()))
+        worst = max(worst, abs(scores[0] - scores[1]))
+    assert found.n_train == n
+    assert 0.9 * bound < worst <= bound

@@ -566,3 +566,12 @@ def test_random_stopping_under_zcdp_is_the_published_formula() -> None:
         repeated_price(1.0, shape=-0.5, stop=0.1)
     with pytest.raises(ValueError, match="stop"):
         repeated_price(1.0, shape=1, stop=1.0)
+
+
+def test_the_price_is_that_of_the_side_that_pays_more() -> None:
+    bounds = ScoreBounds(0.01, 0.4)
+    plan = SelectionPlan(Decimal(9), Decimal("0.5"), 0.1)
+    assert float(plan.price(bounds)) == pytest.approx(max(0.5 + 0.1, 8.0))
+    other = SelectionPlan(Decimal(9), Decimal("0.5"), 0.1, "retrained")
+    assert float(other.price(ScoreBounds(0.4, 0.01))) == pytest.approx(0.5 + 8.0)
+    assert float(other.published_price(bounds)) == pytest.approx(0.5 + 8.0)

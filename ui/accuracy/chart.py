@@ -14,7 +14,7 @@ from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from dpci_core.tuning.training import Measured
 from ui.accuracy.numbers import Line
-from ui.kit.figure import Meta, Part, band, finish
+from ui.kit.figure import Meta, Part, band, finish, log_axis
 from ui.kit.palette import GRID, QUIET, Combination
 from ui.session.results import SweepCurve
 from ui.views.sweep import one_sd
@@ -72,16 +72,24 @@ def accuracy_chart(
     if rows_at_hand is not None and rows_at_hand < end:
         fig.add_vrect(x0=rows_at_hand, x1=end, fillcolor=QUIET, opacity=0.12, line_width=0)
     fig.add_vline(x=current, line={"color": QUIET, "width": 1.5, "dash": "dot"})
-    fig.update_xaxes(type="log", dtick=1, gridcolor=GRID, automargin=True)
+    begin = min(min(curve.line.x) for curve in errors)
+    fig.update_xaxes(log_axis(begin, end, room=0.02), gridcolor=GRID, automargin=True)
     fig.update_xaxes(title={"text": x_label, "standoff": 4}, row=n_rows, col=1)
     fig.update_yaxes(gridcolor=GRID, automargin=True)
     fig.update_yaxes(title={"text": "test error"}, tickformat=".0%", row=1, col=1)
     if lengths:
-        fig.update_yaxes(title={"text": "interval length"}, type="log", dtick=1, row=2, col=1)
+        up = {"title": {"text": "interval length"}} | _length_axis(lengths)
+        fig.update_yaxes(up, row=2, col=1)
     height = 560 if lengths else 340
     return finish(
         fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(errors)
     )
+
+
+def _length_axis(lengths: Sequence[LengthCurve]) -> Part:
+    values = np.concatenate([np.r_[one.sweep.ci_length, one.nonprivate] for one in lengths])
+    values = values[np.isfinite(values) & (values > 0)]
+    return log_axis(values.min(), values.max(), room=0.08) if len(values) else {"type": "log"}
 
 
 def _name_at_left(fig: go.Figure, words: str, y: float) -> None:

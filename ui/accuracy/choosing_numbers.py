@@ -149,19 +149,16 @@ def budget_chart(question: Question, spendings: Sequence[Spending]) -> go.Figure
     """Bars: the epsilon left for training, every method at the same total."""
     fig = go.Figure()
     fig.add_bar(
-        y=[WORDS[one.method] for one in spendings],
+        y=[_in_two_lines(one) for one in spendings],
         x=[float(one.train) for one in spendings],
         orientation="h",
         marker={"color": [_STYLES[one.method][0] for one in spendings]},
-        text=[
-            f"{float(one.train):.3g}" + (f" on {one.n_train:,} rows" if i else "")
-            for i, one in ((spending.method == "data_split", spending) for spending in spendings)
-        ],
+        text=[f"{float(one.train):.3g}" for one in spendings],
         textposition="outside",
         showlegend=False,
     )
     total = to_float_down(question.epsilon)
-    fig.update_xaxes(title="ε of one training", range=[0, total * 1.2], gridcolor=GRID)
+    fig.update_xaxes(title="ε of one training", range=[0, total * 1.25], gridcolor=GRID)
     fig.update_yaxes(autorange="reversed", automargin=True)
     caption = (
         f"total ε {question.epsilon}, {question.n_candidates} candidates, "
@@ -171,6 +168,12 @@ def budget_chart(question: Question, spendings: Sequence[Spending]) -> go.Figure
     )
     meta: Meta = {"choosing": "budget", "epsilon": str(question.epsilon)}
     return finish(fig, caption=caption, meta=meta, source="simulated", height=340, legend_rows=0)
+
+
+def _in_two_lines(one: Spending) -> str:
+    """The name of a method beside its bar, short enough for a narrow screen."""
+    words = WORDS[one.method].replace(" between", "<br>between").replace(", ", ",<br>")
+    return words + f", {one.n_train:,}" * (one.method == "data_split")
 
 
 def budget_sentence(spendings: Sequence[Spending]) -> str:

@@ -13,6 +13,10 @@ _CSS = """<style>
 /* Captions at 60 % of the text colour are too pale to read; code in them fades with them. */
 [data-testid=stCaptionContainer] { opacity: CAPTION }
 
+/* Answers to choose among are as high as a finger needs, and do not touch. */
+[data-testid=stRadio] label { min-height: 2rem; align-items: center }
+@media (pointer: coarse) { [data-testid=stRadio] label { min-height: 2.75rem } }
+
 /* What is chosen and too long for its box ends in three dots, not in the middle of a letter. */
 [data-testid=stSelectbox] input { text-overflow: ellipsis }
 

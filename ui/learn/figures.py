@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from ui.kit import live
 from ui.kit.palette import GRID, QUIET, Combination
+from ui.kit.ticks import logarithmic
 from ui.learn.model import Control
 from ui.learn.numbers import Numbers
 from ui.session.text import number
@@ -39,21 +40,13 @@ def _axes(
     return fig
 
 
-_STEPS = {False: (1.0, 2.0, 5.0), True: (1.0,)}
-
-
 def _round_ticks(fig: go.Figure, axis: str) -> dict[str, object]:
-    """Ticks at 1, 2 and 5, or at powers of ten where there are many: Plotly's own abbreviate to
-    single digits.
-    """
+    """Ticks written out, also a little beyond what is drawn."""
     values = np.concatenate([np.asarray(trace[axis], dtype=np.float64) for trace in fig.data])
-    low, high = (float(np.log10(end)) for end in (values[values > 0].min(), values.max()))
-    steps = _STEPS[high - low > 2.5]
-    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
-    shown = [step * 10.0**power for power in powers for step in steps]
+    ticks = logarithmic(values[values > 0].min() / 1.2, 1.2 * values.max())
     return {
-        "tickvals": shown,
-        "ticktext": [number(v) if v < 1e4 else f"{v:,.0f}" for v in shown],
+        "tickvals": [value for value, _ in ticks],
+        "ticktext": [words for _, words in ticks],
         "dtick": None,
     }
 

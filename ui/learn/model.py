@@ -74,11 +74,13 @@ class Screen:
     """One idea. `compute` asks the core, `figure` draws its table, `sentence` says what is seen,
     all at one value.
 
+    name: in a few words, for links.  address: in a link; the key where that is a word.
     assumptions: what stands under the picture.  frame: the picture as it follows the pointer, where
     it can.
     """
 
     key: str
+    name: str
     title: str
     text: str
     control: Control
@@ -90,4 +92,5 @@ class Screen:
     mechanism: str
     legend_rows: int = 1
     height: int = 340
+    address: str = ""
     film: Callable[[Control], live.Film] | None = None

@@ -11,40 +11,52 @@ import streamlit as st
 
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import live
+from ui.kit import linked, live, share
 from ui.kit.bound import among, bound
 from ui.kit.figure import finish
+from ui.kit.top import begin_at_top
 from ui.learn import teach
 from ui.learn.model import Screen
 from ui.learn.numbers import Numbers
-from ui.learn.path import SCREENS, find
+from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session import state
 from ui.views.show import show
 
 TEACHERS = "teachers"
 """In old links the page for teachers was a screen of this one."""
+EXERCISES = "exercises"
 _PLACE, _MIRRORED, _PROBLEM = "learn_place", "learn_mirrored", "learn_problem"
-_VALUES, _ANSWERS, _OPEN, _LARGE = "learn_values", "learn_answers", "learn_open", "learn_large"
+_VALUES, _ANSWERS = "learn_values", "learn_answers"
+_TYPE = linked.one_of("type", ("usual", "large"), default="usual", widget="learn_large_toggle")
+_PICTURES = linked.one_of(
+    "pictures", ("after", "first"), default="after", widget="learn_open_toggle"
+)
+_PATH = linked.one_of("path", ("all", "lesson"), default="all", widget="learn_path_toggle")
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
 _LARGE_FONT = 17
 
 
 def page() -> None:
     """Draw the page."""
-    if st.query_params.get("screen") == TEACHERS:
-        state.mirror_to_link({"screen": TEACHERS})
-        teach.page()
+    place = st.query_params.get("screen")
+    if place in (TEACHERS, EXERCISES):
+        state.mirror_to_link({"screen": place})
+        teach.page() if place == TEACHERS else teach.exercises()
         return
     _follow_link()
     screen = _here()
+    begin_at_top(screen.key)
     _mirror(screen)
-    st.title("Learn")
-    _tools()
-    link_problem()
-    if problem := st.session_state.get(_PROBLEM):
-        st.warning(problem)
+    if _TYPE.value == "large":
+        st.html(_LARGE_CSS)
     _screen(screen)
     _steps(screen)
+    _tools(screen)
+
+
+def _path(screen: Screen) -> tuple[Screen, ...]:
+    """The screens that Previous and Next go along."""
+    return LESSON if _PATH.value == "lesson" and screen in LESSON else SCREENS
 
 
 # --- where the reader is --------------------------------------------------------------------------
@@ -99,9 +111,13 @@ def _follow_link() -> None:
 
 def _mirror(screen: Screen) -> None:
     """Write the place into the address bar."""
-    place = {"screen": screen.key, "value": f"{_value(screen):g}"}
+    place = _place(screen)
     state.mirror_to_link(place)
     st.session_state[_MIRRORED] = tuple(place.values())
+
+
+def _place(screen: Screen) -> dict[str, str]:
+    return {"screen": address(screen), "value": f"{_value(screen):g}"}
 
 
 def _go(key: str) -> None:
@@ -112,23 +128,24 @@ def _go(key: str) -> None:
 # --- one screen -----------------------------------------------------------------------------------
 
 
-def _tools() -> None:
-    """How to show the path."""
+def _tools(screen: Screen) -> None:
+    """How to show the path, and a link to what is shown."""
+    switches = (
+        (_PICTURES, "first", "after", "Pictures before questions"),
+        (_TYPE, "large", "usual", "Large type, for a projector"),
+        (_PATH, "lesson", "all", "Only the screens of a lesson"),
+    )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for name, label in (
-            (_OPEN, "Pictures before questions"),
-            (_LARGE, "Large type, for a projector"),
-        ):
+        share.button(_place(screen) | linked.to_query())
+        for choice, on, off, label in switches:
             st.toggle(
                 label,
-                **bound(f"{name}_toggle", st.session_state.get(name, False), partial(_keep, name)),
+                **bound(choice.widget, choice.value == on, partial(_switch, choice, on, off)),
             )
-    if st.session_state.get(_LARGE):
-        st.html(_LARGE_CSS)
 
 
-def _keep(name: str, is_on: bool) -> None:
-    st.session_state[name] = is_on
+def _switch(choice: linked.Choice, on: str, off: str, is_on: bool) -> None:
+    choice.take(on if is_on else off)
 
 
 def _unbroken(words: str) -> str:
@@ -141,15 +158,18 @@ def _unbroken(words: str) -> str:
 
 
 def _screen(screen: Screen) -> None:
-    number = SCREENS.index(screen)
-    st.progress((number + 1) / len(SCREENS), text=f"Screen {number + 1} of {len(SCREENS)}")
-    st.header(screen.title)
+    path = _path(screen)
+    number = path.index(screen)
+    st.progress((number + 1) / len(path), text=f"Screen {number + 1} of {len(path)}")
+    st.title(screen.title)
+    link_problem()
+    if problem := st.session_state.get(_PROBLEM):
+        st.warning(problem)
     left, right = st.columns([2, 3], gap="large")
     with left:
         st.markdown(_unbroken(screen.text))
         is_open = _question(screen)
         if is_open:
-            _control(screen)
             with st.expander("The mechanism behind it"):
                 st.markdown(screen.mechanism)
     with right:
@@ -186,7 +206,7 @@ def _question(screen: Screen) -> bool:
                 st.success(choice.reply)
             else:
                 st.info(f"Not quite. {choice.reply}")
-    return given is not None or bool(st.session_state.get(_OPEN))
+    return given is not None or _PICTURES.value == "first"
 
 
 def _answer(screen: Screen, index: int) -> None:
@@ -223,7 +243,7 @@ def _picture(screen: Screen) -> None:
     value = _value(screen)
     numbers = screen.compute(value)
     figure = drawn(screen, numbers)
-    if st.session_state.get(_LARGE):
+    if _TYPE.value == "large":
         figure.update_layout(font_size=_LARGE_FONT, legend_font_size=_LARGE_FONT)
     show(
         f"learn_{screen.key}",
@@ -231,6 +251,7 @@ def _picture(screen: Screen) -> None:
         screen.sentence(numbers),
         numbers.table,
         animation=_animation(screen, value),
+        control=partial(_control, screen),
     )
 
 
@@ -260,10 +281,11 @@ def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
 
 def _steps(screen: Screen) -> None:
     """Back, forward, or anywhere."""
-    number = SCREENS.index(screen)
+    path = _path(screen)
+    number = path.index(screen)
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     if number > 0:
-        before = SCREENS[number - 1].key
+        before = path[number - 1].key
         left.button(
             "← Previous", key="learn_previous", on_click=_go, args=(before,), width="stretch"
         )
@@ -274,8 +296,8 @@ def _steps(screen: Screen) -> None:
         **bound("learn_contents", screen.key, _go),
         label_visibility="collapsed",
     )
-    if number + 1 < len(SCREENS):
-        after = SCREENS[number + 1].key
+    if number + 1 < len(path):
+        after = path[number + 1].key
         right.button(
             "Next →", key="learn_next", on_click=_go, args=(after,), type="primary", width="stretch"
         )

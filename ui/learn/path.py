@@ -15,6 +15,7 @@ from ui.session.text import number
 
 SPREAD = Screen(
     key="variability",
+    name="The shortest interval",
     title="No honest interval is shorter than the spread of what you publish",
     text=(
         "Repeat the whole study, with new people and new noise each time, and look only at the "
@@ -70,6 +71,7 @@ SPREAD = Screen(
 
 SHARP = Screen(
     key="sharp",
+    name="Sharper intervals",
     title="The same promise from the same budget can be kept with less length",
     text=(
         "The published method rounds up wherever it can. **“Sharp” intervals of this project make "
@@ -128,6 +130,7 @@ def _peeking(found: Numbers) -> str:
 
 PEEKING = Screen(
     key="peeking",
+    name="Choosing by looking",
     title="Choosing the budget by looking at the table gives the table away",
     text=(
         "A steward opens the private table and takes **just enough budget** for an interval twice "
@@ -183,6 +186,17 @@ SCREENS: tuple[Screen, ...] = (
 """The path, in its order."""
 
 
-def find(key: str) -> Screen | None:
-    """The screen with this key."""
-    return next((screen for screen in SCREENS if screen.key == key), None)
+LESSON = tuple(
+    screen for screen in SCREENS if screen.key not in ("concentrated", "mechanisms", "unstable")
+)
+"""What 45 minutes have room for, in the same order."""
+
+
+def find(name: str) -> Screen | None:
+    """The screen with this address or, as in old links, this key."""
+    return next((s for s in SCREENS if name in (s.key, s.address)), None)
+
+
+def address(screen: Screen) -> str:
+    """Of a screen, in a link."""
+    return screen.address or screen.key

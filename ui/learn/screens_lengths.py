@@ -64,6 +64,7 @@ def _split(found: Numbers) -> str:
 
 SPLIT = Screen(
     key="split",
+    name="Splitting the budget",
     title="The budget is split in three, because three things are published",
     text=(
         "Coefficients alone are not enough for an interval: its length depends on the "
@@ -108,7 +109,8 @@ SPLIT = Screen(
         "The releases compose: model, Hessian and gradient covariance parts add up to the total. "
         "The coefficients' noise enters the width as about 1/ε₁; the matrices' noise enters "
         "through H⁻¹SH⁻¹, mildly while it is small against their eigenvalues and violently after "
-        "that. The page Plan finds the best split."
+        "that. The page Plan moves all three parts by themselves and holds the coverage too, so "
+        "its best split is another one than the best here; the length is flat around both."
     ),
     legend_rows=2,
 )
@@ -116,6 +118,8 @@ SPLIT = Screen(
 
 RECORDS = Screen(
     key="n",
+    address="records",
+    name="More records",
     title="More records help twice",
     text=(
         "Every interval shrinks when more people answer. Without privacy, four times as many "
@@ -157,6 +161,8 @@ RECORDS = Screen(
 
 FEATURES = Screen(
     key="d",
+    address="features",
+    name="More features",
     title="Every further feature makes the others noisier",
     text=(
         "More features describe people better. But everything that is published shares one budget: "
@@ -201,6 +207,8 @@ FEATURES = Screen(
 
 PENALTY = Screen(
     key="c",
+    address="penalty",
+    name="The penalty",
     title="The penalty c buys calm, and pulls coefficients toward zero",
     text=(
         "A penalty c holds the coefficients back, so that no single person can move them far. The "
@@ -242,6 +250,8 @@ PENALTY = Screen(
 
 WIDTH = Screen(
     key="h",
+    address="rounding",
+    name="Rounding the SVM",
     title="An SVM needs its corner rounded, neither too little nor too much",
     text=(
         "A support vector machine's loss has a kink, and at a kink one person can flip the "

@@ -32,6 +32,7 @@ def _promise(found: Numbers) -> str:
 
 PROMISE = Screen(
     key="promise",
+    name="What 95 % promises",
     title="A 95 % interval keeps its promise over many studies, not in yours",
     text=(
         "A hundred teams study the same population. Each asks its own people, and each publishes "
@@ -95,6 +96,7 @@ def _noise(found: Numbers) -> str:
 
 NOISE = Screen(
     key="noise",
+    name="Privacy noise",
     title="Privacy noise moves the number that is published",
     text=(
         "One team has one estimate. To protect its people it adds noise before publishing. Here is "
@@ -142,6 +144,7 @@ NOISE = Screen(
 
 NEIGHBOURS = Screen(
     key="neighbours",
+    name="Neighbouring tables",
     title="Neighbouring tables differ in what one person says",
     text=(
         "Take a table, and put another person's answers in the place of one person's. The two "
@@ -205,6 +208,7 @@ def _odds(found: Numbers) -> str:
 
 ODDS = Screen(
     key="odds",
+    name="What ε means",
     title="ε limits how sure anyone can become about one person",
     text=(
         "Someone suspects what your record says. After everything is published they may be surer. "
@@ -257,6 +261,7 @@ def _concentrated(found: Numbers) -> str:
 
 CONCENTRATED = Screen(
     key="concentrated",
+    name="Softer promises",
     title="A slightly softer promise can need much less noise",
     text=(
         "Pure ε holds for every output, however rare. **Concentrated privacy (zCDP, ρ) lets the "
@@ -306,6 +311,7 @@ CONCENTRATED = Screen(
 
 CLOUDS = Screen(
     key="mechanisms",
+    name="Two mechanisms",
     title="Noise can go into the question or into the answer",
     text=(
         "**Output perturbation** finds the best coefficients and adds noise to them: the same in "

@@ -14,8 +14,9 @@ import streamlit as st
 
 from dpci_core import Forecast, as_if_records
 from dpci_core.privacy.budget import pure_risk
-from ui.learn import numbers
-from ui.learn.path import SCREENS, find
+from ui.kit import share
+from ui.learn import numbers, path
+from ui.learn.path import SCREENS, address, find
 from ui.session import state
 from ui.session.budget import from_shares
 from ui.session.compute import PUBLIC, TableSource, compute
@@ -38,10 +39,12 @@ def link(page: str, settings: Settings) -> str:
     return f"{page}?{query}" if query else page
 
 
-def screen_link(key: str, value: float | None = None) -> str:
-    """The address of a screen of Learn, at a value if one is named."""
-    query = {"screen": key} | ({} if value is None else {"value": f"{value:g}"})
-    return f"learn?{urlencode(query)}"
+def screen_link(key: str, value: float | None = None, **more: str) -> str:
+    """The address of a screen of Learn, at a value if one is named; more: what else it says."""
+    screen = find(key)
+    assert screen is not None
+    query = {"screen": address(screen)} | ({} if value is None else {"value": f"{value:g}"})
+    return f"learn?{urlencode(query | more)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,26 +63,27 @@ LESSON = (
         screens=("promise",),
     ),
     Step(
-        minutes="8-16",
+        minutes="8-13",
+        words="Privacy costs certainty: the same estimate, published many times with noise.",
+        screens=("noise",),
+    ),
+    Step(
+        minutes="13-21",
         words="Whose secret is it? Replace one person; then ask what ε = 1 lets a nosy neighbour "
         "conclude.",
         screens=("neighbours", "odds"),
     ),
+    Step(minutes="21-25", words="Where the budget goes.", screens=("split",)),
     Step(
-        minutes="16-24",
-        words="Privacy costs certainty: the same estimate with noise, and the yardstick for every "
-        "interval.",
-        screens=("noise", "variability"),
-    ),
-    Step(
-        minutes="24-34",
+        minutes="25-34",
         words="In pairs: one of n, d, c and h each, two minutes; every pair reports one sentence.",
         screens=("n", "d", "c", "h"),
     ),
     Step(
         minutes="34-40",
-        words="Where the budget goes, and what a better method gains from the same budget.",
-        screens=("split", "sharp"),
+        words="The shortest that an interval can be, and what a better method gains from the same "
+        "budget.",
+        screens=("variability", "sharp"),
     ),
     Step(
         minutes="40-45",
@@ -87,6 +91,7 @@ LESSON = (
         screens=("peeking",),
     ),
 )
+"""Its screens are those of `path.LESSON`, in the order that Next goes through them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +149,8 @@ def _tiny() -> str:
     private, plain = number(made.ci_length_mean), number(made.nonprivate_length_mean)
     return (
         f"The mean private interval is {private} long, against {plain} without privacy. "
-        f"{made.usefulness.sentence} The page says so instead of drawing a picture, and names what "
-        "helps."
+        f"{made.usefulness.sentence} The page draws the picture all the same, says this "
+        "loudly, and names the smallest change that helps."
     )
 
 
@@ -260,24 +265,24 @@ def page() -> None:
     """Draw the page."""
     st.title("For teachers")
     st.markdown(
-        f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; a "
-        "lesson needs about half of them. Switch on **Large type** for a projector, and **Pictures "
-        "before questions** if you would rather ask the class yourself. Every address can be "
-        "shared: it holds the screen and the value."
+        f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; "
+        f"the lesson goes through {len(path.LESSON)} of them, and Next leads from one to the next. "
+        "Switch on **Large type** for a projector, and **Pictures before questions** if you would "
+        "rather ask the class yourself. **Share** below every screen has its link, with "
+        "these choices in it."
     )
     st.header("A lesson of 45 minutes")
     rows = ["| minutes | what happens | screens |", "|---|---|---|"]
     for step in LESSON:
-        places = " · ".join(f"[{_short_title(key)}]({screen_link(key)})" for key in step.screens)
+        places = " · ".join(
+            f"[{_short_title(key)}]({screen_link(key, path='lesson')})" for key in step.screens
+        )
         rows.append(f"| {step.minutes} | {step.words} | {places} |")
     st.markdown("\n".join(rows))
     st.header("Exercises")
-    for count, exercise in enumerate(EXERCISES, start=1):
-        st.markdown(
-            f"**{count}. {exercise.title}.** {exercise.task} [{exercise.where}]({exercise.address})"
-        )
-        with st.expander(f"Solution {count}"):
-            st.markdown(state.memo().get(("exercise", exercise.title), exercise.solve))
+    st.markdown("[The same tasks without solutions, for students](learn?screen=exercises)")
+    is_solved = st.toggle("Show the solutions", key="solutions")
+    _tasks(is_solved=is_solved)
     st.header("Settings by link")
     st.markdown(
         "\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS)
@@ -285,7 +290,25 @@ def page() -> None:
     st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
 
 
+def exercises() -> None:
+    """The page for students: tasks, and where to work on them."""
+    st.title("Exercises")
+    _tasks(is_solved=False)
+    st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
+    share.button({"screen": "exercises"})
+
+
+def _tasks(*, is_solved: bool) -> None:
+    for count, exercise in enumerate(EXERCISES, start=1):
+        st.markdown(
+            f"**{count}. {exercise.title}.** {exercise.task} [{exercise.where}]({exercise.address})"
+        )
+        if is_solved:
+            with st.container(border=True):
+                st.markdown(state.memo().get(("exercise", exercise.title), exercise.solve))
+
+
 def _short_title(key: str) -> str:
     screen = find(key)
     assert screen is not None
-    return f"{SCREENS.index(screen) + 1}. {key}"
+    return f"{path.LESSON.index(screen) + 1}. {screen.name}"

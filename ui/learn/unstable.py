@@ -57,6 +57,7 @@ def _sentence(found: Numbers) -> str:
 
 UNSTABLE = Screen(
     key="unstable",
+    name="Steady and unsteady algorithms",
     title="Two algorithms with the same privacy: one is steady, one jumps",
     text=(
         "Two candidates have a score each. **Both algorithms add the same kind of noise and "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -23,11 +24,13 @@ def show(
     title: str = "",
     is_plain: bool = False,
     animation: live.Animation | None = None,
+    control: Callable[[], None] | None = None,
 ) -> None:
     """A chart with its table and its downloads; an animation covers it while its slider is
     dragged.
 
     title: the finding, above the chart; the sentence is then for those who cannot see it.
+    control: draws what moves the chart, right below it.
     is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
     """
     drawn: Figure = figure.to_dict() if isinstance(figure, go.Figure) else figure
@@ -39,6 +42,8 @@ def show(
         st.subheader(title, anchor=False)
     with live.covering(key, animation):
         st.plotly_chart(Written(drawn), key=f"chart_{key}", config=plot_config(), alt=sentence)
+    if control is not None:
+        control()
     below = footer(drawn)
     with live.waits(key):
         st.caption(text.plain(below))

@@ -11,9 +11,10 @@ import pytest
 
 from tests.ui.test_pages import charts_of, check, now, start
 from ui.controls import deployments
+from ui.kit import share
 from ui.learn import numbers as learn_numbers
 from ui.learn import teach as learn_teach
-from ui.learn.path import SCREENS, find
+from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session.settings import Settings, from_query
 
 
@@ -46,7 +47,7 @@ def link_of(app) -> dict[str, str]:
 
 
 def words(app) -> str:
-    kinds = (app.markdown, app.caption, app.warning, app.info, app.success, app.header)
+    kinds = (app.title, app.markdown, app.caption, app.warning, app.info, app.success, app.header)
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
@@ -88,7 +89,7 @@ def test_moving_the_control_moves_picture_words_table_and_link(screen):
     assert (before["data"], before["layout"]) != (after["data"], after["layout"])
     assert screen.sentence(screen.compute(value)) in words(app)
     assert app.dataframe[0].value.equals(screen.compute(value).table)
-    assert link_of(app) == {"screen": screen.key, "value": f"{value:g}"}
+    assert link_of(app) == {"screen": address(screen), "value": f"{value:g}"}
     assert app.get("plotly_chart")[0].proto.alt == screen.sentence(screen.compute(value))
 
 
@@ -190,12 +191,58 @@ def test_the_page_for_teachers_has_lesson_exercises_and_links():
     assert 6 <= len(learn_teach.EXERCISES) <= 8
     for exercise in learn_teach.EXERCISES:
         assert exercise.title in said
-        assert exercise.solve() in said
+        assert exercise.solve() not in said
     other = start("teachers")
     assert words(other) == said
     assert link_of(other) == {}
+    other.toggle(key="solutions").set_value(True).run()
+    check(other)
+    assert all(exercise.solve() in words(other) for exercise in learn_teach.EXERCISES)
     switch_to(other, "learn")
     assert link_of(other)["screen"] == "promise"
+
+
+def test_the_page_for_students_has_tasks_and_no_solutions():
+    app = follow(screen="exercises")
+    said = words(app)
+    for exercise in learn_teach.EXERCISES:
+        assert exercise.task in said
+        assert exercise.solve() not in said
+    assert "solutions" not in [toggle.key for toggle in app.toggle]
+
+
+def test_the_lesson_goes_in_the_order_of_next():
+    lesson = [key for step in learn_teach.LESSON for key in step.screens]
+    assert lesson == [screen.key for screen in LESSON]
+    assert lesson == [screen.key for screen in SCREENS if screen.key in lesson]
+    app = start("learn", path="lesson")
+    for number, key in enumerate(lesson[1:], 2):
+        app.button(key="learn_next").click().run()
+        check(app)
+        assert link_of(app)["screen"] == address(find(key))
+        assert any(f"Screen {number} of {len(LESSON)}" in p.proto.text for p in app.get("progress"))
+
+
+@pytest.mark.parametrize("key", ["n", "d", "c", "h"])
+def test_old_names_of_screens_still_lead_to_them(key):
+    assert find(key) is find(address(find(key)))
+    assert address(find(key)) != key
+    assert len({address(screen) for screen in SCREENS}) == len(SCREENS)
+
+
+def test_how_the_path_is_shown_is_in_the_link():
+    app = start("learn", type="large", pictures="first")
+    assert len(charts_of(app)) == 1
+    assert charts_of(app)[0]["layout"]["font"]["size"] == 17
+    shown = {"screen": "promise", "value": "0.95", "type": "large", "pictures": "first"}
+    assert link_of(app) == shown
+    app.toggle(key="learn_large_toggle").set_value(False).run()
+    assert link_of(app) == {key: value for key, value in shown.items() if key != "type"}
+
+
+def test_the_shared_link_has_what_is_shown_and_nothing_else():
+    link = share.address("http://localhost:8501/learn?old=1", {"screen": "odds", "value": "2"})
+    assert link == "http://localhost:8501/learn?screen=odds&value=2"
 
 
 def addresses() -> list[str]:

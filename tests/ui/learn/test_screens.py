@@ -254,7 +254,7 @@ def test_the_spread_is_that_of_the_forecast():
     assert found.facts["ci"] == pytest.approx(made.ci_length[1])
     inside = np.abs(found.table["published"] - found.facts["truth"]) <= found.facts["vi"] / 2
     assert inside.sum() == found.facts["inside"]
-    assert 88 <= found.facts["inside"] <= 100
+    assert 93 <= found.facts["inside"] <= 97  # as most classes would see it
 
 
 def own_moments_of_replays():
