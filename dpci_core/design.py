@@ -11,9 +11,10 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.errors import RangeError, check_choice, check_positive, check_range
+from dpci_core.base.errors import RangeError, check_choice, check_range
 from dpci_core.base.limits import (
     BUDGET_PART,
+    LEVERAGE,
     RIDGE,
     confidence_level_in_range,
     regularization_in_range,
@@ -137,7 +138,7 @@ class Geometry:
 
     def __post_init__(self) -> None:
         check_range(RIDGE, ridge=self.ridge)
-        check_positive(leverage=self.leverage)
+        check_range(LEVERAGE, leverage=self.leverage)
         for name in ("ridge", "leverage"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.ridge * self.leverage > 1.0 + _ROUNDING:

@@ -16,8 +16,10 @@ REGULARIZATION = (1e-10, 1e6)
 solved with.
 """
 HUBER_WIDTH = (1e-4, 1e6)
-RIDGE = (1e-6, 1e6)
-"""lambda of a metric. The lower end bounds the condition number of the metric by 1e3."""
+RIDGE = (1e-4, 1e6)
+"""lambda of a metric. The lower end bounds the condition number of the metric by about 100."""
+LEVERAGE = (1e-6, 1e4)
+"""C^2 of a metric: as a ridge allows, and far from where its square overflows."""
 BUDGET_PART = (1e-12, 1e20)
 """Epsilon or rho of one of the three releases; the upper end is no privacy at all, as a limit to
 compare with.

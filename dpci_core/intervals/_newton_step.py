@@ -40,7 +40,7 @@ from dpci_core.design import Design
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
 from dpci_core.losses import Loss
 from dpci_core.privacy.laws import NoiseLaw
-from dpci_core.solvers.halfway import floor_of, is_halfway
+from dpci_core.solvers.halfway import floor_of, is_halfway, noise_floor, of_coefficients
 from dpci_core.solvers.moments import Moments
 
 _MARKED = 0.05
@@ -122,6 +122,13 @@ def _inverse(K: Array) -> Array:
     return np.asarray(np.linalg.pinv(K, rcond=_NO_CURVATURE, hermitian=True), dtype=np.float64)
 
 
+def _share(contrasts: Array, vectors: Array, chosen: Flags) -> Array:
+    """Share (..., k) of the squared length of each contrast that lies along these eigenvectors."""
+    share = (contrasts @ vectors) ** 2
+    share = share / np.einsum("...ij,...ij->...i", contrasts, contrasts)[..., None]
+    return np.asarray(np.einsum("...ij,...j->...i", share, chosen.astype(np.float64)))
+
+
 def no_correction(contrasts: Array, size: int) -> Correction:
     """Return the contrasts themselves, for a stack of this size."""
     stacked = np.broadcast_to(contrasts, (size, *contrasts.shape[-2:]))
@@ -156,21 +163,28 @@ def correction(
     Privacy: post-processing; released quantities and public constants are all it sees.
     """
     two_c, p = 2.0 * regularization, values.shape[-1]
-    floor = floor_of(regularization, hessian_sd, p, whiten)[..., None]
-    curvature = values - two_c if whiten is None else values
+    floor = float(floor_of(regularization, hessian_sd, p))
+    curvature, hidden = values - two_c, np.zeros(())
+    if whiten is not None:
+        below = noise_floor(hessian_sd, p)
+        hidden = _share(contrasts @ whiten, vectors, values < below)
+        curvature, vectors = of_coefficients(values, vectors, whiten, floor=below)
+        floor = two_c
     steep = np.maximum(curvature, floor)
     turned = np.swapaxes(vectors, -1, -2)
     inverse = (vectors / steep[..., None, :]) @ turned
-    L = contrasts if whiten is None else contrasts @ whiten
-    pull = theta if whiten is None else np.einsum("...ij,...j->...i", whiten, theta)
+    L, pull = contrasts, theta
+    if whiten is not None:
+        back = np.linalg.inv(whiten)
+        inverse = back @ inverse @ back
+        L, pull = contrasts @ whiten, np.einsum("...ij,...j->...i", whiten, theta)
     rows = L @ inverse
     moved = np.einsum("...ij,...j->...i", inverse, pull)
     length = np.einsum("...ij,...ij->...i", rows, rows)
     along = np.einsum("...ij,...j->...i", rows, moved)
     size = np.einsum("...i,...i->...", moved, moved)[..., None]
     extra = two_c**2 * (hessian_sd**2 / 2.0) * (length * size + along**2)
-    share = (L @ vectors) ** 2 / np.einsum("...ij,...ij->...i", L, L)[..., None]
-    in_unidentified = np.einsum("...ij,...j->...i", share, (curvature < floor).astype(np.float64))
+    in_unidentified = _share(contrasts, vectors, curvature < floor) + hidden
     step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, pull))
     if whiten is not None:
         moved, rows = np.einsum("...ij,...j->...i", whiten, moved), rows @ whiten

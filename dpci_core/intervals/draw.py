@@ -32,7 +32,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.certain import gradient_rounding
-from dpci_core.solvers.metric import longest_stretch, weighted
+from dpci_core.solvers.metric import check_size, longest_stretch, metric_of, weighted
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import Fit
 
@@ -132,7 +132,11 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
         design: as it is planned.
         n_records: number of records, public (>= 1).
         dim: p.
+
+    Raises:  ValueError also for a public second moment of another size.
     """
+    if design.geometry is not None and not design.geometry.is_private:
+        check_size(metric_of(design.geometry), dim)
     shares = share_out(design)
     noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
     longest = 0.0

@@ -36,7 +36,6 @@ from dpci_core.intervals.inflation import (
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.matrices import MatrixNoise, covariance_noise, fixed_draws, hessian_noise
 from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
-from dpci_core.mechanisms.metric import check_size
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
@@ -408,7 +407,6 @@ def forecast_metric(moments: Moments, design: Design) -> Metric | None:
     if moments.spread is None:
         raise ValueError("Expected moments with a spread: fit_moments(..., with_spread=True).")
     metric = metric_of(geometry, moments.spread.second_moment)
-    check_size(metric, len(moments.theta_hat))
     if moments.geometry != geometry and not _counts_in_full(moments, geometry):
         raise ValueError(
             "Expected moments of rows with the weights of this geometry: "
@@ -418,7 +416,7 @@ def forecast_metric(moments: Moments, design: Design) -> Metric | None:
 
 
 def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
-    """Whether no planning row has a weight, so that moments of rows as they are will do."""
+    """Whether hardly a planning row has a weight (`Spread`), so that rows as they are will do."""
     spread = moments.spread
     assert spread is not None
     is_own = geometry.is_private or np.array_equal(

@@ -12,6 +12,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.linalg import floor_eigenvalues, symmetrise
 from dpci_core.base.rows import Rows
 from dpci_core.design import Definition, Design
+from dpci_core.mechanisms.mechanism import check_metric
 from dpci_core.privacy.budget import definition_named, to_float_down
 from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
@@ -296,7 +297,9 @@ def release_moments(
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of
              theta_priv, on which the sensitivity of S depends, and of S, on which the point of H
              may depend.
+    Raises:  ValueError for a metric without its geometry or its weights, or the other way round.
     """
+    check_metric(A, design, has_metric=whiten is not None)
     n, p = len(A), len(theta_priv)
     loss, c = design.loss, design.regularization
     on_h = hessian_noise(design, n)

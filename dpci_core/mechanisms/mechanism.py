@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from dpci_core.base.array import Array
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import Rows
+from dpci_core.base.rows import Rows, WeightedRows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
@@ -151,6 +151,14 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
     return mechanism_of(design).noise(design, n_records, solver_error=solver_error)
 
 
+def check_metric(A: Rows, design: Design, *, has_metric: bool) -> None:
+    """Raise ValueError unless design, metric and rows with weights go together."""
+    if has_metric != (design.geometry is not None):
+        raise ValueError("Expected a metric where the design has a geometry, and only there.")
+    if has_metric and not isinstance(A, WeightedRows):
+        raise ValueError("Expected the rows to have the weights of the metric.")
+
+
 def train_private(
     A: Rows,
     *,
@@ -174,10 +182,10 @@ def train_private(
             rows have its weights (`solvers.metric.weighted`).
 
     Privacy: `budget.model` in the definition of the design.
-    Raises:  ValueError for a design with a geometry and no metric, or the other way round.
+    Raises:  ValueError for a design with a geometry and no metric, or the other way round, and for
+             a metric with rows that have no weights.
     """
-    if (metric is None) != (design.geometry is None):
-        raise ValueError("Expected a metric where the design has a geometry, and only there.")
+    check_metric(A, design, has_metric=metric is not None)
     if metric is not None:
         solver = partial(_solve_in, metric, solver)
     run = mechanism_of(design).perturb

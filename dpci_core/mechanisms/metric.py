@@ -9,7 +9,7 @@ from dpci_core.mechanisms.matrices import MatrixNoise, private_matrix
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import second_moment_sensitivity
-from dpci_core.solvers.metric import metric_of, second_moment_of
+from dpci_core.solvers.metric import check_size, metric_of, second_moment_of
 from dpci_core.solvers.objective import rounding_of_sums
 
 
@@ -57,11 +57,3 @@ def release_metric(A: Rows, *, design: Design, rng: NoiseSource) -> Metric | Non
         symmetric=True,
     )
     return metric_of(geometry, released.noisy)
-
-
-def check_size(metric: Metric, p: int) -> Metric:
-    """Return a metric for p coefficients, or raise ValueError."""
-    if metric.whiten.shape[-1] != p:
-        found = metric.whiten.shape[-1]
-        raise ValueError(f"Expected second_moment to have {p} rows, got {found}.")
-    return metric

@@ -4,6 +4,7 @@ on A4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -18,12 +19,13 @@ from dpci_core.planner import Target
 from dpci_core.report.cautions import cautions
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
-from dpci_core.report.words import number, percent, risk
-from dpci_core.schema import Guesses, told_steps
+from dpci_core.report.words import number, odds, percent, risk
+from dpci_core.schema import Column, Guesses, NumericColumn, to_original, told_steps
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
 _MOST_NOTES = 300
+_LARGEST_LOG_ODDS = 10.0
 _MOST_NAME = 60
 _MOST_GUESSES = 6
 _PART_WORDS = {
@@ -150,9 +152,7 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
     ]
     if plan.goal is not None and numbers.probability is not None:
-        found.append(
-            f"Goal: {goal_words(plan.goal, plan.names)}. {_chance(plan.goal, numbers.probability)}"
-        )
+        found.append(f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.probability)}")
     if (left := len(_pictured(plan, numbers)) - MOST_ROWS) > 0:
         found.append(
             f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan."
@@ -167,6 +167,36 @@ def _chance(goal: Target, probability: float) -> str:
         f"It is that short in {percent(probability)} of the draws of the noise behind this "
         "forecast."
     )
+
+
+def _goal(plan: Plan, goal: Target) -> str:
+    """The goal of a plan in the units of its column, as an odds ratio where the model has odds."""
+    place = goal.coefficient
+    columns = {name: column for column in plan.schema.features for name in column.feature_names}
+    if place is None or place >= len(plan.names) - 1:
+        return goal_words(goal, plan.names)
+    column = columns[plan.names[place]]
+    step = column.step_size if isinstance(column, NumericColumn) else 1.0
+    unit = step * float(to_original(plan.schema, plan.features)[place, place])
+    asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
+    if not plan.design.loss.is_log_odds or abs(asked * unit) > _LARGEST_LOG_ODDS:
+        return goal.told_of(f"the interval of {_name(plan.names[place])}", unit)
+    factor = math.exp(asked * unit)
+    told = _told(column, plan.names[place])
+    if goal.is_power:
+        chance = f"with probability {goal.probability:g} or more"
+        return f"an odds ratio of {odds(factor)} {told} is told from 1 {chance}"
+    surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
+    return f"the odds ratio {told} is known to within a factor of {number(factor)}{surely}"
+
+
+def _told(column: Column, name: str) -> str:
+    """What the effect of a coefficient is told for."""
+    if not isinstance(column, NumericColumn):
+        return f"of {_name(name)}"
+    if column.transform == "log":
+        return f"per factor {math.exp(column.step_size):g} of {_name(column.name)}"
+    return f"per {f'{column.step_size:g} {column.units}'.rstrip()} of {_name(column.name)}"
 
 
 def goal_words(goal: Target, names: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ sensitive table an answer may steer a release only when the moments are public, 
 release already paid for.
 """
 
-from dpci_core.planner.geometry import GeometryAnswer, best_geometry
+from dpci_core.planner.geometry import GeometryAnswer, best_geometry, shaped
 from dpci_core.planner.needed import (
     NeededBudget,
     NeededRecords,
@@ -54,5 +54,6 @@ __all__ = [
     "rank_mechanisms",
     "remedies",
     "score",
+    "shaped",
     "shares_of",
 ]

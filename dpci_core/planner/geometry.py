@@ -21,6 +21,7 @@ from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.planner.split import best_split, quick_split
+from dpci_core.privacy.budget import Budget
 from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import Moments, fit_moments
 
@@ -146,6 +147,34 @@ def best_geometry(
     return replace(found, plain=plain.design, plain_forecast=plain.forecast)
 
 
+def shaped(
+    moments: Moments,
+    *,
+    design: Design,
+    n_records: int | None = None,
+    second_moment: SecondMoment = "released",
+) -> Design | None:
+    """Return the design with the geometry of the shortest intervals by a closed form, at once: what
+    is left beside the metric is split as the design splits its total. None where none is shorter.
+
+    Args:
+        moments: of planning rows that count in full, with their `spread`.
+        design: as for `best_geometry`; its split counts.
+        n_records: n of the release (default: that of the planning rows).
+        second_moment: as for `best_geometry`.
+
+    Raises:
+        ValueError: for a mechanism or loss that no geometry goes with.
+    """
+    n = records_in_range(moments.n_records if n_records is None else n_records)
+    bare = without_geometry(design)
+    looks = list(_looks(moments, bare, n, second_moment, split=bare.budget))
+    if not looks:
+        return None
+    length, found = min(looks, key=lambda look: look[0])
+    return found if length < _plain_length(moments, bare, n) else None
+
+
 def without_geometry(design: Design) -> Design:
     """Return the design with noise of equal size in every direction, its metric's part given to the
     coefficients.
@@ -158,10 +187,16 @@ def without_geometry(design: Design) -> Design:
 
 
 def _looks(
-    moments: Moments, bare: Design, n: int, second_moment: SecondMoment
+    moments: Moments,
+    bare: Design,
+    n: int,
+    second_moment: SecondMoment,
+    *,
+    split: Budget | None = None,
 ) -> Iterator[tuple[float, Design]]:
     """Designs with a geometry that can run, with the closed form of their mean length without noise
-    on the matrices; the best metric share for each ridge.
+    on the matrices; the best metric share for each ridge. The rest is split like `split`, or with
+    little for the matrices.
     """
     assert moments.spread is not None
     M, p = moments.spread.second_moment, len(moments.theta_hat)
@@ -171,7 +206,7 @@ def _looks(
         tried = []
         for share in shares:
             geometry = Geometry(ridge=ridge, leverage=1.0, second_moment=rows)
-            look = _with_shares(bare, share, geometry)
+            look = _with_shares(bare, share, geometry, split)
             size = metric_noise(look, n).diagonal_sd(p) * (2.0 * p) ** 0.5 if share else 0.0
             if _NOISE_BELOW * size > ridge:
                 continue
@@ -187,10 +222,15 @@ def _looks(
             yield min(tried, key=lambda found: found[0])
 
 
-def _with_shares(bare: Design, share: Decimal, geometry: Geometry) -> Design:
+def _with_shares(bare: Design, share: Decimal, geometry: Geometry, split: Budget | None) -> Design:
     """The total with this share for the second moment."""
     total = bare.budget.total
-    metric, hessian, covariance = (DOWN.multiply(total, part) for part in (share, *_MATRIX_SHARES))
+    matrices: tuple[Decimal, ...] = _MATRIX_SHARES
+    if split is not None:
+        rest = EXACT.subtract(Decimal(1), share)
+        parts = (split.hessian, split.covariance)
+        matrices = tuple(DOWN.multiply(rest, DOWN.divide(part, total)) for part in parts)
+    metric, hessian, covariance = (DOWN.multiply(total, part) for part in (share, *matrices))
     taken = EXACT.add(EXACT.add(metric, hessian), covariance)
     budget = replace(
         bare.budget,
@@ -211,6 +251,18 @@ def _length(moments: Moments, design: Design, n: int) -> float:
         metric.matrix(moments.hessian),
         metric.matrix(moments.covariance),
         metric.whiten,
+        mechanism=design.mechanism,
+        noise=model_noise(design, n),
+        n_records=n,
+    )
+    return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
+
+
+def _plain_length(moments: Moments, design: Design, n: int) -> float:
+    """The same of a design without a geometry."""
+    law = error_variance(
+        moments.hessian,
+        moments.covariance,
         mechanism=design.mechanism,
         noise=model_noise(design, n),
         n_records=n,

@@ -32,7 +32,7 @@ from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
-from dpci_core.mechanisms.metric import check_size, metric_noise
+from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import (
     DesignResult,
@@ -43,7 +43,7 @@ from dpci_core.simulation.result import (
 )
 from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.metric import metric_of
+from dpci_core.solvers.metric import check_size, metric_of
 from dpci_core.solvers.moments import meant_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.linalg import symmetrise
 from dpci_core.design import Design
 
 _SMALLEST_CURVATURE = 2.0
@@ -29,20 +30,39 @@ def is_halfway(design: Design) -> bool:
     return design.target == "unpenalised" and design.loss.is_log_odds
 
 
-def floor_of(
-    regularization: float, matrix_sd: float | Array, p: int, whiten: Array | None = None
-) -> Array:
+def floor_of(regularization: float, matrix_sd: float | Array, p: int) -> Array:
     """Return the flattest curvature along which a step is taken in full, (...,).
 
     Args:
         regularization: c.
         matrix_sd: standard deviation of a diagonal entry of the noise on the matrix.
         p: number of coefficients.
-        whiten: W (..., p, p) of the metric that the matrix is in.
     """
-    noise = _SMALLEST_CURVATURE * np.asarray(matrix_sd) * np.sqrt(p / 2.0)
-    steepest = 1.0 if whiten is None else np.linalg.norm(whiten, 2, axis=(-2, -1)) ** 2
-    return np.asarray(np.maximum(2.0 * regularization * steepest, noise))
+    return np.asarray(np.maximum(2.0 * regularization, noise_floor(matrix_sd, p)))
+
+
+def noise_floor(matrix_sd: float | Array, p: int) -> Array:
+    """Return the curvature (...,) that noise of this standard deviation on the diagonal hides."""
+    return np.asarray(_SMALLEST_CURVATURE * np.asarray(matrix_sd) * np.sqrt(p / 2.0))
+
+
+def of_coefficients(
+    values: Array, vectors: Array, whiten: Array, *, floor: Array
+) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of a curvature of the coefficients that is known in a
+    metric.
+
+    Args:
+        values, vectors: of W K W, (..., p) and (..., p, p).
+        whiten: W (..., p, p).
+        floor: (...,), to which the values are raised first: the noise on W K W.
+    """
+    back = np.linalg.inv(whiten)
+    lifted = (vectors * np.maximum(values, floor[..., None])[..., None, :]) @ np.swapaxes(
+        vectors, -1, -2
+    )
+    found = np.linalg.eigh(symmetrise(back @ lifted @ back))
+    return found.eigenvalues, found.eigenvectors
 
 
 def halfway(
@@ -65,11 +85,12 @@ def halfway(
     Privacy: post-processing of what was released.
     """
     values, vectors = np.linalg.eigh(S_noisy)
-    floor = floor_of(regularization, matrix_sd, theta.shape[-1], whiten)
-    steep = np.maximum(values, floor[..., None])
-    pull = theta if whiten is None else np.einsum("...ij,...j->...i", whiten, theta)
-    along = np.einsum("...ji,...j->...i", vectors, pull) / steep
-    step = np.einsum("...ij,...j->...i", vectors, along)
+    p = theta.shape[-1]
+    floor = floor_of(regularization, matrix_sd, p)
     if whiten is not None:
-        step = np.einsum("...ij,...j->...i", whiten, step)
-    return np.asarray(theta + regularization * step)
+        hidden = noise_floor(matrix_sd, p)
+        values, vectors = of_coefficients(values, vectors, whiten, floor=hidden)
+        floor = np.asarray(2.0 * regularization)
+    steep = np.maximum(values, floor[..., None])
+    along = np.einsum("...ji,...j->...i", vectors, theta) / steep
+    return np.asarray(theta + regularization * np.einsum("...ij,...j->...i", vectors, along))

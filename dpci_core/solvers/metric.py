@@ -15,8 +15,9 @@ from dpci_core.design import Geometry
 from dpci_core.solvers.objective import CHUNK_ROWS, chunks
 
 _MARGIN = 1.0 + 1e-8
-"""Factor on a leverage: Q, its inverse and Qx are computed, with relative errors of some p 2^-53
-(1 + 1/ridge), and the leverage must not be underestimated."""
+"""Factor on a leverage, which must not be underestimated: W, its inverse and Wx are computed, and
+the leverage in the exact inverse of W^-1 differs by at most about 12 p^2 2^-53 sqrt(1 + 1/ridge) of
+itself (docs/whitened.md, Rounding)."""
 
 
 def second_moment_of(A: Rows) -> Array:
@@ -37,7 +38,16 @@ def metric_of(geometry: Geometry, second_moment: Array | None = None) -> Metric:
     if geometry.is_private:
         assert second_moment is not None
         return Metric.of(second_moment, ridge=geometry.ridge, leverage=geometry.leverage)
-    return _public(geometry)
+    metric = _public(geometry)
+    return metric if second_moment is None else check_size(metric, second_moment.shape[-1])
+
+
+def check_size(metric: Metric, p: int) -> Metric:
+    """Return a metric for p coefficients, or raise ValueError."""
+    if metric.whiten.shape[-1] != p:
+        found = metric.whiten.shape[-1]
+        raise ValueError(f"Expected second_moment to have {p} rows, got {found}.")
+    return metric
 
 
 @lru_cache(maxsize=64)

@@ -21,10 +21,10 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.places import DATA
 from dpci_core.datasets import list_datasets, load
-from dpci_core.design import Calibration, Definition, Design, MechanismName
+from dpci_core.design import Calibration, Definition, Design, Geometry, MechanismName
 from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
-from dpci_core.planner import best_split, shares_of
+from dpci_core.planner import best_geometry, best_split, shaped, shares_of
 from dpci_core.privacy.budget import DEFINITIONS, Parts
 from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress, provenance
@@ -73,6 +73,7 @@ ALONE = {
     "only gaussian": Calibration.published(gaussian_objective=True),
     "only aware": Calibration.published(noise_aware=True),
     "only split": Calibration.published(),
+    "only shaped": Calibration.published(),
 }
 """From published, one improvement each; the last is the published calibration at its own best
 split.
@@ -81,6 +82,10 @@ BEST_SPLITS = ("only split", "best_split")
 """Labels whose split `best_split` finds on the moments of the table, which is public or
 simulated.
 """
+SHAPED = ("only shaped", "shaped")
+"""Labels whose noise is shaped like the records, in the objective only: at the published split, and
+with the best ridge, leverage and split. The second moment is released, at a price.
+"""
 CALIBRATIONS = {
     "published": Calibration.published(),
     **LADDER,
@@ -88,6 +93,7 @@ CALIBRATIONS = {
     "sharp": Calibration.sharp(),
     "sharp_reviewed": Calibration(gaussian_objective=False),
     "best_split": Calibration.sharp(),
+    "shaped": Calibration.sharp(),
 }
 """By label: sharp_reviewed leaves out the one result that is not peer-reviewed; best_split moves
 the split as well.
@@ -220,7 +226,9 @@ def cells_of(name: str) -> tuple[Comparison, ...]:
 
 
 def _is_compared(name: str, privacy: Definition, mechanism: MechanismName, label: str) -> bool:
-    if label in LADDER or label in ALONE:
+    if label in SHAPED and mechanism != "objective":
+        return False
+    if label in LADDER or label in ALONE or label in SHAPED:
         return name == LADDER_SET
     return label != "sharp_reviewed" or (privacy, mechanism) == ("zcdp", "objective")
 
@@ -306,7 +314,7 @@ class _Background:
 
     def __init__(self, records: Records) -> None:
         self.records = records
-        self._moments: dict[Loss, Moments] = {}
+        self._moments: dict[tuple[Loss, Geometry | None], Moments] = {}
 
     @cached_property
     def prevalent(self) -> Flags:
@@ -318,14 +326,24 @@ class _Background:
         design = cell.design()
         if cell.calibration in BEST_SPLITS:
             design = best_split(self.moments(design.loss), design=design).design
+        if cell.calibration == "only shaped":
+            design = shaped(self.moments(design.loss), design=design) or design
+        if cell.calibration == "shaped":
+            design = best_geometry(self.records.X, self.records.y, design=design).design
         return design
 
-    def moments(self, loss: Loss) -> Moments:
-        """The moments of the table, fitted once a loss."""
-        if loss not in self._moments:
-            X, y = self.records.X, self.records.y
-            self._moments[loss] = fit_moments(X, y, loss=loss, regularization=REGULARIZATION)
-        return self._moments[loss]
+    def moments(self, loss: Loss, geometry: Geometry | None = None) -> Moments:
+        """The moments of the table, fitted once a loss and geometry."""
+        if (loss, geometry) not in self._moments:
+            self._moments[loss, geometry] = fit_moments(
+                self.records.X,
+                self.records.y,
+                loss=loss,
+                regularization=REGULARIZATION,
+                geometry=geometry,
+                with_spread=True,
+            )
+        return self._moments[loss, geometry]
 
 
 def _compared(
@@ -336,7 +354,8 @@ def _compared(
     seed: int,
 ) -> Compared:
     """One row of results."""
-    expected = forecast(background.moments(found.design.loss), design=found.design)
+    moments = background.moments(found.design.loss, found.design.geometry)
+    expected = forecast(moments, design=found.design)
     vi_length = found.vi_length_mean
     return Compared(
         **{f.name: getattr(cell, f.name) for f in fields(Comparison)},

@@ -73,6 +73,24 @@ class Setting:
         """Of the records' losses, each from its record."""
         return np.ones(len(records))
 
+    def drawn(self, b: Array) -> Array:
+        """What was drawn, N(0, s^2 I), where b (p, M) entered the objective."""
+        return b
+
+    @property
+    def stretch(self) -> float:
+        """How much longer b can be than what was drawn."""
+        return 1.0
+
+    @property
+    def log_volume(self) -> float:
+        """log of the volume of what was drawn by that of b."""
+        return 0.0
+
+    def turned(self, turn: Array) -> Setting:
+        """The setting of records (n, 2) @ turn."""
+        return self
+
 
 def bounds(order: Array, kappa: float, sd: float) -> Array:
     """The three claimed bounds on the divergence, stacked first; the first only holds for (a - 1)
@@ -101,7 +119,8 @@ def log_density(records: Array, theta: Array, setting: Setting) -> Array:
     det = L + xx if p == 1 else (L + xx) * (L + yy) - xy**2
     return (
         np.log(det)
-        - (b * b).sum(axis=0) / (2.0 * setting.sd**2)
+        + setting.log_volume
+        - (setting.drawn(b) ** 2).sum(axis=0) / (2.0 * setting.sd**2)
         - p * np.log(setting.sd * np.sqrt(2.0 * np.pi))
     )
 
@@ -185,9 +204,9 @@ def marks(setting: Setting) -> Array:
     return np.concatenate([-side, [0.0], side])
 
 
-def turned(pair: Pair) -> Pair:
-    """The pair in coordinates in which no record is close to the first axis; divergences do not see
-    the difference.
+def turn_of(pair: Pair) -> Array:
+    """To coordinates in which no record is close to the first axis; divergences do not see the
+    difference.
     """
     angles = np.linspace(0.0, np.pi, 180, endpoint=False)
     records = np.vstack(pair)
@@ -195,8 +214,7 @@ def turned(pair: Pair) -> Pair:
         records, axis=1, keepdims=True
     )
     best = angles[seconds.min(axis=0).argmax()]
-    turn = np.array([[np.cos(best), -np.sin(best)], [np.sin(best), np.cos(best)]])
-    return pair[0] @ turn, pair[1] @ turn
+    return np.array([[np.cos(best), -np.sin(best)], [np.sin(best), np.cos(best)]])
 
 
 def crossings(records: Array, setting: Setting) -> Array:
@@ -227,14 +245,18 @@ class Integrals:
 
     def __init__(self, pair: Pair, setting: Setting, orders: Array) -> None:
         self.is_flat = pair[0].shape[1] == 1
-        self.pair = pair if self.is_flat else turned(pair)
+        turn = np.eye(1) if self.is_flat else turn_of(pair)
+        self.pair = (pair[0] @ turn, pair[1] @ turn)
+        setting = setting.turned(turn)
         self.setting, self.k = setting, np.asarray(orders, dtype=float) - 1.0
         self.records = np.unique(np.vstack(self.pair), axis=0)
         size = np.linalg.norm(self.records, axis=1)
-        pull = setting.weights(self.records) * size  # at most 1 where the claim holds
-        far = max(1.0, pull.max())
+        pull = setting.drawn((setting.weights(self.records)[:, None] * self.records).T)
+        far = max(1.0, np.linalg.norm(pull, axis=0).max())  # 1 where the claim holds
         tail = far * (2.0 * self.k.max() + len(pair[0])) + 14.0 * setting.sd + 4.0
-        self.reach = tail / setting.stiffness + 10.0 / size[size > 0.05].min(initial=1.0)
+        self.reach = setting.stretch * tail / setting.stiffness + 10.0 / size[size > 0.05].min(
+            initial=1.0
+        )
         self.peak = np.full(2 + len(self.k), -np.inf)
         total = (self.along(np.zeros(1)) if self.is_flat else self.across())[:, 0]
         assert np.abs(np.expm1(total[:2])).max() < 1e-10, "The masses of p and q are 1."

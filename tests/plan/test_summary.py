@@ -10,11 +10,23 @@ from html.parser import HTMLParser
 
 import pytest
 
-from dpci_core import ZCDP, Design, HuberSVM, Logistic, Plan, PublicTable, PureDP, Target
+from dpci_core import (
+    ZCDP,
+    DeclaredTable,
+    Design,
+    Guesses,
+    HuberSVM,
+    Logistic,
+    Plan,
+    PublicTable,
+    PureDP,
+    Target,
+)
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import to_html
 from dpci_core.plan.summary import MOST_ROWS, goal_words
 from dpci_core.report.words import number, percent, risk, risk_approx, risk_pure
+from dpci_core.schema import NumericColumn, Schema, StandardEncoding
 from tests.plan.test_script import HOSTILE, PLANS
 from ui.session import text
 
@@ -194,3 +206,36 @@ def test_pages_and_summaries_speak_alike() -> None:
     assert "2.7 (1 would be" in risk(1.0, 1e-6)
     assert percent(0.9999999) == "99.99 %"
     assert number(float("inf")) == "-"
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        (
+            {"excludes_zero_at": 0.2, "probability": 0.8},
+            "an odds ratio of 1.221 per 10 mmHg of pressure is told from 1 with probability 0.8",
+        ),
+        ({"length": 0.4}, "the odds ratio per 10 mmHg of pressure is known to within a factor of"),
+    ],
+)
+def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
+    column = NumericColumn("pressure", 60, 260, typical=130.0, spread=20.0, step=10.0, units="mmHg")
+    schema = Schema((column,), "ill", "yes", standard=StandardEncoding(radius=2.0))
+    table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
+    per_step = 10.0 / (2.0 * 20.0)
+    encoded = {name: x if name == "probability" else x / per_step for name, x in goal.items()}
+    plan = Plan(
+        title="Goal",
+        source=table,
+        design=Design(
+            loss=Logistic(),
+            mechanism="objective",
+            budget=PureDP(model="0.6", hessian="0.2", covariance="0.2"),
+            regularization=0.01,
+            target="unpenalised",
+        ),
+        n_records=10_000,
+        goal=Target(coefficient=0, **encoded),
+        delta="1e-6",
+    )
+    assert said in to_html(plan, plan.numbers())

@@ -11,8 +11,15 @@ import pytest
 
 from dpci_core import Design, HuberSVM
 from dpci_core.ledger import Cap
-from dpci_core.release import Interval, Release, effect_sentences, reading_sentence
-from dpci_core.report.words import number
+from dpci_core.release import (
+    Interval,
+    Release,
+    effect_sentences,
+    reading_sentence,
+    schema_hash,
+)
+from dpci_core.release.report import price_words
+from dpci_core.report.words import number, odds
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
 from tests.release_desk import PURE, SCHEMA, Desk, make_plan
 
@@ -29,8 +36,8 @@ def decision(made: Release, age: float, city: str) -> float:
 def test_a_sentence_says_what_the_model_does(made: Release) -> None:
     age, city, start = effect_sentences(made)
     year = decision(made, 41, "a") - decision(made, 40, "a")
-    odds = number(math.exp(year))
-    assert age.startswith(f"1 more of age, all else equal: odds times {odds}, 95 % interval ")
+    factor = odds(math.exp(year))
+    assert age.startswith(f"1 more of age, all else equal: odds times {factor}, 95 % interval ")
     assert f"of sick = yes change by {number(year)} per unit of age, between" in age
     move = decision(made, 40, "b") - decision(made, 40, "a")
     assert city.startswith("city = b instead of a, all else equal: ")
@@ -42,8 +49,8 @@ def test_the_ends_are_those_of_the_interval(made: Release) -> None:
     for c, sentence in zip(made.coefficients, effect_sentences(made), strict=True):
         assert f"between {number(c.original.low)} and {number(c.original.high)}" in sentence
     age = made.coefficients[0].original
-    odds = f"95 % interval {number(math.exp(age.low))} to {number(math.exp(age.high))}."
-    assert odds in effect_sentences(made)[0]
+    ends = f"95 % interval {odds(math.exp(age.low))} to {odds(math.exp(age.high))}."
+    assert ends in effect_sentences(made)[0]
 
 
 def told(made: Release, low: float, high: float) -> str:
@@ -56,8 +63,12 @@ def told(made: Release, low: float, high: float) -> str:
 def test_the_direction_is_claimed_only_where_zero_is_outside(made: Release) -> None:
     assert told(made, 0.1, 0.3).endswith("It points towards sick = yes.")
     assert told(made, -0.3, -0.1).endswith("It points away from sick = yes.")
-    assert told(made, -0.1, 0.3).endswith("Zero is within: it may go either way.")
-    assert told(made, 0.0, 0.3).endswith("Zero is within: it may go either way.")
+    assert told(made, -0.1, 0.3).endswith(
+        "The interval contains zero: the direction is not established."
+    )
+    assert told(made, 0.0, 0.3).endswith(
+        "The interval contains zero: the direction is not established."
+    )
     assert "odds times" not in told(made, -800.0, 800.0)
 
 
@@ -113,3 +124,18 @@ def test_the_report_shows_them_and_names_stay_text(tmp_path: Path) -> None:
     assert "city = &lt;b&gt; instead of a" in page
     assert "<script>" not in page
     assert reading_sentence(made) in page
+
+
+def test_units_stand_in_what_an_effect_is_told_for_and_small_effects_keep_their_digits():
+    column = NumericColumn("pressure", 60, 260, step=10.0, units="mmHg")
+    assert schema_hash(Schema((column,), "ill", "yes")) == schema_hash(
+        Schema((replace(column, units=""),), "ill", "yes")
+    )
+    with pytest.raises(ValueError, match="units"):
+        replace(column, units="x" * 41)
+    assert (odds(1.22), odds(1.0081234), odds(1.08)) == ("1.22", "1.00812", "1.08")
+
+
+def test_the_price_is_told_in_words_with_three_digits():
+    lines = {"model": "0.7010982", "inexact minimiser": "0.0007018", "hessian": "0.1957"}
+    assert price_words(lines) == "coefficients 0.702, Hessian 0.196"

@@ -31,7 +31,7 @@ from dpci_core.release import (
     warnings_of,
 )
 from dpci_core.report.cautions import silent
-from dpci_core.report.words import number
+from dpci_core.report.words import odds as odds_words
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import Desk
 
@@ -136,7 +136,7 @@ def test_effects_are_told_per_declared_step(made: Release, desk: Desk) -> None:
     assert pressure.per == "per 10 of pressure"
     assert pressure.by.estimate == pytest.approx(10 * made.coefficients[0].original.estimate)
     assert pressure.odds is not None
-    odds = [number(math.exp(10 * x)) for x in _ends(made.coefficients[0].original)]
+    odds = [odds_words(math.exp(10 * x)) for x in _ends(made.coefficients[0].original)]
     line = f"odds times {odds[0]} per 10 of pressure, 95 % interval {odds[1]} to {odds[2]}"
     assert effect_lines(made)[0] == line
     assert cost.change == "each time cost is doubled"

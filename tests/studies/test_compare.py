@@ -77,7 +77,7 @@ def experiment():
 
 
 def test_the_cells_are_complete_and_unique():
-    assert len(ALL) == len(set(ALL)) == 278
+    assert len(ALL) == len(set(ALL)) == 286
     for name, table in SETS.items():
         cells = cells_of(name)
         assert {c.table for c in cells} == {table}
@@ -86,6 +86,7 @@ def test_the_cells_are_complete_and_unique():
         expected["sharp_reviewed"] = 2
         expected["best_split"] = N_DESIGNS
         expected |= dict.fromkeys((*LADDER, *ALONE), N_DESIGNS if name == "adult-10" else 0)
+        expected |= dict.fromkeys(compare.SHAPED, N_DESIGNS // 2 if name == "adult-10" else 0)
         assert count == expected
         assert len({(c.privacy, c.mechanism, c.loss) for c in cells}) == N_DESIGNS
     reviewed = [c for c in ALL if c.calibration == "sharp_reviewed"]
@@ -118,6 +119,17 @@ def test_every_cell_of_a_definition_has_exactly_the_same_total():
             design = background.design(split)
             assert design.budget.total == total
             assert design.budget != split.design().budget
+            assert design.switches == CALIBRATIONS[label]
+
+
+def test_noise_shaped_like_the_records_is_planned_for_the_objective_only():
+    background = compare._Background(SMALL.records())
+    for label in compare.SHAPED:
+        cells = [c for c in cells_of("adult-10") if c.calibration == label]
+        assert {c.mechanism for c in cells} == {"objective"}
+        for cell in cells:
+            design = background.design(cell)
+            assert design.budget.total == cell.design().budget.total
             assert design.switches == CALIBRATIONS[label]
 
 
@@ -162,7 +174,7 @@ def test_what_is_measured_alone_turns_one_switch():
     assert sorted(name for names in turned for name in names) == sorted(
         dataclasses.asdict(Calibration.sharp())
     )
-    assert turned.count([]) == 1
+    assert turned.count([]) == 2  # the split and the shape of the noise are no switches
 
 
 def test_the_ladder_turns_one_switch_a_step():
@@ -353,7 +365,7 @@ def test_sets_that_are_missing_are_named_with_the_way_to_get_them(
         if table.dataset != "census":
             assert f"{name} is left out" in told.err
             assert f"python -m dpci_core data get {table.dataset}" in told.err
-    assert "26 of 278 cells to run" in told.err
+    assert "26 of 286 cells to run" in told.err
     assert len(read_comparisons(file)) == 26  # what can be run is
     assert len(json.loads(told.out)) == 26
     assert "NaN" not in told.out

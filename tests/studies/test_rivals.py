@@ -281,6 +281,11 @@ def test_the_document_has_the_table_on_file_and_tells_it_rightly():
     tuned, coded = shorter("newton_tuned"), shorter("newton_coded")
     assert f"{tuned[0]} to {tuned[-1]} % shorter than sharp at its best split" in text
     assert f"{-coded[-1]} to {-coded[0]} % longer" in text
+    shaped = sorted(
+        round(100 * (1.0 - rows[cell, "shaped"].ci_length / rows[cell, "newton_tuned"].ci_length))
+        for cell in CELLS
+    )
+    assert f"is {shaped[0]} to {shaped[-1]} % shorter than noisy Newton tuned" in text
     for row in (rows[cell, "newton_tuned"] for cell in CELLS):
         if row.coverage < run.WANTED_MEAN or row.coverage_smallest < run.WANTED_SMALLEST:
             assert (

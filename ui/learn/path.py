@@ -164,7 +164,7 @@ PEEKING = Screen(
     figure=figures.peeking,
     sentence=_peeking,
     assumptions=(
-        "Simulated census, education and constant, output perturbation, pure ε, c = "
+        "Simulated census, education and intercept, output perturbation, pure ε, c = "
         f"{numbers.PEEK_C:g}; six digits"
     ),
     mechanism=(

@@ -356,7 +356,7 @@ CLOUDS = Screen(
     ),
     assumptions=(
         f"{numbers.N_CLOUD} releases each of one study of {numbers.REPLAY_ROWS} people of the "
-        "simulated census, education and constant, pure ε = 1, half for the coefficients"
+        "simulated census, education and intercept, pure ε = 1, half for the coefficients"
     ),
     mechanism=(
         "Output: θ̂ + b with rate nc·ε₁. Objective: the minimiser of the objective plus b·θ/n with "

@@ -94,7 +94,7 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
     return (
         f"- **Price:** {guarantee_words(price)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
-        f"- **What is protected:** {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
+        f"- {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
         f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled "
         "coefficients).\n"
         f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, "

@@ -27,8 +27,8 @@ SETTINGS_PANEL = "the panel of settings (» at the top left on a phone)"
 BRING_YOUR_FILE = f"Bring your file in {SETTINGS_PANEL}, or choose another table there."
 LARGE_BUDGET = "**Large budget:** this is weak protection for one person."
 PRIVACY_UNIT = (
-    "Protected is one row (one person): neighbouring tables differ in the value of one record, "
-    "and the number of rows n is public."
+    "What is protected: the record of any one person (neighbouring tables differ in the value of "
+    "one record). The number of records is public."
 )
 
 
@@ -124,11 +124,7 @@ def n_sentence(settings: Settings, n_table: int, *, with_help: bool = True) -> s
 
 def d_sentence(p: int) -> str:
     """Number of features."""
-    entries = p * p
-    return (
-        f"With the constant column {p} coefficients, and two matrices of {entries:,} numbers that "
-        "need noise too."
-    )
+    return f"{p} coefficients with the intercept; two {p} × {p} matrices need noise as well."
 
 
 def c_sentence(settings: Settings) -> str:

@@ -99,20 +99,33 @@ def _entry(row: Measured | None) -> str:
 
 
 def sentence(found: Found) -> str:
-    """What the table says: the best split against each rival, over the cells that have both."""
+    """What the table says: this project's best against each rival, over the cells that have
+    both.
+    """
+    said = (_sentence(found, ours, name) for ours, name in _BEST)
+    return " ".join(filter(None, said))
+
+
+_BEST = (
+    ("best_split", "sharp at its best split"),
+    ("shaped", "noise shaped like the data"),
+)
+
+
+def _sentence(found: Found, ours: str, name_of_ours: str) -> str:
     parts = []
     for rival, name in (
         ("newton_coded", "noisy Newton as coded"),
         ("newton_tuned", "noisy Newton tuned"),
     ):
         pairs = [
-            (found[cell, rival], found[cell, "best_split"])
+            (found[cell, rival], found[cell, ours])
             for cell in cells_of(found)
-            if (cell, rival) in found and (cell, "best_split") in found
+            if (cell, rival) in found and (cell, ours) in found
         ]
         if pairs:
             parts.append(f"{name} {_against(pairs)}")
-    return "Against sharp at its best split, " + "; ".join(parts) + "." if parts else ""
+    return f"Against {name_of_ours}, {'; '.join(parts)}." if parts else ""
 
 
 def _against(pairs: Iterable[tuple[Measured, Measured]]) -> str:

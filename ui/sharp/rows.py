@@ -27,6 +27,7 @@ CALIBRATION_WORDS = {
     "sharp": "sharp",
     "best_split": "sharp, best split",
     "sharp_reviewed": "sharp without the new result",
+    "shaped": "sharp, shaped like the data",
 }
 
 

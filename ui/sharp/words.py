@@ -114,6 +114,20 @@ _MEASURED = (
         "scaled by that (a parametric bootstrap). Where noise dominates the *released* Hessian, "
         "the plain half-widths are used.",
     ),
+    Improvement(
+        "only shaped",
+        "Noise shaped like the data",
+        "Noise is sized for a record that could lie in any direction, and few directions have any "
+        "records. Here the noise follows the crowd: it is large where there are many people and "
+        "small where there is nobody to hide. A few extreme rows count a little less. It acts on "
+        "objective perturbation, and **it is a new result that is not peer-reviewed** "
+        "(`docs/whitened.md`).",
+        "A small part of the budget releases the second moment $M$ of the records. With "
+        "$Q=(M+\\lambda I)^{-1/2}$ a record of leverage $\\lvert Qx\\rvert^2>C^2$ gets the weight "
+        "$C^2/\\lvert Qx\\rvert^2$ on its loss; then $Qx/C$ has norm at most 1, and all noise may "
+        "be drawn in these coordinates with the constants it had: the metric cancels wherever the "
+        "penalty meets a record. Above, it stands alone at the published split.",
+    ),
 )
 
 CORNER = Improvement(

@@ -18,7 +18,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.rows import signed
 from dpci_core.design import Calibration, Design
-from dpci_core.planner import best_split, shares_of
+from dpci_core.planner import best_geometry, best_split, shares_of
 from dpci_core.privacy.budget import ZCDP
 from dpci_core.schema import Records
 from dpci_core.simulation.result import versions
@@ -133,7 +133,8 @@ class Population:
             self.records.X, self.records.y, loss=LOSS, regularization=REGULARIZATION
         )
         best = best_split(moments, design=sharp).design
-        return dict(zip(OURS, (published, sharp, best), strict=True))
+        shaped = best_geometry(self.records.X, self.records.y, design=sharp).design
+        return dict(zip(OURS, (published, sharp, best, shaped), strict=True))
 
     def outcome(self, settings: Settings, *, k: int, seed: int) -> Outcome:
         """Releases of a rival on the replicates of an experiment with this seed."""

@@ -292,7 +292,7 @@ def test_the_own_budget_stands_in_its_place_among_them(epsilon, place):
     assert len(lines) == len(deployments.deployments()) + 1
 
 
-@pytest.mark.parametrize("page", ["explore", "plan"])
+@pytest.mark.parametrize("page", ["explore", "validate"])
 def test_others_stand_beside_the_budget_with_the_caveat(page):
     app = start(page)
     assert any(e.label == "How others chose" for e in app.expander)
@@ -335,7 +335,7 @@ def test_warnings_guarantees_and_units_stay_without_explanations():
     said = words(bare)
     assert "can become at most" in said  # the risk sentence
     assert "extrapolated" in said
-    assert "Protected is one row" in said
+    assert "What is protected: the record of any one person" in said
     assert "would give an interval that misses" in said
     assert "Four times as many records" not in said
     assert "Four times as many records" in words(full)

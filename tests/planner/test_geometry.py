@@ -1,0 +1,146 @@
+"""Noise shaped like the records: what is planned is no longer than without, covers, and costs what
+it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, fit_moments, forecast
+from dpci_core.mechanisms.metric import metric_noise
+from dpci_core.planner import best_geometry, best_split, shaped
+from dpci_core.planner.geometry import TOLERATED_BIAS, without_geometry
+from dpci_core.simulation.run import run_experiment
+
+N = 8_000
+
+
+def table(seed: int = 1, n: int = N) -> tuple[np.ndarray, np.ndarray]:
+    """Two wide columns, two narrow ones, a rare level and the constant."""
+    rng = np.random.default_rng(seed)
+    wide = rng.uniform(-1, 1, (n, 2))
+    narrow = rng.normal(0, 0.1, (n, 2)).clip(-1, 1)
+    rare = (rng.random(n) < 0.02).astype(float)
+    X = np.column_stack([wide, narrow, rare, np.ones(n)]) / np.sqrt(6.0)
+    margin = X @ (np.sqrt(6.0) * np.array([0.8, -0.5, 1.0, 0.0, 0.7, -0.4]))
+    y = np.where(rng.random(n) < expit(margin), 1.0, -1.0)
+    return X, y
+
+
+def design(budget: ZCDP | PureDP, **fields: object) -> Design:
+    settings = {"loss": Logistic(), "mechanism": "objective", "regularization": 0.002}
+    return Design(budget=budget, calibration="sharp", **(settings | fields))  # type: ignore[arg-type]
+
+
+RHO = ZCDP(model="0.06", hessian="0.03", covariance="0.03")
+
+
+@pytest.mark.parametrize("second_moment", ["released", "planning"])
+def test_the_plan_is_shorter_keeps_the_total_and_its_own_rules(second_moment: str) -> None:
+    X, y = table()
+    found = best_geometry(X, y, design=design(RHO), second_moment=second_moment)  # type: ignore[arg-type]
+    assert found.gain > 0.05
+    assert found.forecast.ci_length_mean < found.plain_forecast.ci_length_mean
+    assert found.plain == best_split(fit(X, y), design=design(RHO)).design
+    assert found.design.budget.total == RHO.total == found.plain.budget.total
+    geometry = found.design.geometry
+    assert geometry is not None
+    assert geometry.is_private == (second_moment == "released") == bool(found.design.budget.metric)
+    assert geometry.ridge * geometry.leverage < 1.0
+    assert found.bias.max() <= TOLERATED_BIAS
+    assert found.n_rows == N
+    if geometry.is_private:
+        sd = metric_noise(found.design, N).diagonal_sd(6)
+        assert 2.0 * sd * np.sqrt(2.0 * 6) <= geometry.ridge
+
+
+def fit(X: np.ndarray, y: np.ndarray, **fields: object):  # type: ignore[no-untyped-def]
+    given = {"loss": Logistic(), "regularization": 0.002, "with_spread": True} | fields
+    return fit_moments(X, y, **given)  # type: ignore[arg-type]
+
+
+def test_where_nothing_is_shorter_the_answer_is_the_best_split() -> None:
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.choice([-1.0, 1.0], (N, 3)), np.ones(N)]) / 2.0
+    y = np.where(rng.random(N) < expit(X[:, 0]), 1.0, -1.0)
+    found = best_geometry(X, y, design=design(RHO))
+    assert found.design.geometry is None
+    assert found.gain == 0.0
+    assert found.design == found.plain == best_split(fit(X, y), design=design(RHO)).design
+    assert shaped(fit(X, y), design=design(RHO)) is None
+
+
+def test_forecast_and_experiment_agree() -> None:
+    X, y = table()
+    found = best_geometry(X, y, design=design(RHO))
+    result = run_experiment(
+        X,
+        y,
+        designs=[found.plain, found.design],
+        n_variability=200,
+        n_coverage=200,
+        rng=np.random.default_rng(3),
+    )
+    before, after = result.designs
+    assert found.forecast.validity.grade == "valid"
+    assert after.ci_length_mean == pytest.approx(found.forecast.ci_length_mean, rel=0.02)
+    assert after.vi_length_mean == pytest.approx(found.forecast.vi_length_mean, rel=0.06)
+    assert after.coverage_mean > 0.95 - 3 * after.coverage_se - 0.006
+    assert after.ci_length_mean < 0.95 * before.ci_length_mean
+
+
+def test_weights_that_move_a_coefficient_make_room_for_their_rows() -> None:
+    """A level that decides the label has rows whose weight would bend its coefficient."""
+    X, y = table()
+    X = X.copy()
+    X[:, 4] = 0.0
+    X[:40, 4] = 0.9 * np.sqrt(1.0 - np.einsum("ij,ij->i", X[:40], X[:40]))
+    y = y.copy()
+    y[:40] = 1.0
+    found = best_geometry(X, y, design=design(replace(RHO, model="6")))
+    assert found.bias.max() <= TOLERATED_BIAS
+
+
+def test_a_split_at_once_has_the_designs_proportions() -> None:
+    X, y = table()
+    moments = fit(X, y)
+    found = shaped(moments, design=design(RHO), n_records=50_000)
+    assert found is not None
+    budget = found.budget
+    assert budget.total == RHO.total
+    assert budget.metric > 0
+    rest = budget.total - budget.metric
+    assert float(budget.hessian / rest) == pytest.approx(0.25, rel=1e-9)
+    assert float(budget.covariance / rest) == pytest.approx(0.25, rel=1e-9)
+    own = forecast(moments, design=design(RHO), n_records=50_000)
+    assert forecast(moments, design=found, n_records=50_000).vi_length_mean < own.vi_length_mean
+    assert without_geometry(found).budget.total == RHO.total
+    assert without_geometry(found).geometry is None
+
+
+def test_pure_budgets_and_the_svm_have_it_too() -> None:
+    X, y = table()
+    pure = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    public = best_geometry(X, y, design=design(pure), second_moment="planning")
+    assert public.gain > 0.05
+    assert public.design.budget.metric == Decimal(0)
+    svm = best_geometry(X, y, design=design(RHO, loss=HuberSVM(h=0.5)))
+    assert svm.gain > 0.05
+
+
+def test_what_no_geometry_goes_with_is_refused() -> None:
+    X, y = table(n=200)
+    with pytest.raises(ValueError, match="not on its minimiser"):
+        best_geometry(X, y, design=design(RHO, mechanism="output"))
+    with pytest.raises(ValueError, match="second_moment"):
+        best_geometry(X, y, design=design(RHO), second_moment="private")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="spread"):
+        forecast(
+            fit(X, y, with_spread=False),
+            design=shaped(fit(*table()), design=design(RHO)),  # type: ignore[arg-type]
+        )

@@ -1,0 +1,38 @@
+"""One word for one thing, on all pages: the field's terms, and the words that they replace.
+
+A test reads the words of every package listed here. Packages whose sentences are being
+rewritten join when they are done. No Streamlit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Term:
+    """The word for a thing, and what is not said for it: parts of texts, in small letters.
+
+    packages: of `ui`, that are held to it; empty for all.
+    """
+
+    word: str
+    replaces: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+
+
+_EVIDENCE = ("accuracy", "learn", "reproduce", "sharp", "validate")
+
+TERMS = (
+    Term("Sharper intervals", ("published or sharp",)),
+    Term("Check by simulation", ("page validate", "on validate"), _EVIDENCE),
+    Term("Replication", ("page reproduce",), _EVIDENCE),
+    Term("Prediction error", ("page accuracy",), _EVIDENCE),
+    Term("intercept", ("constant column", "and constant,"), ("learn", "session", "sharp")),
+    Term("What is protected", ("protected is one row",)),
+    Term("tight sensitivity", ("exact reach of one person",)),
+    Term("no eigenvalue floor", ("no false floor",)),
+    Term("noise-aware standard errors", ("know their own noise",)),
+    Term("Gaussian noise", ("bell-shaped noise",), _EVIDENCE),
+    Term("Download", ("camera button", "saves a chart"), _EVIDENCE),
+)
