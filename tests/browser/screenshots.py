@@ -29,7 +29,7 @@ from tests.ui.release.test_page import LINK, SCHEMA
 PAGES: dict[str, tuple[str, str | None]] = {
     "learn": ("/learn?screen=odds", "chart_learn_odds"),
     "teachers": ("/teachers", None),
-    "explore": ("/", "chart_coverage"),
+    "explore": ("/", "chart_intervals"),
     "validate": ("/validate?d=5&n=5000", "chart_simulation"),
     "plan": ("/plan?step=choose", "chart_plan_map"),
     "plan-describe": ("/plan", None),
