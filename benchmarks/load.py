@@ -84,7 +84,7 @@ def problems(made: Answer, *, n: int, total: float) -> list[str]:
     """What is wrong with an answer: an error on the page, or a chart of other settings than this
     session's.
     """
-    shown = made.charts[CHART]["layout"]["meta"] if CHART in made.charts else {}
+    shown = made.charts[CHART]["meta"] if CHART in made.charts else {}
     found = list(made.errors)
     if (
         shown.get("n") != n or abs(shown.get("total", 0.0) / total - 1.0) > 1e-3

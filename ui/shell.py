@@ -30,7 +30,7 @@ from ui.controls import hints  # noqa: E402
 from ui.kit import style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
-from ui.session import access, address, state, steps  # noqa: E402
+from ui.session import access, address, state  # noqa: E402
 
 freeze_gc()
 one_thread()
@@ -52,7 +52,6 @@ def _entry(file: str, title: str, address: str = "", **kind: Any) -> st.Page:
     return st.Page(ROOT / "pages" / f"{file}.py", title=title, url_path=address or file, **kind)
 
 
-plan = _entry("plan", "Plan")
 page = st.navigation(
     {
         "": [
@@ -61,7 +60,7 @@ page = st.navigation(
             *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
         ],
         "Plan & release": [
-            plan,
+            _entry("plan", "Plan"),
             _entry("release", "Release"),
             _entry("ledger", "Ledger"),
         ],
@@ -82,11 +81,5 @@ address.one_entry_per_page()
 if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()
 with turn():
-    if page.url_path in FRONT:
-        with st.container(horizontal=True, key="doors"):
-            st.page_link(plan, label="How much budget, how many records, which split? **Plan →**")
-            if st.button("I have a private table →", key="door_private", type="tertiary"):
-                steps.describe()
-                st.switch_page(plan)
     page.run()
 hints.foot()

@@ -135,7 +135,8 @@ def go(page: Page, name: str) -> None:
 
 def wait_chart(page: Page, key: str = "chart_intervals") -> None:
     """Wait until a chart is drawn."""
-    page.wait_for_selector(f".st-key-{key} .js-plotly-plot .scatterlayer", timeout=60_000)
+    drawn = f".st-key-{key} :is(.js-plotly-plot .scatterlayer, .picture svg)"
+    page.wait_for_selector(drawn, timeout=60_000)
     wait_idle(page)
 
 
@@ -156,7 +157,9 @@ def type_number(page: Page, key: str, value: str) -> None:
 def chart(page: Page, key: str) -> dict[str, Any]:
     """The data and layout of a chart as the browser holds them."""
     result: dict[str, Any] = page.evaluate(
-        """k => {const g = document.querySelector(`.st-key-${k} .js-plotly-plot`);
+        """k => {const own = document.querySelector(`.st-key-${k} .picture`)?.drawing;
+                 if (own) return own;
+                 const g = document.querySelector(`.st-key-${k} .js-plotly-plot`);
                  return {data: g.data.map(t => ({name: t.name, x: Array.from(t.x || []), y: Array.from(t.y || [])})),
                          meta: g.layout.meta}}""",
         key,
@@ -168,7 +171,8 @@ def wait_meta(page: Page, key: str, name: str, value: float) -> None:
     """Wait until a chart shows this value of a setting."""
     page.wait_for_function(
         """([k, n, v]) => {const g = document.querySelector(`.st-key-${k} .js-plotly-plot`);
-                           const shown = g && g.layout && g.layout.meta && g.layout.meta[n];
+                           const own = document.querySelector(`.st-key-${k} .picture`)?.drawing;
+                           const shown = (own ?? g?.layout)?.meta?.[n];
                            return Math.abs(shown - v) <= 1e-9 * Math.abs(v)}""",
         arg=[key, name, value],
         timeout=30_000,

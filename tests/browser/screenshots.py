@@ -29,9 +29,10 @@ from tests.ui.release.test_page import LINK, SCHEMA
 PAGES: dict[str, tuple[str, str | None]] = {
     "learn": ("/learn?screen=odds", "chart_learn_odds"),
     "teachers": ("/teachers", None),
-    "explore": ("/", "chart_coverage"),
+    "explore": ("/", "chart_intervals"),
     "validate": ("/validate?d=5&n=5000", "chart_simulation"),
-    "plan": ("/plan", "chart_plan_map"),
+    "plan": ("/plan?step=choose", "chart_plan_map"),
+    "plan-describe": ("/plan", None),
     "plan-split": ("/plan?look=split", "chart_plan_split"),
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),

@@ -4,6 +4,7 @@ says the same.
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -24,7 +25,8 @@ def total_in_link(page) -> float:
 
 def expect(page, title, total):
     """Wait for a page with this heading whose control, address and chart all show this total."""
-    page.locator("h1, h2").get_by_text(title, exact=True).wait_for(timeout=30_000)
+    heading = re.compile(rf"^{title}\b")
+    page.locator("h1").filter(has_text=heading).wait_for(timeout=30_000)
     control = "document.querySelector('.st-key-total_number input[type=number]')?.value"
     try:
         page.wait_for_function(f"t => Number({control}) === t", arg=total, timeout=30_000)
@@ -73,7 +75,7 @@ def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
 
 def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_page):
     page = open_page("/explore")
-    wait_chart(page, "chart_coverage")
+    wait_chart(page, "chart_intervals")
     go(page, "Plan")
     expect(page, "Plan", 1.0)
     type_number(page, "total_number", "2.5")
@@ -114,10 +116,10 @@ def test_back_on_learn_goes_through_its_screens_only(open_page):
 
 def test_a_reload_keeps_page_and_settings(open_page):
     page = open_page("/explore")
-    wait_chart(page, "chart_coverage")
+    wait_chart(page, "chart_intervals")
     type_number(page, "total_number", "2")
     wait_meta(page, "chart_intervals", "total", 2.0)
     wait_idle(page)
     page.reload()
-    wait_chart(page, "chart_coverage")
+    wait_chart(page, "chart_intervals")
     expect(page, "Explore", 2.0)

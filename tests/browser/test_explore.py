@@ -29,7 +29,7 @@ SLIDERS = [
     ("n_slider", "n", lambda before, after: after > before),
     ("c_slider", "c", lambda before, after: after > before),
 ]
-OTHER_SLIDERS = [("model_slider", "51 %"), ("d_slider", "11"), ("level_slider", "0.975")]
+OTHER_SLIDERS = [("split_slider", "coefficients 51"), ("d_slider", "11")]
 
 
 @pytest.mark.parametrize("path", ["/", "/explore", "/_stcore/health"])
@@ -52,8 +52,6 @@ def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
 ):
     page = open_page("/explore")
     wait_chart(page)
-    with subtests.test("the numbers download as CSV"):
-        check_download(page, tmp_path / "numbers.csv")
     for slider, name, moved in SLIDERS:
         with subtests.test("a slider moves by keyboard and the chart follows", slider=slider):
             check_slider(page, slider, name, moved)
@@ -64,10 +62,14 @@ def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
             page.wait_for_function("link => location.href !== link", arg=link, timeout=30_000)
             wait_idle(page)
             page.wait_for_function(
-                "([k, t]) => document.querySelector(`.st-key-${k}`).innerText.includes(t)",
-                arg=[slider, text],
+                "([k, t]) => document.querySelector(`.st-key-compact_${k}`).innerText.includes(t)"
+                " || document.querySelector(`.st-key-${k}_number input`)?.value === t",
+                arg=[slider.removesuffix("_slider"), text],
                 timeout=15_000,
             )
+    with subtests.test("the numbers download as CSV"):
+        page.get_by_role("radio", name="Table").click()
+        check_download(page, tmp_path / "numbers.csv")
     with subtests.test("the private way is explained and offers no uploader"):
         choose(page, "dataset", "Your own file")
         page.get_by_text("Private records of people").click()
@@ -76,28 +78,27 @@ def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
 
 
 def check_download(page, file):
-    page.get_by_role("button", name="Download", exact=True).first.click()
+    page.get_by_role("button", name="Download CSV").first.wait_for()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="CSV", exact=True).click()
+        page.get_by_role("button", name="Download CSV").first.click()
     waiting.value.save_as(file)
     lines = file.read_text().splitlines()
     assert lines[0].startswith("combination,coefficient,estimate")
-    assert len(lines) == 1 + 2 * 11
+    assert len(lines) == 1 + 2 * 12  # one feature more than at first
 
 
 def check_slider(page, slider, name, moved):
     before = chart(page, "chart_intervals")
     press(page, slider)
     page.wait_for_function(
-        "([n, v]) => document.querySelector('.st-key-chart_intervals .js-plotly-plot')"
-        ".layout.meta[n] !== v",
+        "([n, v]) => document.querySelector('.st-key-chart_intervals .picture').drawing.meta[n] !== v",
         arg=[name, before["meta"][name]],
     )
     after = chart(page, "chart_intervals")
     assert moved(before["meta"][name], after["meta"][name])
     lengths = [
-        [t["x"][1] - t["x"][0] for t in c["data"] if "private" in t["name"]]
-        for c in (before, after)
+        [high - low for _, low, high, kind in drawn["bars"] if kind == 1]
+        for drawn in (before, after)
     ]
     assert (
         lengths[1][0] < lengths[0][0]
@@ -111,31 +112,35 @@ def test_a_typed_budget_reaches_chart_slider_and_link(open_page):
     type_number(page, "total_number", "2.345")
     wait_meta(page, "chart_intervals", "total", 2.345)
     wait_idle(page)
-    assert "2.34" in page.locator(".st-key-total_slider").inner_text()
+    slider = page.locator(".st-key-total_slider input[type=range]")
+    assert "2.34" in (slider.get_attribute("aria-valuetext") or "")
     assert "split=" in page.url
     again = open_page("/explore?" + page.url.split("?", 1)[1])
     wait_chart(again)
-    assert chart(again, "chart_intervals") == chart(page, "chart_intervals")
-    assert chart(again, "chart_sweep") == chart(page, "chart_sweep")
+    kept = ("bars", "dots", "tables", "title", "footer")
+    first, second = (chart(at, "chart_intervals") for at in (page, again))
+    assert {name: first[name] for name in kept} == {name: second[name] for name in kept}
 
 
 def test_all_eight_combinations_by_clicking(open_page):
     page = open_page("/explore")
     wait_chart(page)
-    for name in ("SVM", "zCDP"):
-        page.locator("[data-testid=stButtonGroup]").get_by_role(
+    for popover, name in (("choice_model", "SVM"), ("choice_definition", "zCDP")):
+        page.locator(f".st-key-{popover} button").click()
+        page.locator("[data-testid=stPopoverBody]").get_by_role(
             "button", name=name, exact=True
         ).last.click()
         wait_idle(page)
+        page.keyboard.press("Escape")
     page.wait_for_function(
-        """() => {const g = document.querySelector('.st-key-chart_sweep .js-plotly-plot');
-                  return g && g.data.filter(t => t.name && t.name.endsWith('variability')).length === 8}""",
-        timeout=30_000,
+        "() => document.querySelectorAll('.picture tbody tr').length === 8", timeout=30_000
     )
 
 
 def choose(page, key, text):
     field = page.locator(f".st-key-{key} [data-testid=stSelectbox] input")
+    if key == "dataset" and not field.count():
+        page.locator(".st-key-choice_data button").click()
     field.scroll_into_view_if_needed()
     page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -143,6 +148,8 @@ def choose(page, key, text):
     field.click()  # scrolling that has not ended would close the list
     page.get_by_role("option", name=text).first.click()
     wait_idle(page)
+    if key == "dataset":
+        page.keyboard.press("Escape")
 
 
 CSV = "wingspan_cm,weight,city,ill\n" + "\n".join(
@@ -169,15 +176,15 @@ def test_an_upload_stays_in_the_session_that_made_it(open_page):
     wait_chart(mine)
     wait_chart(other)
     bring_file(mine)
-    assert "wingspan_cm" in mine.locator("[data-testid=stMain]").inner_html()
+    assert "wingspan cm" in mine.locator(".picture").inner_html()
     press(other, "total_slider")
     wait_idle(other)
-    assert "wingspan_cm" not in other.locator("[data-testid=stApp]").inner_html()
+    assert "wingspan" not in other.locator("[data-testid=stApp]").inner_html()
     assert "wingspan_cm" not in mine.url
     assert "mine.csv" not in mine.url
     second_tab = open_page("/explore?" + mine.url.partition("?")[2])
     wait_chart(second_tab)
-    assert "wingspan_cm" not in second_tab.locator("[data-testid=stApp]").inner_html()
+    assert "wingspan" not in second_tab.locator("[data-testid=stApp]").inner_html()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -185,14 +192,60 @@ def test_an_upload_stays_in_the_session_that_made_it(open_page):
 @pytest.mark.parametrize("path", ["/", "/explore", "/start"])
 def test_pages_fit_and_draw_in_both_themes(open_page, path, width, theme, tmp_path):
     page = open_page(path, width=width, theme=theme)
-    wait_chart(page, "chart_coverage")
+    wait_chart(page, "chart_intervals")
     overflow = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
     assert overflow <= 0
     page.screenshot(path=tmp_path / "page.png")
     assert (tmp_path / "page.png").stat().st_size > 10_000
     assert page.locator("[data-testid=stException]").count() == 0
-    for figure in page.locator("[data-testid=stPlotlyChart]").all():
-        assert len(figure.get_attribute("aria-label") or "") > 40
+    assert len(page.locator(".picture .canvas svg").get_attribute("aria-label") or "") > 40
+
+
+def box(page, selector):
+    return page.evaluate(
+        "s => { const b = document.querySelector(s).getBoundingClientRect();"
+        " return [b.left, b.top, b.right, b.bottom] }",
+        selector,
+    )
+
+
+@pytest.mark.parametrize("query", ["", "?losses=logistic~huber_svm"])
+def test_controls_and_chart_are_on_one_screen_without_scrolling(open_page, query):
+    page = open_page(f"/{query}")
+    wait_chart(page)
+    main = "document.querySelector('[data-testid=stMain]')"
+    if not query:
+        assert page.evaluate(f"() => {main}.scrollHeight - {main}.clientHeight") <= 0
+    sliders = ["total", "split", "n", "d", "c", *(["h"] if query else [])]
+    for name in sliders:
+        left, top, right, bottom = box(page, f".st-key-{name}_slider")
+        assert 0 <= left < right <= 1280
+        assert 0 <= top < bottom <= 400
+        assert name != "total" or right - left > 640
+    _, top, _, bottom = box(page, ".picture .canvas svg")
+    assert top < 520
+    assert query or bottom <= 900
+    assert page.locator("[data-testid=stSidebar]").is_hidden()
+
+
+def test_on_a_phone_the_chart_is_above_a_bar_and_settings_open_over_half_the_screen(open_page):
+    page = open_page("/", width=390, height=844)
+    wait_chart(page)
+    assert page.locator(".st-key-total_slider").is_visible()
+    assert page.locator(".odds").is_visible()
+    assert page.locator(".st-key-split_slider").is_hidden()
+    page.get_by_text("Settings", exact=True).click()
+    for name in ("split", "n", "d", "c"):
+        page.locator(f".st-key-{name}_slider").wait_for()
+    _, top, _, bottom = box(page, ".st-key-controls")
+    assert top >= 844 * 0.45
+    assert bottom == 844
+    press(page, "n_slider")
+    page.wait_for_function(
+        "() => document.querySelector('.picture').drawing.meta.n === 40000", timeout=30_000
+    )
+    page.get_by_text("Settings", exact=True).click()
+    page.locator(".st-key-split_slider").wait_for(state="hidden")
 
 
 def test_a_move_reaches_the_chart_while_one_waits(open_page):

@@ -37,14 +37,15 @@ def learn(page: Page, address: str) -> Iterator[str]:
 def explore(page: Page, address: str) -> Iterator[str]:
     """Two settings side by side, then a file of one's own."""
     page.goto(f"{address}/explore")
-    wait_chart(page, "chart_coverage")
-    page.get_by_role("button", name="Pin these settings").click()
-    page.locator(".st-key-pin_use_0").wait_for()
+    wait_chart(page, "chart_intervals")
+    page.get_by_role("button", name="+ Compare").click()
+    page.get_by_role("button", name="1 of 3 kept").wait_for()
     wait_idle(page)
     press(page, "total_slider")
     wait_meta(page, "chart_intervals", "total", 1.1)
     wait_idle(page)
-    page.get_by_role("button", name="Pin these settings").click()
+    page.get_by_role("button", name="+ Compare").click()
+    page.get_by_role("button", name="2 of 3 kept").click()
     page.locator(".st-key-pin_use_1").wait_for()
     wait_idle(page)
     yield "pins"

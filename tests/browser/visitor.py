@@ -116,6 +116,9 @@ class Visitor:
             self._widgets[_key(getattr(element, kind).id)] = element
         elif kind == "plotly_chart":
             charts[_key(element.plotly_chart.id)] = json.loads(element.plotly_chart.spec)
+        elif kind == "bidi_component" and element.bidi_component.component_name == "dpci_picture":
+            drawn = json.loads(element.bidi_component.json)
+            charts[f"chart_{drawn['name']}"] = drawn
         elif kind == "exception":
             errors.append(f"{element.exception.type}: {element.exception.message}")
 

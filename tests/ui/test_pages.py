@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -60,20 +61,44 @@ def charts_of(app: AppTest) -> list[dict]:
     return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
 
 
+def picture_of(app: AppTest) -> dict:
+    """The one picture of Explore."""
+    drawn = [
+        json.loads(e.proto.json)
+        for e in app.get("bidi_component")
+        if e.proto.component_name == "dpci_picture"
+    ]
+    assert len(drawn) == 1
+    return drawn[0]
+
+
+def mean_lengths(app: AppTest) -> list[float]:
+    """Of every combination, in the table beside the picture."""
+    return [float(row[1]["text"]) for row in picture_of(app)["tables"][0]["rows"]]
+
+
 def test_the_front_page_is_explore_with_no_decision_to_make():
     app = start("front")
-    assert [title.value for title in app.title] == ["Explore"]
+    assert [title.value.split()[0] for title in app.title] == ["Explore"]
     assert now(app) == Settings()
-    assert len(charts_of(app)) == 3
+    assert picture_of(app)["bars"]
 
 
-def test_explore_draws_three_charts_with_alt_text_and_assumptions():
-    app = start()
-    assert len(charts_of(app)) == 3
-    for element in app.get("plotly_chart"):
-        assert len(element.proto.alt) > 40
-    for chart in charts_of(app):
-        assert "c = 0.001" in json.dumps(chart["layout"])
+@pytest.mark.parametrize("tab", ["intervals", "total", "n", "more", "coverage"])
+def test_every_tab_of_explore_draws_one_picture_with_sentence_finding_and_assumptions(tab):
+    drawn = picture_of(start(tab=tab))
+    assert len(drawn["alt"]) > 40
+    assert len(drawn["title"]) > 20
+    assert "c = 0.001" in drawn["footer"]
+    assert "forecast" in drawn["footer"]
+
+
+def test_the_numbers_and_the_code_are_tabs():
+    app = start(tab="table")
+    assert [len(frame.value) for frame in app.dataframe] == [22, 50]
+    assert {"private length", "forecast coverage"} <= set(app.dataframe[0].value.columns)
+    app = start(tab="code", mechanisms="output", c="0.01")
+    assert 'mechanism="output"' in app.code[0].value
 
 
 NUMBERS = [
@@ -91,7 +116,7 @@ NUMBERS = [
 def test_a_typed_number_moves_the_slider_the_state_and_the_charts():
     app = start()
     for key, value, read in NUMBERS:
-        before = charts_of(app)[0]["data"]
+        before = picture_of(app)["version"]
         app.number_input(key=f"{key}_number").set_value(value).run()
         check(app)
         assert read(now(app)) == value, key
@@ -101,7 +126,7 @@ def test_a_typed_number_moves_the_slider_the_state_and_the_charts():
         assert slider.value == (
             round(now(app).split.share(parts.index(key))) if key in parts else value
         )
-        assert charts_of(app)[0]["data"] != before, key
+        assert picture_of(app)["version"] != before, key
 
 
 def test_sliders_move_the_state():
@@ -113,26 +138,88 @@ def test_sliders_move_the_state():
     assert now(app).split.share(1) == pytest.approx(10.0)
 
 
+def test_no_position_of_the_budget_s_slider_stands_there_twice():
+    """A right-arrow press from each of them reaches the next total."""
+    app = start()
+    options = app.select_slider(key="total_slider").options
+    assert len(options) == 47
+    for before, after in pairwise(options[19:33]):
+        app.select_slider(key="total_slider").set_value(float(after)).run()
+        assert app.select_slider(key="total_slider").options == options
+        assert float(before) < float(now(app).split.total) == float(after)
+
+
+@pytest.mark.parametrize(
+    ("moved", "shares"),
+    [
+        ((60, 75), (60, 15, 25)),
+        ((50, 90), (50, 40, 10)),
+        ((80, 75), (74.5, 0.5, 25)),
+        ((0, 75), (0.5, 74.5, 25)),
+    ],
+)
+def test_two_handles_cut_the_budget_into_three_parts(moved, shares):
+    app = start()
+    app.slider(key="split_slider").set_value(tuple(sorted(moved))).run()
+    check(app)
+    if moved == (80, 75):  # a browser hands both over in order: the second handle moved
+        shares = (50 + 25, 5, 20)
+    assert [now(app).split.share(i) for i in range(3)] == pytest.approx(shares)
+
+
+def test_a_handle_leaves_the_part_beside_the_other_handle_exactly_as_it_is():
+    app = start(split="0.7999~0.0085~0.1916")
+    assert app.slider(key="split_slider").value == (80, 81)
+    app.slider(key="split_slider").set_value((80, 84)).run()
+    check(app)
+    assert str(now(app).split.parts[0]) == "0.7999"
+    assert now(app).split.share(2) == pytest.approx(16)
+    app.checkbox(key="hessian_lock").check().run()
+    app.slider(key="split_slider").set_value((60, 84)).run()
+    assert any("is locked" in w.value for w in app.warning)
+    assert str(now(app).split.parts[0]) == "0.7999"
+
+
+def test_undo_takes_back_one_change_after_the_other():
+    app = start()
+    assert app.button(key="undo").disabled
+    app.number_input(key="total_number").set_value(2.0).run()
+    app.button_group(key="losses").set_value(["huber_svm"]).run()
+    app.button(key="undo").click().run()
+    assert now(app).losses == ("logistic",)
+    assert float(now(app).split.total) == 2.0
+    app.button(key="undo").click().run()
+    check(app)
+    assert now(app) == Settings()
+    assert app.button(key="undo").disabled
+
+
 def test_all_eight_combinations_at_once():
     app = start(definitions="pure~zcdp", mechanisms="objective~output", losses="logistic~huber_svm")
     assert len(now(app).combinations) == 8
-    assert any("zCDP" in m.value for m in app.markdown)
+    rows = picture_of(app)["tables"][0]["rows"]
+    assert len(rows) == 8
+    assert all("…" not in cell["text"] for row in rows for cell in row)
     app.number_input(key="h_number").set_value(0.5).run()
     check(app)
     assert now(app).h == 0.5
 
 
 def test_every_sweep_draws():
-    app = start(losses="logistic~huber_svm", n="60000")
-    for name in ("model", "hessian", "covariance", "n", "d", "c", "h", "total"):
+    app = start(losses="logistic~huber_svm", n="60000", tab="more")
+    for name in ("model", "hessian", "covariance", "d", "c", "h"):
         app.selectbox(key="sweep").set_value(name).run()
         check(app)
-        assert charts_of(app)[1]["layout"]["meta"]["sweep"] == name
+        assert picture_of(app)["meta"]["sweep"] == name
+    for name in ("total", "n"):
+        app.segmented_control(key="tab").set_value(name).run()
+        check(app)
+        assert picture_of(app)["meta"]["sweep"] == name
 
 
 def test_a_split_that_wastes_budget_is_called_so():
     query = {"mechanisms": "objective", "losses": "huber_svm", "h": "0.1", "n": "60000"}
-    app = start(epsilon="9", split="7.38~0.135~1.485", **query)
+    app = start(epsilon="9", split="7.38~0.135~1.485", tab="total", **query)
     check(app)
     told = [box.value for box in app.info if "spending less is better" in box.value]
     assert len(told) == 1
@@ -141,24 +228,25 @@ def test_a_split_that_wastes_budget_is_called_so():
     )
     assert less < 9
     assert there < here
-    assert float(app.metric[0].value) == pytest.approx(here, abs=5e-4)
+    assert mean_lengths(app)[0] == pytest.approx(here, abs=5e-4)
     with_less = start(
-        epsilon=f"{less}", split=f"{0.82 * less}~{0.015 * less}~{0.165 * less}", **query
+        epsilon=f"{less}",
+        split=f"{0.82 * less}~{0.015 * less}~{0.165 * less}",
+        tab="total",
+        **query,
     )
-    assert float(with_less.metric[0].value) == pytest.approx(there, abs=5e-4)
+    assert mean_lengths(with_less)[0] == pytest.approx(there, abs=5e-4)
     assert not [box for box in with_less.info if "spending less" in box.value]
-    app.selectbox(key="sweep").select("n").run()
+    app.segmented_control(key="tab").set_value("n").run()
     assert not [box for box in app.info if "spending less" in box.value]
-    assert not [box for box in start().info if "spending less" in box.value]
+    assert not [box for box in start(tab="total").info if "spending less" in box.value]
 
 
 def test_pairing_is_named_on_the_chart():
     app = start(definitions="pure~zcdp")
     app.radio(key="pairing").set_value("paper").run()
     check(app)
-    assert "ρ_k = ε_k²/2" in json.dumps(charts_of(app)[0], ensure_ascii=False).replace(
-        "\u00a0", " "
-    )
+    assert "ρ_k = ε_k²/2" in picture_of(app)["footer"].replace("\u00a0", " ")
 
 
 def test_currencies_and_delta():
@@ -167,7 +255,7 @@ def test_currencies_and_delta():
         app.segmented_control(key="currency").set_value(currency).run()
         check(app)
         assert now(app).currency == currency
-        assert len(charts_of(app)) == 3
+        assert picture_of(app)["bars"]
     app.segmented_control(key="currency").set_value("approx").run()
     before = now(app).split.total
     app.selectbox(key="delta").set_value("1e-9").run()
@@ -187,17 +275,25 @@ def test_a_lock_holds_and_a_refusal_stands_at_its_control():
     assert str(now(app).split.parts[0]) == "0.5"
 
 
-def test_units_and_odds_ratios():
+def test_units_and_odds_ratios_stand_on_axes_of_their_size_and_leave_the_intercept_out():
     app = start()
-    scaled = charts_of(app)[0]["data"]
+    scaled = picture_of(app)
+    assert len(scaled["panels"]) == 1
     for units in ("original", "odds"):
-        app.segmented_control(key="units").set_value(units).run()
+        app.selectbox(key="units").set_value(units).run()
         check(app)
-        assert charts_of(app)[0]["layout"]["meta"]["units"] == units
-        assert charts_of(app)[0]["data"] != scaled
+        drawn = picture_of(app)
+        assert drawn["meta"]["units"] == units
+        assert "intercept" not in [words for _, words, _, _ in drawn["labels"]]
+        assert 2 <= len(drawn["panels"]) <= 6
+        for panel in drawn["panels"]:
+            on = [b for b in drawn["bars"] if panel["from"] < b[0] < panel["to"] and b[3] == 1]
+            width = panel["high"] - panel["low"]
+            assert min(high - low for _, low, high, _ in on) > 0.004 * width  # no dots
+            assert all(panel["low"] <= low and high <= panel["high"] for _, low, high, _ in on)
 
 
-def test_pin_three_settings_and_go_back():
+def test_three_settings_are_kept_as_ghosts_and_columns_and_gone_back_to():
     app = start()
     app.button(key="pin").click().run()
     app.number_input(key="total_number").set_value(3.0).run()
@@ -206,6 +302,17 @@ def test_pin_three_settings_and_go_back():
     app.button(key="pin").click().run()
     check(app)
     assert app.button(key="pin").disabled
+    assert "at most 3" in app.button(key="pin").help
+    drawn = picture_of(app)
+    assert drawn["tables"][1]["head"] == ["", "now", "A", "B", "C"]
+    budget = drawn["tables"][1]["rows"][0]
+    assert [cell if isinstance(cell, str) else cell["text"] for cell in budget] == [
+        "budget", "ε = 5", "ε = 1", "ε = 3", "ε = 5",
+    ]  # fmt: skip
+    assert [cell["isBold"] for cell in budget[2:]] == [True, True, False]
+    thin = [bar for bar in drawn["bars"] if bar[3] >= 5]
+    assert len(thin) == 3 * 2 * 11
+    assert [word for _, _, word in drawn["key"]][-3:] == ["A", "B", "C"]
     app.button(key="pin_use_0").click().run()
     check(app)
     assert float(now(app).split.total) == 1.0
@@ -238,42 +345,40 @@ def test_features_by_name():
 
 def test_a_small_real_set_is_shown_honestly():
     app = start(dataset="breast_cancer", n="569")
-    said = [w.value for w in app.warning if "useless" in w.value]
-    assert len(said) == 2
-    assert sum("The smallest change that helps" in words for words in said) == 1
+    (said,) = [w.value for w in app.warning if "useless" in w.value]
+    assert said.count(": useless.**") == 2
+    assert said.count("The smallest change that helps") == 1
+    assert picture_of(app)["isLoud"]
 
 
 def test_sharp_stands_alone_at_first_and_published_beside_it_after_one_click():
     app = start(d="3", n="20000")
-    assert names_of(app) == {"sharp"}
+    assert names_of(app) == ["objective", "output"]
     app.button_group(key="calibrations").set_value(["sharp", "published"]).run()
     check(app)
     assert now(app).calibrations == ("sharp", "published")
-    assert names_of(app) == {"sharp", "published"}
-    chart = charts_of(app)[0]
-    widths = {
-        t["name"]: t for t in chart["data"] if "obj." in t["name"] and t["name"].endswith("private")
-    }
-    assert len(widths) == 2
+    assert names_of(app) == [
+        "objective · sharp", "objective · published", "output · sharp", "output · published",
+    ]  # fmt: skip
     app.button_group(key="calibrations").set_value(["published"]).run()
     check(app)
-    assert names_of(app) == {"published"}
-    assert "published calibration" in caption_of(app)
+    assert names_of(app) == ["objective", "output"]
+    assert "published calibration" in picture_of(app)["footer"]
 
 
 def test_what_is_not_reviewed_is_labelled_and_can_be_switched_off():
     app = start(
         d="3", n="20000", currency="zcdp", definitions="zcdp", split="0.125~0.03125~0.03125"
     )
-    assert any("not peer-reviewed" in c.value for c in app.caption)
+    assert "not peer-reviewed" in remarks_of(app)
     before = lengths_of(app)
     app.toggle(key="reviewed").set_value(True).run()
     check(app)
     assert now(app).results == "reviewed"
-    assert not any("not peer-reviewed" in c.value for c in app.caption)
+    assert "not peer-reviewed" not in remarks_of(app)
     assert lengths_of(app)["objective"] > 1.3 * before["objective"]
     assert lengths_of(app)["output"] == before["output"]
-    assert not any("not peer-reviewed" in c.value for c in start(d="3", n="20000").caption)
+    assert "not peer-reviewed" not in remarks_of(start(d="3", n="20000"))
 
 
 def test_the_target_can_be_the_coefficient_without_penalty():
@@ -282,40 +387,30 @@ def test_the_target_can_be_the_coefficient_without_penalty():
     app.radio(key="target").set_value("unpenalised").run()
     check(app)
     assert now(app).target == "unpenalised"
-    assert "without penalty" in caption_of(app)
+    assert "without penalty" in picture_of(app)["footer"]
     assert lengths_of(app)["objective"] > pulled["objective"]
     assert not any("cannot speak about" in w.value for w in app.warning)
     flat = start(d="4", n="30000", c="0.01", target="unpenalised")
     assert any("cannot speak about" in w.value for w in flat.warning)
 
 
-def names_of(app) -> set[str]:
-    """Calibrations named in the headline."""
-    words = " ".join(
-        m.value
-        for m in app.markdown
-        if m.value.startswith("**Pure") or m.value.startswith("**zCDP")
-    )
-    return {word for word in ("sharp", "published") if f"· {word}**" in words}
+def names_of(app) -> list[str]:
+    """Of the combinations, beside the picture."""
+    return [row[0]["text"] for row in picture_of(app)["tables"][0]["rows"]]
+
+
+def remarks_of(app) -> str:
+    """What is said beside the picture."""
+    return " ".join(picture_of(app)["remarks"])
 
 
 def lengths_of(app) -> dict[str, float]:
     """Mean private length by mechanism."""
-    frame = next(d.value for d in app.dataframe if "private length" in d.value.columns)
-    return {
-        m: float(frame[frame.combination.str.contains(m)]["private length"].mean())
-        for m in ("objective", "output")
-    }
-
-
-def caption_of(app) -> str:
-    """The assumptions under the first chart."""
-    layout = charts_of(app)[0]["layout"]
-    return " ".join(a["text"] for a in layout["annotations"]).replace("<br>", " ")
+    return dict(zip(names_of(app), mean_lengths(app), strict=True))
 
 
 def test_the_same_link_gives_the_same_picture():
-    assert charts_of(start(n="5000")) == charts_of(start(n="5000"))
+    assert picture_of(start(n="5000")) == picture_of(start(n="5000"))
 
 
 def test_a_broken_link_is_said_in_words():
@@ -360,7 +455,7 @@ def test_no_link_breaks_a_page(query, page):
 def test_a_link_never_shows_one_budget_and_spends_another(page, currency, epsilon):
     app = start(page, currency=currency, epsilon=epsilon)
     shown = app.number_input(key="total_number").value
-    spent = charts_of(app)[0]["layout"]["meta"]["total"]
+    spent = picture_of(app)["meta"]["total"]
     assert shown == float(epsilon)
     assert (spent if currency == "pure" else zcdp_to_epsilon(spent, 1e-6)) == pytest.approx(shown)
     assert not any("cannot be used" in w.value for w in app.warning)
@@ -442,7 +537,7 @@ def test_a_declared_file_is_explored_and_stays_in_its_session():
     app.selectbox(key="upload_target").set_value("rich").run()
     app.selectbox(key="upload_positive_rich").set_value("yes").run()
     check(app)
-    assert "age" in json.dumps(charts_of(app)[0]["data"])
+    assert "age" in json.dumps(picture_of(app)["labels"])
     assert "upload" not in json.dumps(dict(app.query_params))
     other.run()
     assert "upload" not in other.session_state

@@ -8,7 +8,7 @@ from decimal import Decimal
 import streamlit as st
 
 from dpci_core.privacy.budget import epsilon_to_zcdp
-from ui.controls.paired import FINE, Number, log_grid, paired
+from ui.controls.paired import FINE, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.settings import LIMITS, Currency, Settings
@@ -33,6 +33,18 @@ def total_control(settings: Settings) -> None:
         _set_total,
         note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
         help=text.PRIVACY_UNIT,
+    )
+
+
+def quick_total(settings: Settings) -> None:
+    """The same in two lines."""
+    compact(
+        "total",
+        f"Privacy budget {text.symbol(settings)}",
+        settings.typed_total,
+        total_grid(settings),
+        _set_total,
+        help=f"← more private · more accurate →  \n{text.PRIVACY_UNIT}",
     )
 
 

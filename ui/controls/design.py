@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpci_core.mechanisms.mechanism import mechanism_named
 from ui.controls import hints
-from ui.controls.paired import Number, log_grid, paired
+from ui.controls.paired import Apply, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.settings import CHOICES, Settings
@@ -19,25 +19,58 @@ def n_control(settings: Settings, n_table: int) -> None:
         "Records n",
         settings.n,
         log_grid("n", whole=True),
-        lambda v: state.update(n=int(v)),
+        _set_n,
         note=text.n_sentence(settings, n_table, with_help=state.is_help_on()),
-        help="A free number: the shape of the data comes from the table, its size from here.",
+        help=N_HELP,
     )
+
+
+N_HELP = "A free number: the shape of the data comes from the table, its size from here."
+_C_HELP = "c·|θ|² is added to the average loss; the intercept is penalised like every coefficient."
+_H_HELP = "The hinge loss has a kink; differential privacy needs it rounded."
+
+
+def _set_n(value: Number) -> None:
+    state.update(n=int(value))
 
 
 def d_control(settings: Settings, names: tuple[str, ...]) -> None:
     """Number of features, or which ones."""
-    chosen = len(settings.names) or min(settings.d, len(names))
+    chosen = n_features(settings, names)
     paired(
         "d",
         "Features d",
         chosen,
-        list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2],
-        lambda v: state.update(d=min(int(v), len(names)), names=()),
+        feature_counts(names),
+        take_features(names),
         note=hints.words(text.d_sentence(chosen + 1)),
-        help="The first d of the table's feature list, as the paper takes them, unless you choose "
-        "by name.",
+        help=_D_HELP,
     )
+    names_control(settings, names)
+
+
+_D_HELP = (
+    "The first d of the table's feature list, as the paper takes them, unless you choose by name."
+)
+
+
+def n_features(settings: Settings, names: tuple[str, ...]) -> int:
+    """How many features are chosen, by number or by name."""
+    return len(settings.names) or min(settings.d, len(names))
+
+
+def feature_counts(names: tuple[str, ...]) -> list[Number]:
+    """How many can be."""
+    return list(range(1, len(names) + 1)) if len(names) > 1 else [1, 2]
+
+
+def take_features(names: tuple[str, ...]) -> Apply:
+    """What sets how many of a table's features are chosen."""
+    return lambda v: state.update(d=min(int(v), len(names)), names=())
+
+
+def names_control(settings: Settings, names: tuple[str, ...]) -> None:
+    """Which features, by name."""
     st.multiselect(
         "… or choose features by name",
         names,
@@ -50,6 +83,41 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
     )
 
 
+def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
+    """n, d, c and, for an SVM, h, side by side."""
+    columns = iter(st.columns(4 if "huber_svm" in settings.losses else 3, gap="medium"))
+    with next(columns):
+        grid = log_grid("n", whole=True)
+        compact("n", "Records n", settings.n, grid, _set_n, help=N_HELP)
+    with next(columns):
+        chosen = n_features(settings, names)
+        counts, take = feature_counts(names), take_features(names)
+        help = f"{text.d_sentence(chosen + 1)} {_D_HELP}"
+        compact("d", "Features d", chosen, counts, take, help=help)
+    with next(columns):
+        compact(
+            "c",
+            "Penalty c",
+            settings.c,
+            log_grid("c"),
+            lambda v: state.update(c=float(v)),
+            help=f"{text.c_sentence(settings)} {_C_HELP}",
+        )
+    if "huber_svm" in settings.losses:
+        with next(columns):
+            compact(
+                "h",
+                "SVM width h",
+                settings.h,
+                log_grid("h"),
+                lambda v: state.update(h=float(v)),
+                help=f"{text.h_sentence(settings)} {_H_HELP}",
+            )
+
+
+LEVELS: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]
+
+
 def model_controls(settings: Settings) -> None:
     """c, h and the confidence level."""
     paired(
@@ -59,8 +127,7 @@ def model_controls(settings: Settings) -> None:
         log_grid("c"),
         lambda v: state.update(c=float(v)),
         note=text.c_sentence(settings),
-        help="c·|θ|² is added to the average loss; the constant is penalised like every "
-        "coefficient.",
+        help=_C_HELP,
     )
     if "huber_svm" in settings.losses:
         corner_control()
@@ -73,14 +140,18 @@ def model_controls(settings: Settings) -> None:
             log_grid("h"),
             lambda v: state.update(h=float(v)),
             note=hints.words(text.h_sentence(settings)),
-            help="The hinge loss has a kink; differential privacy needs it rounded.",
+            help=_H_HELP,
         )
-    levels: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]
+    level_control(settings)
+
+
+def level_control(settings: Settings) -> None:
+    """The confidence level."""
     paired(
         "level",
         "Confidence level",
         settings.level,
-        levels,
+        LEVELS,
         lambda v: state.update(level=float(v)),
         note=text.level_sentence(settings),
         help="Higher levels give longer intervals.",
@@ -138,8 +209,24 @@ _MECHANISM_HELP = (
 
 def combination_controls(settings: Settings) -> None:
     """Loss, mechanism and definition; every combination of what is chosen is drawn."""
+    loss_control(settings)
+    mechanism_control(settings)
+    definition_control(settings)
+    method_control(settings)
+
+
+def loss_control(settings: Settings) -> None:
+    """Which models."""
     _pills("losses", "Model", LOSSES, settings.losses, _LOSS_HELP)
-    _pills("mechanisms", "Where the noise goes", MECHANISMS, settings.mechanisms, _MECHANISM_HELP)
+
+
+def mechanism_control(settings: Settings) -> None:
+    """Which mechanisms."""
+    _pills("mechanisms", "Mechanism", MECHANISMS, settings.mechanisms, _MECHANISM_HELP)
+
+
+def definition_control(settings: Settings) -> None:
+    """Which definitions are drawn, and how their budgets are paired."""
     _pills(
         "definitions",
         "Compare definitions",
@@ -147,13 +234,21 @@ def combination_controls(settings: Settings) -> None:
         settings.definitions,
         "Choose both to draw pure and concentrated differential privacy side by side.",
     )
-    _pills(
-        "calibrations", "Intervals", text.CALIBRATIONS, settings.calibrations, text.CALIBRATION_HELP
-    )
-    _reviewed_toggle(settings)
     if settings.is_compared:
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
         st.radio("The two definitions are paired by", **among(words), **state.bound("pairing"))
+
+
+def method_control(settings: Settings) -> None:
+    """How the intervals are made."""
+    _pills(
+        "calibrations",
+        "Interval method",
+        text.CALIBRATIONS,
+        settings.calibrations,
+        text.CALIBRATION_HELP,
+    )
+    _reviewed_toggle(settings)
 
 
 def _reviewed_toggle(settings: Settings) -> None:
@@ -179,7 +274,7 @@ def design_controls(settings: Settings) -> None:
     _one_of("loss", "Model", LOSSES, first.loss, "losses", _LOSS_HELP)
     _one_of(
         "mechanism",
-        "Where the noise goes",
+        "Mechanism",
         MECHANISMS,
         first.mechanism,
         "mechanisms",
@@ -187,7 +282,7 @@ def design_controls(settings: Settings) -> None:
     )
     _one_of(
         "calibration",
-        "Intervals",
+        "Interval method",
         text.CALIBRATIONS,
         first.calibration,
         "calibrations",

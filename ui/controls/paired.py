@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
 from ui.kit import live
+from ui.kit.bound import is_stale, put
 from ui.session import text
 from ui.session.settings import LIMITS
 from ui.session.words import in_words
 
 Number = int | float
-Apply = Callable[[Number], None]
+Apply = Callable[[Any], None]
 
 _REFUSED = "refused"
+_SAME = 1e-9
 _TYPED_DIGITS = 12
 """The buttons of a number field add floats: 0.001 + 0.0001 is not 0.0011 beyond these digits."""
 
@@ -23,8 +26,15 @@ _TYPED_DIGITS = 12
 def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
     """A value within the grid's ends, and the positions of its slider: the grid and the value
     itself.
+
+    A value that floats hold a hair beside a position is that position: the same number twice would
+    be a step that does nothing.
+
+    >>> positions(1.0999999999999999, [1.0, 1.1, 1.25])
+    (1.1, [1.0, 1.1, 1.25])
     """
     value = min(max(value, grid[0]), grid[-1])
+    value = next((at for at in grid if math.isclose(at, value, rel_tol=_SAME)), value)
     return value, sorted({*grid, value})
 
 
@@ -66,37 +76,72 @@ def paired(
 
     show: the words at the slider's thumb, where they are more than the number.
     """
-    low, high = grid[0], grid[-1]
-    value, options = positions(value, grid)
-    st.session_state[f"{key}_slider"] = value
-    st.session_state[f"{key}_number"] = value
     st.markdown(f"**{label}**", help=help or None)
     left, right = st.columns([3, 2], vertical_alignment="center")
-    is_whole = isinstance(value, int)
-    left.select_slider(
+    value, options = positions(value, grid)
+    with left:
+        _slider(key, label, value, options, apply, show)
+    with right:
+        _number(key, label, value, grid, apply)
+    with live.waits(f"{key}_note"):
+        footnote(key, note)
+
+
+def compact(
+    key: str,
+    label: str,
+    value: Number,
+    grid: list[Number],
+    apply: Apply,
+    *,
+    help: str,
+    show: Callable[[float], str] | None = None,
+) -> None:
+    """The same in two lines: the name with the typed number, and the slider below."""
+    value, options = positions(value, grid)
+    with st.container(key=f"compact_{key}", gap=None):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+            st.markdown(f"**{label}**", help=help or None, width="stretch")
+            _number(key, label, value, grid, apply)
+        _slider(key, label, value, options, apply, show)
+        refusal(key)
+
+
+def _slider(
+    key: str,
+    label: str,
+    value: Number,
+    options: list[Number],
+    apply: Apply,
+    show: Callable[[float], str] | None,
+) -> None:
+    put(f"{key}_slider", value, options)
+    st.select_slider(
         label,
         options=options,
-        format_func=show or ("{:,}".format if is_whole else short),
+        format_func=show or ("{:,}".format if isinstance(value, int) else short),
         key=f"{key}_slider",
         on_change=take,
         args=(f"{key}_slider", key, apply),
         label_visibility="collapsed",
     )
-    right.number_input(
+
+
+def _number(key: str, label: str, value: Number, grid: list[Number], apply: Apply) -> None:
+    put(f"{key}_number", value)
+    st.number_input(
         f"{label}, typed",
-        min_value=low,
-        max_value=high,
+        min_value=grid[0],
+        max_value=grid[-1],
         # otherwise an emptied field would become the smallest value instead of keeping its own
         value=None,
-        step=step_for(value, low, high),
-        format="%d" if is_whole else "%.6g",
+        step=step_for(value, grid[0], grid[-1]),
+        format="%d" if isinstance(value, int) else "%.6g",
         key=f"{key}_number",
         on_change=take,
         args=(f"{key}_number", key, apply),
         label_visibility="collapsed",
     )
-    with live.waits(f"{key}_note"):
-        footnote(key, note)
 
 
 def short(value: float) -> str:
@@ -107,23 +152,31 @@ def short(value: float) -> str:
 
 def take(widget_key: str, key: str, apply: Apply) -> None:
     """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
+    if is_stale(widget_key):
+        return
     st.session_state.pop(_REFUSED, None)
     value = st.session_state.get(widget_key)
     if value is None:
         return
     try:
-        apply(value if isinstance(value, int) else float(f"{value:.{_TYPED_DIGITS}g}"))
+        is_typed = isinstance(value, float)
+        apply(float(f"{value:.{_TYPED_DIGITS}g}") if is_typed else value)
     except ValueError as problem:
         st.session_state[_REFUSED] = (key, in_words(problem))
 
 
 def footnote(key: str, note: str) -> None:
     """The sentence under a control, and why its last move was refused."""
+    refusal(key)
+    if note:
+        st.caption(note)
+
+
+def refusal(key: str) -> None:
+    """Why the last move of a control was refused, if it was."""
     refused = st.session_state.get(_REFUSED)
     if refused and refused[0] == key:
         st.warning(refused[1])
-    if note:
-        st.caption(note)
 
 
 FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)

@@ -32,7 +32,7 @@ def is_ready(*, one_design: bool = False, is_folded: bool = False) -> bool:
     if is_folded:
         places = st.expander("Settings").columns(3, gap="large")
     with places[0]:
-        _data_controls(has_encodings=not one_design)
+        data_controls(has_encodings=not one_design)
     settings = state.settings()
     if is_whole := settings.dataset != "upload" or state.upload() is not None:
         _other_controls(settings, feature_names(), places, one_design=one_design)
@@ -60,8 +60,8 @@ def feature_names() -> tuple[str, ...]:
     return datasets.feature_names(state.settings().dataset)
 
 
-def _data_controls(*, has_encodings: bool) -> None:
-    """Data set and encoding."""
+def data_controls(*, has_encodings: bool, has_upload: bool = True) -> None:
+    """Data set and encoding; the upload beside them, unless it stands elsewhere."""
     settings = state.settings()
     left, right = st.columns(2)
     left.button(
@@ -76,7 +76,8 @@ def _data_controls(*, has_encodings: bool) -> None:
         **bound("dataset", settings.dataset, take_dataset),
     )
     if settings.dataset == "upload":
-        upload.panel()
+        if has_upload:
+            upload.panel()
         return
     if settings.dataset == compute.DECLARED:
         st.caption(text.DECLARED_SENTENCE)
@@ -101,6 +102,15 @@ def _data_controls(*, has_encodings: bool) -> None:
             "reads the data; a release may only use bounds that were declared beforehand. The "
             "difference in length is its cost.",
         )
+
+
+def dataset_words(settings: Settings) -> str:
+    """The chosen table, in few words."""
+    if settings.dataset == "upload":
+        return "Your own file"
+    if settings.dataset == compute.DECLARED:
+        return "A table you describe"
+    return next(i.title for i in datasets.list_datasets() if i.key == settings.dataset)
 
 
 def dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:

@@ -1,4 +1,6 @@
-"""The controls of the split: three linked parts with locks, each a share and an amount."""
+"""The controls of the split: one slider that cuts the budget into three parts, and the parts one by
+one, each a share, an amount and a lock.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,10 @@ import streamlit as st
 
 from dpci_core.privacy.budget import PARTS
 from ui.controls import hints
-from ui.controls.paired import footnote, step_for, take
-from ui.kit.bound import bound
+from ui.controls.paired import footnote, refusal, step_for, take
+from ui.kit.bound import bound, put
 from ui.session import state, text
-from ui.session.budget import Split
+from ui.session.budget import Split, from_shares
 from ui.session.settings import Settings
 
 
@@ -26,11 +28,81 @@ def split_controls(settings: Settings) -> None:
     )
 
 
+def split_slider(settings: Settings) -> None:
+    """All three parts on one line: the first handle ends the coefficients, the second the
+    Hessian.
+    """
+    put("split_slider", _cuts(settings.split))
+    words = [
+        f"{LINE_NAMES[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)
+    ]
+    with st.container(key="compact_split", gap=None):
+        st.markdown("**Split** " + " · ".join(words), help=text.SPLIT_NOTE)
+        st.slider(
+            "Split: where the part for the coefficients ends, and where that for the Hessian ends",
+            0,
+            100,
+            step=1,
+            format="%d %%",
+            key="split_slider",
+            on_change=take,
+            args=("split_slider", "split", _set_cuts),
+            label_visibility="collapsed",
+        )
+        refusal("split")
+
+
+LINE_NAMES = {
+    "model": "coefficients",
+    "hessian": "Hessian",
+    "covariance": "gradient covariance",
+}
+_SMALLEST_CUT = Decimal("0.005")
+"""Share that a part keeps when one handle meets the other, or an end."""
+
+
+def _shown(percent: float) -> str:
+    return f"{percent:.3g}\N{NARROW NO-BREAK SPACE}%"
+
+
+def _cuts(split: Split) -> tuple[int, int]:
+    """Where the handles stand, in whole per cents."""
+    return round(split.share(0)), round(100.0 - split.share(2))
+
+
+def _set_cuts(moved: tuple[int, int]) -> None:
+    """Move the parts beside the handle that moved; a part beside no handle that moved stays as it
+    is, exactly.
+
+    Raises:  ValueError in words where a part that would move is locked.
+    """
+    split = state.settings().split
+    before, parts = _cuts(split), [part / split.total for part in split.parts]
+    has_moved = [now != was for now, was in zip(moved, before, strict=True)]
+    if not any(has_moved):
+        return
+    changes = [has_moved[0], True, has_moved[1]]
+    for name, is_locked, is_changed in zip(PARTS, split.locked, changes, strict=True):
+        if is_locked and is_changed:
+            raise ValueError(f"{text.PART_NAMES[name]} is locked. Unlock it to move this handle.")
+    wanted = [Decimal(moved[0]) / 100, Decimal(0), 1 - Decimal(moved[1]) / 100]
+    model, _, covariance = (
+        max(new, _SMALLEST_CUT) if is_changed else old
+        for new, old, is_changed in zip(wanted, parts, changes, strict=True)
+    )
+    if has_moved[0]:
+        model = min(model, 1 - covariance - _SMALLEST_CUT)
+    else:
+        covariance = min(covariance, 1 - model - _SMALLEST_CUT)
+    made = from_shares(split.total, (model, 1 - model - covariance, covariance))
+    state.update(split=made.with_locks(split.locked))
+
+
 def _part_control(split: Split, index: int, name: str) -> None:
     amount = float(split.parts[index])
     share = min(98.0, max(1.0, float(round(split.share(index)))))
-    st.session_state[f"{name}_slider"] = share
-    st.session_state[f"{name}_number"] = amount
+    put(f"{name}_slider", share)
+    put(f"{name}_number", amount)
     st.markdown(
         f"**{text.PART_NAMES[name]}**",
         help="Its share of the budget, the amount, and a lock for the amount.",

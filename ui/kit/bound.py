@@ -2,14 +2,44 @@
 back by callbacks.
 
 So a value can be set by a widget, a link, a preset or another widget, and all agree.
+
+A browser sends what all its widgets show with whatever it asks for. What a widget was just set to
+by the page may not have reached it by then: it sends the old value, and Streamlit takes that for a
+move. `is_stale` knows such an echo, without which it would undo what somebody just typed elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+
+_SET = "set_by_page"
+_LATE = 4.0
+"""Seconds within which a browser may still send what a widget showed before."""
+
+
+def put(key: str, value: object, options: Sequence[object] = ()) -> None:
+    """Have a widget show a value.
+
+    options: of a slider; an old value that is no longer among them comes back as the first.
+    """
+    before, now = st.session_state.get(key), time.monotonic()
+    _, late = st.session_state.setdefault(_SET, {}).get(key, (None, []))
+    if before is not None and before != value:
+        late = [*late, *((now, old) for old in (before, *options[: before not in options]))]
+    late = [(since, old) for since, old in late if now - since <= _LATE and old != value]
+    st.session_state[_SET][key] = (value, late)
+    st.session_state[key] = value
+
+
+def is_stale(key: str) -> bool:
+    """Whether a widget reports what it shows, or what it showed before the page set it just now."""
+    shown, late = st.session_state.get(_SET, {}).get(key, (None, ()))
+    reported, now = st.session_state[key], time.monotonic()
+    return reported == shown or any(now - since <= _LATE and reported == old for since, old in late)
 
 
 def bound(
@@ -18,9 +48,11 @@ def bound(
     """Key and callback of a widget that shows a value; one that is emptied gives `empty`, or
     changes nothing.
     """
-    st.session_state[key] = value
+    put(key, value)
 
     def give() -> None:
+        if is_stale(key):
+            return
         moved = st.session_state[key]
         if (given := empty if moved is None else moved) is not None:
             take(given)

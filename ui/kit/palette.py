@@ -105,6 +105,8 @@ QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
 GRID = "rgba(138,143,152,0.25)"
 CLEAR = "rgba(0,0,0,0)"
+LOUD = {"LIGHT_LOUD": "#A3340A", "DARK_LOUD": "#FFB38A"}
+"""Words that a reader must not miss, on a light and a dark page: 4.5 : 1 at least."""
 HEAT = (
     (0.0, "rgba(31,119,184,0.55)"),
     (0.5, "rgba(31,119,184,0)"),
@@ -117,6 +119,8 @@ PAPER = "white"
 THEME_COLOURS = {
     "LIGHT_PAGE": ("theme.light.backgroundColor", "#ffffff"),
     "DARK_PAGE": ("theme.dark.backgroundColor", "#0e1117"),
+    "LIGHT_LINE": ("theme.light.borderColor", "#d5dce3"),
+    "DARK_LINE": ("theme.dark.borderColor", "#33404d"),
     "LIGHT_LINK": ("theme.light.linkColor", "#0068c9"),
     "DARK_LINK": ("theme.dark.linkColor", "#3d9df3"),
 }

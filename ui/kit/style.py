@@ -48,8 +48,13 @@ CAPTION_OPACITY = 0.8
 
 
 def sheet() -> str:
-    """The style sheet with the theme's own colours in it."""
-    made = _CSS.replace("CAPTION", str(CAPTION_OPACITY))
+    """The style sheet of all pages."""
+    return themed(_CSS.replace("CAPTION", str(CAPTION_OPACITY)))
+
+
+def themed(css: str) -> str:
+    """A style sheet with the theme's own colours in the place of their names."""
+    made = css
     for name, (option, usual) in THEME_COLOURS.items():
         made = made.replace(name, st.get_option(option) or usual)
     return made

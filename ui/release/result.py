@@ -76,7 +76,8 @@ def takeaway(made: Release) -> str:
         told = f"The intervals of {', '.join(clear[:-1])} and {clear[-1]} exclude zero."
     else:
         told = "No interval excludes zero."
-    return (f"{silent(made.silent)} " if made.silent else "") + told
+    beside = "Released intervals, each beside its planned length."
+    return " ".join(filter(None, [beside, silent(made.silent) if made.silent else "", told]))
 
 
 _LIKE_PLANNED = (0.9, 1.1)

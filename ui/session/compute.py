@@ -426,6 +426,7 @@ def sweep(
                 vi_length=columns[2],
                 grades=tuple(columns[3]),
                 extrapolated_from=float(len(base.y)) if name == "n" else None,
+                nonprivate_length=columns[4].astype(np.float64),
             )
         )
     return curves
@@ -438,8 +439,8 @@ def _sweep_point(
     records: Records,
     name: str,
     x: float,
-) -> tuple[float, float, float, str]:
-    nothing = (np.nan, np.nan, np.nan, "unusable")
+) -> tuple[float, float, float, str, float]:
+    nothing = (np.nan, np.nan, np.nan, "unusable", np.nan)
     try:
         moved = settings.swept(name, x)
         design = moved.design(combination)
@@ -454,5 +455,12 @@ def _sweep_point(
             float(made.ci_length_sd[0]),
             float(made.vi_length[0]),
             made.validity.grade,
+            float(made.nonprivate_length[0]),
         )
-    return made.ci_length_mean, made.mean_length_sd, made.vi_length_mean, made.validity.grade
+    return (
+        made.ci_length_mean,
+        made.mean_length_sd,
+        made.vi_length_mean,
+        made.validity.grade,
+        made.nonprivate_length_mean,
+    )

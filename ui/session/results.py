@@ -38,7 +38,9 @@ class IntervalRows:
 
 @dataclass(frozen=True, eq=False)
 class SweepCurve:
-    """Chart 2 for one combination, arrays (m,); NaN where a point is not feasible."""
+    """Lengths along one control for one combination, arrays (m,); NaN where a point is not
+    feasible.
+    """
 
     combination: Combination
     x: Array
@@ -47,3 +49,4 @@ class SweepCurve:
     vi_length: Array
     grades: tuple[str, ...]
     extrapolated_from: float | None = None
+    nonprivate_length: Array | None = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -25,12 +25,13 @@ from ui.session.words import in_words
 
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
-_HELP, _OFF = "help", "off"
+_HELP, _OFF, _PAST = "help", "off", "past"
 _JOBS = ("job", "cells_job", "accuracy_job")
 """Names in session and link of the keys of a simulation, of cells that are computed again, and of
 test errors.
 """
 MAX_PINS = 3
+MAX_UNDO = 100
 _PIN_LINK = "pin"
 
 
@@ -127,8 +128,23 @@ def queue_problem() -> str | None:
 
 def put(new: Settings) -> None:
     """Replace the settings; what was wrong with the link no longer matters then."""
+    past = st.session_state.setdefault(_PAST, [])
+    if (now := st.session_state.get(_SETTINGS)) is not None and now != new:
+        past.append(now)
+        del past[:-MAX_UNDO]
     st.session_state[_SETTINGS] = new
     st.session_state.pop(_LINK_PROBLEM, None)
+
+
+def can_undo() -> bool:
+    """Whether a setting was changed in this session."""
+    return bool(st.session_state.get(_PAST))
+
+
+def undo() -> None:
+    """Back to the settings before the last change."""
+    if can_undo():
+        st.session_state[_SETTINGS] = st.session_state[_PAST].pop()
 
 
 def bound(field: str, value: object = None, *, empty: object = None) -> dict[str, Any]:
@@ -188,6 +204,13 @@ def reset() -> None:
     st.session_state.pop(_UPLOAD, None)
     st.session_state.pop(_STORE, None)
     put(Settings())
+    _forget_settings_of_uploads()
+
+
+def _forget_settings_of_uploads() -> None:
+    """No way back to columns of a table that is no longer there."""
+    past = st.session_state.get(_PAST, [])
+    past[:] = [settings for settings in past if settings.dataset != "upload"]
 
 
 def paper_preset() -> None:
@@ -210,9 +233,9 @@ def paper_preset() -> None:
     )
 
 
-def source() -> compute.TableSource:
-    """Where the present settings take their table from."""
-    if settings().dataset == "upload" and upload() is not None:
+def source(of: Settings | None = None) -> compute.TableSource:
+    """Where settings take their table from, the present ones if none are given."""
+    if (of or settings()).dataset == "upload" and upload() is not None:
         store = st.session_state.setdefault(_STORE, compute.Store(compute.SESSION_LIMIT))
         return compute.TableSource(store, upload())
     return compute.TableSource(compute.PUBLIC)
@@ -225,6 +248,7 @@ def upload() -> compute.Upload | None:
 
 def set_upload(new: compute.Upload | None) -> None:
     """Keep an uploaded table in this session, with a fresh store for what is computed from it."""
+    _forget_settings_of_uploads()
     st.session_state[_UPLOAD] = new
     st.session_state[_STORE] = compute.Store(compute.SESSION_LIMIT)
     st.session_state[_MEMO] = compute.LRU(64)
@@ -252,20 +276,8 @@ def films() -> compute.LRU:
     return memo() if source().upload is not None else compute.FILMS
 
 
-@dataclass(frozen=True)
-class Pin:
-    """A setting kept for comparison, with its headline numbers as they were; those of a link are
-    still to be made.
-    """
-
-    name: str
-    settings: Settings
-    assumptions: str = ""
-    rows: tuple[str, ...] = ()
-
-
-def pins() -> list[Pin]:
-    """The pinned settings of this session, at most three."""
+def pins() -> list[Settings]:
+    """The settings that this session keeps to compare with, at most three."""
     return st.session_state.setdefault(_PINS, [])  # type: ignore[no-any-return]
 
 
@@ -281,11 +293,11 @@ def _read_pins(link: Mapping[str, str]) -> tuple[str, ...]:
         if unreadable or unfit or says_nothing:
             bad.append(name)
         else:
-            pins().append(Pin(f"Setting {len(pins()) + 1}", restored))
+            pins().append(restored)
     return tuple(bad)
 
 
 def _pins_query() -> dict[str, str]:
     """Pins as parameters of a link, those of an uploaded file left out."""
-    shared = [pin.settings.to_query() for pin in pins() if pin.settings.dataset != "upload"]
+    shared = [pin.to_query() for pin in pins() if pin.dataset != "upload"]
     return {f"{_PIN_LINK}{number}": urlencode(query) for number, query in enumerate(shared, 1)}

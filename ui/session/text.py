@@ -169,9 +169,10 @@ def assumptions(settings: Settings, records: Records) -> str:
     corner = ", smoothed hinge" if settings.corner == "smoothed_hinge" else ""
     has_h = any("h" in settings.loss(name).parameters for name in settings.losses)
     h = f", h = {settings.h:g}{corner}" if has_h else ""
+    total = f"{settings.split.total.normalize():f}"
     return (
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n "
-        f"= {settings.n:,}, {settings.kind.letter} = {settings.split.total:f}{delta}, split "
+        f"= {settings.n:,}, {settings.kind.letter} = {total}{delta}, split "
         f"{shares} %, c = {settings.c:g}{h}, level {100 * settings.level:g} %, "
         f"{calibration_words(settings)}, forecast{pairing_words(settings)}"
     )

@@ -23,7 +23,7 @@ from dpci_core.schema import (
     StandardEncoding,
     twin_table,
 )
-from tests.ui.test_pages import charts_of, check, now, start, stop_jobs
+from tests.ui.test_pages import check, now, picture_of, start, stop_jobs
 from ui.controls import declare
 from ui.plan import bounds
 from ui.plan import work as plan_work
@@ -201,8 +201,9 @@ def test_a_description_of_other_columns_drops_chosen_names():
 
 def test_explore_starts_from_a_description():
     app = start("explore", dataset=DECLARED, declared=packed_table(declare.example()), d="5")
-    chart = charts_of(app)[0]
-    assert "Simulated twin" in str(chart["layout"])
+    footer = picture_of(app)["footer"]
+    assert "Simulated twin" in footer
+    assert "Made-up people" in footer
 
 
 def test_the_whole_path_opens_no_file_and_no_connection():

@@ -33,7 +33,7 @@ def shell(secrets: dict | None = None, user: dict | None = None) -> AppTest:
 
 
 def page_is_open(app: AppTest) -> bool:
-    return bool(app.get("plotly_chart"))
+    return any(button.key == "pin" for button in app.button)
 
 
 def test_without_auth_nobody_is_asked():

@@ -1,0 +1,60 @@
+"""The numbers on the page as a few lines of Python."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.session import compute
+from ui.session.settings import Settings
+
+
+def panel(view: compute.View) -> None:
+    """The code, or why there is none."""
+    if view.settings.dataset in ("upload", compute.DECLARED):
+        st.info(
+            "Code is written for the built-in tables. For a table that you describe, Plan writes a "
+            "plan file that the command line and Python read."
+        )
+        return
+    st.code(code_of(view.settings), language="python")
+
+
+def code_of(settings: Settings) -> str:
+    """Python that prints mean length and coverage of the first combination."""
+    first = settings.combinations[0]
+    design = settings.design(first)
+    budget = design.budget
+    parts = ", ".join(
+        f'{name}="{part:f}"'
+        for name, part in zip(("model", "hessian", "covariance"), budget.parts, strict=True)
+    )
+    loss = type(design.loss).__name__
+    width = f"h={settings.h!r}" if "h" in design.loss.parameters else ""
+    features = repr(settings.names or settings.d)
+    calibration = (
+        '"published"'
+        if first.calibration == "published"
+        else (
+            '"sharp"' if settings.results == "all" else "dp.Calibration(gaussian_objective=False)"
+        )
+    )
+    return f'''import dpci_core as dp
+
+records = dp.datasets.load(
+    "{settings.dataset}", encoding="{settings.encoding}", features={features}
+)
+design = dp.Design(
+    loss=dp.{loss}({width}),
+    mechanism="{first.mechanism}",
+    budget=dp.{type(budget).__name__}({parts}),
+    regularization={settings.c!r},
+    confidence_level={settings.level!r},
+    calibration={calibration},
+    target="{settings.target}",
+)
+moments = dp.fit_moments(
+    records.X, records.y, loss=design.loss, regularization={settings.c!r}, target="unpenalised"
+)
+expected = dp.forecast(moments, design=design, n_records={settings.n})
+print(f"mean length {{expected.ci_length_mean:.4g}}, coverage {{expected.coverage_mean:.1%}}")
+'''

@@ -1,0 +1,237 @@
+"""What a view says in one line, and its numbers in a small table. No Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.report.cautions import COVERAGE_SLACK
+from dpci_core.report.words import number
+from ui.kit.palette import Combination
+from ui.kit.picture import Cell, Style, Table
+from ui.session import text
+from ui.session.compute import View
+from ui.session.results import SweepCurve
+from ui.session.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """Means over the coefficients that count, of one combination.
+
+    coverage: forecast, on average.  n_short: intervals that miss more often than they may.
+    """
+
+    combination: Combination
+    private: float
+    spread: float
+    plain: float
+    coverage: float
+    n_short: int
+    n: int
+    is_useless: bool
+
+    @property
+    def cost(self) -> float:
+        """How many times as long as without privacy."""
+        return self.private / self.plain
+
+
+def numbers(view: View) -> list[Numbers]:
+    """Of every combination that is drawn and reaches a coefficient at all."""
+    found = []
+    for outcome in view.drawn:
+        made = outcome.forecast
+        assert made is not None
+        counts = ~made.is_out_of_reach
+        if not counts.any():
+            continue
+        lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
+        private, spread, plain = (float(x[counts].mean()) for x in lengths)
+        coverage = made.coverage[counts]
+        found.append(
+            Numbers(
+                combination=outcome.combination,
+                private=private,
+                spread=spread,
+                plain=plain,
+                coverage=float(coverage.mean()),
+                n_short=int(np.sum(coverage < view.settings.level - COVERAGE_SLACK)),
+                n=int(counts.sum()),
+                is_useless=made.usefulness.is_useless,
+            )
+        )
+    return found
+
+
+def ways(combinations: Sequence[Combination]) -> list[str]:
+    """What tells combinations apart; "private" for a single one.
+
+    >>> ways([Combination("pure", "objective", "logistic"), Combination("pure", "output", "logistic")])
+    ['objective', 'output']
+    """  # noqa: E501 - one line of a shell
+    parts = [combination.label.split(" · ") for combination in combinations]
+    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    named = [[word for word, is_own in zip(row, differ, strict=True) if is_own] for row in parts]
+    return [" · ".join(row) or "private" for row in named]
+
+
+def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
+    """The finding, and whether it is to be said loudly: what promises too much comes before how
+    long it is.
+    """
+    if not found:
+        return "No interval can be drawn at these settings", True
+    said = [n.combination for n in found]
+    short = min(found, key=lambda n: n.coverage)
+    if short.coverage < level - COVERAGE_SLACK:
+        way = f" ({ways(said)[found.index(short)]})" if len(found) > 1 else ""
+        return (
+            f"These intervals promise too much: they cover {percent(short.coverage)} where "
+            f"{percent(level, 6)} is promised{way}",
+            True,
+        )
+    costs = [n.cost for n in found]
+    if all(n.is_useless for n in found):
+        return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
+    worst = max(found, key=lambda n: n.n_short)
+    if worst.n_short:
+        way = f" ({ways(said)[found.index(worst)]})" if len(found) > 1 else ""
+        return (
+            f"{cost_words(said, costs)}, and {worst.n_short} of {worst.n} promise too much{way}",
+            True,
+        )
+    return cost_words(said, costs), False
+
+
+def cost_words(combinations: Sequence[Combination], costs: Sequence[float]) -> str:
+    """How much longer privacy makes intervals.
+
+    >>> cost_words([Combination("pure", "output", "logistic")], [4.04])
+    'Privacy makes the mean interval 4.0 times as long'
+    """
+    if len(costs) == 1:
+        return f"Privacy makes the mean interval {_times(costs[0])}"
+    if len(costs) == 2:
+        (a, b), (first, second) = costs, ways(combinations)
+        return (
+            f"Privacy makes intervals {factor(a)} times as long ({first}) or {_times(b)} ({second})"
+        )
+    return f"Privacy makes the mean interval {factor(min(costs))} to {_times(max(costs))}"
+
+
+def factor(x: float) -> str:
+    """A factor in words.
+
+    >>> factor(4.04), factor(31.2), factor(1.052)
+    ('4.0', '31', '1.05')
+    """
+    return f"{x:.2f}" if x < 1.995 else f"{x:.1f}" if x < 9.95 else number(x, 2)
+
+
+def _times(cost: float) -> str:
+    return f"{factor(cost)} times as long"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """A share with a space that does not break.
+
+    >>> percent(0.95).encode()
+    b'95.0\\xe2\\x80\\xaf%'
+    """
+    shown = f"{100 * share:.1f}" if digits == 3 else f"{100 * share:g}"
+    return f"{shown}\N{NARROW NO-BREAK SPACE}%"
+
+
+def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], level: float) -> Table:
+    """One row for each combination, which is also the key of the chart's colours."""
+    rows = []
+    for k, (n, way) in enumerate(zip(found, ways([n.combination for n in found]), strict=True)):
+        rows.append(
+            (
+                Cell(text=way, style=styles[1 + 2 * k]),
+                Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
+                Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
+                Cell(text=f"{n.private / n.spread:.2f}×", live=f"ratio {k}"),
+                Cell(
+                    text=percent(n.coverage),
+                    live=f"coverage {k}",
+                    is_loud=n.coverage < level - COVERAGE_SLACK or n.n_short > 0,
+                ),
+            )
+        )
+    head = ("", "mean length", "÷ without privacy", "÷ shortest possible", "coverage")
+    return Table(head=head, rows=tuple(rows))
+
+
+def live_cells(
+    private: Sequence[Array], spread: Sequence[Array], plain: Sequence[Array]
+) -> dict[str, str]:
+    """The same numbers in a frame of the film; coverage is not known there."""
+    cells = {}
+    for k, (ci, vi, without) in enumerate(zip(private, spread, plain, strict=True)):
+        cells[f"length {k}"] = number(float(ci.mean()))
+        cells[f"cost {k}"] = f"{factor(float(ci.mean() / without.mean()))}×"
+        cells[f"ratio {k}"] = f"{float(ci.mean() / vi.mean()):.2f}×"
+    return cells
+
+
+def footer(view: View) -> str:
+    """Data, settings, and that it is a forecast."""
+    kind = {
+        "simulated": "made-up people",
+        "public": "public data",
+        "declared public": "your file, declared public",
+        "declared synthetic": "your file, declared synthetic",
+    }[view.records.source]
+    return f"{text.assumptions(view.settings, view.records)}. {kind.capitalize()}."
+
+
+def odds(settings: Settings) -> str:
+    """What the budget lets somebody learn, in a sentence."""
+    return text.budget_sentence(settings).replace("**", "")
+
+
+def curve_title(curve: SweepCurve, name: str, here: float) -> str:
+    """What one control does to the length of the first combination."""
+    finite = np.isfinite(curve.ci_length)
+    if not finite.any():
+        return "Nothing can be computed along this control"
+    x, y = curve.x[finite], curve.ci_length[finite]
+    best = int(np.argmin(y))
+    if name in ("total", "n") and 2 * here <= x[-1] * (1 + 1e-9) and here >= x[0]:
+        lengths = np.exp(np.interp(np.log([here, 2 * here]), np.log(x), np.log(y)))
+        gain = 1.0 - float(lengths[1] / lengths[0])
+        what = "the budget" if name == "total" else "as many records"
+        if gain > 0.005:
+            return f"Twice {what} would make intervals {_whole(gain)} shorter"
+        return f"Twice {what} would not make intervals shorter"
+    if name == "d":
+        grows = _times(float(y[-1] / y[0]))
+        return f"From {x[0]:g} to {x[-1]:g} features the interval becomes {grows}"
+    label = {"c": "c = ", "h": "h = "}.get(name, "a share of ")
+    unit = "" if name in ("c", "h") else "\N{NARROW NO-BREAK SPACE}%"
+    return f"Intervals are shortest at {label}{number(float(x[best]), 2)}{unit}"
+
+
+def _whole(share: float) -> str:
+    return f"{100 * share:.0f}\N{NARROW NO-BREAK SPACE}%"
+
+
+def coverage_title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
+    """How often the intervals contain what they are for."""
+    if not found:
+        return "No coverage can be forecast at these settings", True
+    low, high = (end(n.coverage for n in found) for end in (min, max))
+    n_short = max(n.n_short for n in found)
+    span = percent(low) if high - low < 5e-4 else f"{100 * low:.1f} to {percent(high)}"
+    promised = f"where {percent(level, 6)} is promised"
+    if n_short:
+        return (
+            f"{n_short} of {found[0].n} intervals cover too rarely: {span} on average {promised}",
+            True,
+        )
+    return f"Intervals cover {span} on average {promised}", False

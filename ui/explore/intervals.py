@@ -1,0 +1,245 @@
+"""The picture of the intervals, and its frames for every position of the budget's slider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.report.words import number
+from ui.explore.rows import Rows, rows_of
+from ui.kit import live
+from ui.kit.palette import QUIET
+from ui.kit.picture import Panel, Picture, Style
+from ui.session.results import IntervalRows
+from ui.views.intervals import OUT_OF_REACH, pulled
+
+SpanOf = Callable[[tuple[object, ...], float, float], tuple[float, float]]
+_FARTHEST = 50.0
+"""Of a log odds; an odds ratio beyond has no place on any chart."""
+LETTERS = "ABC"
+"""Of settings that are kept to compare with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ghost:
+    """Intervals of a setting that was kept, for each coefficient of the chart and combination: NaN
+    where it has none.
+    """
+
+    letter: str
+    rows: tuple[IntervalRows | None, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around:
+    """What stands around a chart, and is no interval."""
+
+    title: str
+    sub: str
+    alt: str
+    footer: str
+    meta: dict[str, object]
+    is_loud: bool = False
+
+
+def interval_picture(
+    rows: Sequence[IntervalRows],
+    ghosts: Sequence[Ghost],
+    around: Around,
+    *,
+    units: str,
+    span_of: SpanOf,
+) -> Picture:
+    """Per coefficient the private interval, the variability interval within it and the one without
+    privacy below, the ratio of the first two at the right; kept settings as thin lines above.
+
+    span_of: the ends of an axis, by what is on it and how far that reaches.
+    """
+    is_odds, many = units == "odds", len(rows)
+    placed = rows_of(rows, _notes(rows), is_scaled=units == "scaled")
+    bars, dots = marks(
+        rows, [r.ci_length for r in rows], [r.vi_length for r in rows], placed, is_odds
+    )
+    thin = [
+        (float(y), *ends, 1 + 2 * many + k)
+        for k, ghost in enumerate(ghosts)
+        for y, ends in _ghost_bars(ghost, rows, placed, k, is_odds)
+    ]
+    panels = tuple(
+        _panel(rows, where, members, units, span_of, is_last=at == len(placed.panels) - 1)
+        for at, (where, members) in enumerate(placed.panels)
+    )
+    return Picture(
+        **vars(around),
+        panels=panels,
+        styles=(*styles_of(rows), *[_GHOST for _ in ghosts]),
+        bars=[*thin, *bars],
+        dots=dots,
+        labels=placed.labels,
+        right=[(y, text) for y, text in _ratios(rows, [r.ci_length for r in rows], placed)],
+        right_title="÷ shortest",
+        key=[
+            ("bar", 1, "private"),
+            ("bar", 2, "variability (the shortest possible)"),
+            ("bar", 0, "without privacy"),
+            *[("bar", 1 + 2 * many + k, ghost.letter) for k, ghost in enumerate(ghosts)],
+        ],
+        hover=("y", _hover(rows, placed)),
+        least=int(placed.height * (8.2 if many > 1 else 12)) + 34 * len(panels) + 34,
+    )
+
+
+_GHOST = Style(colour=QUIET, width=1.6, ends=3.5)
+
+
+def styles_of(rows: Sequence[IntervalRows]) -> tuple[Style, ...]:
+    """Without privacy; then private and variability of each combination."""
+    made = [Style(colour=QUIET, width=2.0)]
+    wide, narrow = (11.0, 5.0) if len(rows) < 3 else (7.0, 3.0)
+    for item in rows:
+        look = item.combination.style
+        pale = Style(colour=look.colour, marker=look.marker, width=wide, opacity=look.opacity)
+        made += [replace(pale, ends=wide / 2), replace(pale, width=narrow, opacity=1.0)]
+    return tuple(made)
+
+
+def marks(
+    rows: Sequence[IntervalRows],
+    private: Sequence[Array],
+    spread: Sequence[Array],
+    placed: Rows,
+    is_odds: bool,
+) -> tuple[list[live.Bar], list[live.Dot]]:
+    """Bars and dots at these lengths; nothing is drawn of what is out of reach or left out."""
+    bars: list[live.Bar] = []
+    dots: list[live.Dot] = []
+    for place, item in enumerate(rows):
+        y = placed.places + (len(rows) - 1) / 2 - place
+        keep = np.flatnonzero(item.counts & np.isfinite(y))
+        own = 1 + 2 * place
+        for lengths, stroke, below in (
+            (private[place], own, 0.0),
+            (spread[place], own + 1, 0.0),
+            (item.nonprivate_length, 0, 0.42),
+        ):
+            low, high = ends(item.estimate, lengths, is_odds)
+            bars += [(float(y[j] - below), float(low[j]), float(high[j]), stroke) for j in keep]
+        centre, _ = ends(item.estimate, np.zeros(len(y)), is_odds)
+        dots += [(float(centre[j]), float(y[j]), own + 1) for j in keep]
+    return bars, dots
+
+
+def ends(estimate: Array, length: Array, is_odds: bool) -> tuple[Array, Array]:
+    """Of intervals, as they are drawn."""
+    low, high = estimate - length / 2, estimate + length / 2
+    if not is_odds:
+        return low, high
+    low, high = (np.exp(np.clip(x, -_FARTHEST, _FARTHEST)) for x in (low, high))
+    return low, high
+
+
+def _panel(
+    rows: Sequence[IntervalRows],
+    where: tuple[float, float],
+    members: tuple[int, ...],
+    units: str,
+    span_of: SpanOf,
+    *,
+    is_last: bool,
+) -> Panel:
+    """The axis of some coefficients: wide enough for lengths to change on it."""
+    on = list(members)
+    low = min(float((r.estimate - r.ci_length / 2)[on].min()) for r in rows)
+    high = max(float((r.estimate + r.ci_length / 2)[on].max()) for r in rows)
+    low, high = span_of((units, *(rows[0].names[j] for j in on)), low, high)
+    is_odds = units == "odds"
+    if is_odds:
+        low, high = (float(np.exp(np.clip(x, -_FARTHEST, _FARTHEST))) for x in (low, high))
+    return Panel(
+        low=low,
+        high=high,
+        rows=where,
+        is_log=is_odds,
+        zeros=(1.0 if is_odds else 0.0,),
+        title=AXES[units] if is_last else "",
+    )
+
+
+AXES = {
+    "scaled": "coefficient, columns scaled by their bounds",
+    "original": "coefficient, per unit of its column (an axis for each size)",
+    "odds": "odds ratio, per unit of its column (an axis for each size)",
+}
+
+
+def _notes(rows: Sequence[IntervalRows]) -> list[str]:
+    """What the penalty leaves of each coefficient, or that it is out of reach."""
+    item, found = rows[0], []
+    for j in range(len(item.names)):
+        if not any(row.counts[j] for row in rows):
+            found.append(OUT_OF_REACH)
+        elif item.left is None or not np.isfinite(item.left[j]):
+            found.append("")
+        else:
+            found.append(pulled(float(item.left[j])))
+    return found
+
+
+def _ratios(
+    rows: Sequence[IntervalRows], private: Sequence[Array], placed: Rows
+) -> list[tuple[float, str]]:
+    """Private to variability length of each row."""
+    return [
+        (float(y), f"{ratio:.2f}×" if is_reached else "-")
+        for place, item in enumerate(rows)
+        for y, ratio, is_reached in zip(
+            placed.places + (len(rows) - 1) / 2 - place,
+            private[place] / item.vi_length,
+            item.counts,
+            strict=True,
+        )
+        if np.isfinite(y)
+    ]
+
+
+def _ghost_bars(
+    ghost: Ghost, rows: Sequence[IntervalRows], placed: Rows, k: int, is_odds: bool
+) -> list[tuple[float, tuple[float, float]]]:
+    """Thin lines above the bars that they are compared with."""
+    found = []
+    for place, item in enumerate(ghost.rows):
+        if item is None:
+            continue
+        y = placed.places + (len(rows) - 1) / 2 - place + 0.36 + 0.12 * k
+        where = {name: float(at) for name, at in zip(rows[0].names, y, strict=True)}
+        low, high = ends(item.estimate, item.ci_length, is_odds)
+        for name, a, b, is_reached in zip(item.names, low, high, item.counts, strict=True):
+            if is_reached and np.isfinite(where.get(name, np.nan)):
+                found.append((where[name], (float(a), float(b))))
+    return found
+
+
+def _hover(rows: Sequence[IntervalRows], placed: Rows) -> list[tuple[float, list[str]]]:
+    """The lengths of each coefficient in words."""
+    items = []
+    for j, name in enumerate(rows[0].names):
+        if not np.isfinite(placed.places[j]):
+            continue
+        lines = [name]
+        for item in rows:
+            way = f"{item.combination.short}: " if len(rows) > 1 else ""
+            if not item.counts[j]:
+                lines.append(f"{way}out of reach: such a release cannot speak about it")
+                continue
+            ci, vi, plain = (
+                float(x[j]) for x in (item.ci_length, item.vi_length, item.nonprivate_length)
+            )
+            lines.append(
+                f"{way}private {number(ci)}, variability {number(vi)} ({ci / vi:.2f}×), without "
+                f"privacy {number(plain)}"
+            )
+        items.append((float(placed.places[j]), lines))
+    return items

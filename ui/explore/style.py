@@ -1,0 +1,61 @@
+"""The style sheet of the page: everything on one screen, and on a phone a bar at the bottom."""
+
+from __future__ import annotations
+
+NARROW = 640
+"""Pixels up to which a screen is a phone's: Streamlit stacks columns there."""
+SHEET = (
+    """<style>
+.stMainBlockContainer { padding: 4rem 2rem 0.25rem; max-width: 110rem }
+.stMainBlockContainer > [data-testid=stVerticalBlock], .st-key-explore { gap: 0.5rem }
+[data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none }
+.st-key-later_watch { position: absolute; height: 0 }
+.st-key-controls, .st-key-sheet { gap: 0.25rem }
+[data-testid=stElementContainer]:has(> .stHtml style:only-child) { display: none }
+
+/* One line each: the question, the choices, the tabs. */
+.st-key-head h1 { font-size: 1.375rem; padding: 0; line-height: 1.75rem }
+.st-key-head :is([data-testid=stPageLink], .stButton) p { font-size: 0.875rem }
+.st-key-head :is([data-testid=stPageLink] a, .stButton button) { padding: 0 0.25rem; min-height: 1.5rem; text-decoration: underline }
+:is(.st-key-choices, .st-key-tabs, .st-key-best_split, .st-key-about_budget) :is(p, label, input, span) {
+  font-size: 0.875rem }
+:is(.st-key-choices, .st-key-tabs, .st-key-best_split) :is([data-testid=stPopoverButton], button[kind]) {
+  min-height: 2rem; padding: 0.125rem 0.625rem }
+.st-key-tabs [role=radio] { min-height: 2rem; padding: 0.125rem 0.625rem }
+.st-key-tabs [data-baseweb=select] > div, .st-key-tabs [data-testid=stSelectbox] [role=group] { min-height: 2rem }
+.st-key-about_budget [data-testid=stPopoverButton], .st-key-best_split [kind=tertiary] { min-height: 1.5rem; padding: 0 }
+.st-key-about_budget .odds { margin: 0; font-size: 0.9375rem; line-height: 1.375rem }
+
+/* A number of two lines: its name and what is typed, and the slider. What a thumb stands for is in the field above;
+   while it moves it says so itself. */
+[class*=st-key-compact_] [data-testid=stElementContainer]:has([data-testid=stNumberInput]) { width: 6.5rem; flex: none }
+[class*=st-key-compact_] [data-testid=stNumberInputContainer] { height: 1.875rem; min-height: 0 }
+[class*=st-key-compact_] [data-testid=stNumberInputField] { padding: 0 0.5rem; text-align: right }
+[class*=st-key-compact_] :is([data-testid^=stNumberInputStep], [data-testid=stNumberInputClearButton]) { display: none }
+[class*=st-key-compact_] [data-testid=stSlider] [role=group] { padding-top: 0; padding-bottom: 0 }
+[class*=st-key-compact_] [data-testid=stSliderTickBar] { display: none }
+[class*=st-key-compact_] [data-testid=stHorizontalBlock] { min-height: 1.875rem }
+[class*=st-key-compact_] [data-testid=stSliderThumbValue] { background: light-dark(LIGHT_PAGE, DARK_PAGE); z-index: 3;
+  visibility: hidden; padding: 0 0.25rem; border-radius: 0.25rem }
+[class*=st-key-compact_] :is([data-dragging], [data-focused]) [data-testid=stSliderThumbValue] { visibility: visible }
+[class*=st-key-compact_] [data-testid=stAlertContainer] { padding: 0.25rem 0.75rem }
+[data-dpci-live=total_slider] .st-key-total_number { visibility: hidden }
+[data-dpci-live=total_slider] :is(.st-key-best_split, .remark) { opacity: 0.06 }
+.st-key-sheet_open { display: none }
+.st-key-best_split { min-height: 2rem }
+
+@media (max-width: NARROWpx) {
+  .stMainBlockContainer { padding: 4rem 1rem 11rem }
+  .st-key-head h1 { font-size: 1.125rem; line-height: 1.375rem }
+  :is(.st-key-choices, .st-key-tabs) { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.25rem }
+  :is(.st-key-choices, .st-key-tabs) > * { flex: none }
+  .st-key-controls { position: fixed !important; inset: auto 0 0 0; z-index: 60; padding: 0.5rem 1rem 0.75rem;
+    background: light-dark(LIGHT_PAGE, DARK_PAGE); border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE);
+    gap: 0.25rem; max-height: 52vh; overflow-y: auto }
+  .st-key-controls [data-testid=stHorizontalBlock] { gap: 0.25rem }
+  .st-key-about_budget .odds { font-size: 0.8125rem; line-height: 1.125rem }
+  .st-key-sheet_open { display: block }
+  .st-key-controls:not(:has(.st-key-sheet_open input:checked)) :is(.st-key-sheet, .st-key-read_budget) { display: none }
+}
+</style>"""  # noqa: E501 - CSS
+).replace("NARROW", str(NARROW))

@@ -1,0 +1,319 @@
+"""One chart in tabs, with its numbers beside it; or the numbers as tables, or the code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpci_core.mechanisms.objective import NOT_REVIEWED
+from dpci_core.report.answers import shortfall
+from ui.controls.sidebar import feature_names
+from ui.explore import code, finding, kept, later, lines, wasted
+from ui.explore.intervals import Around, interval_picture, styles_of
+from ui.kit import linked
+from ui.kit.exports import csv_bytes
+from ui.kit.picture import Picture, Table, draw
+from ui.session import compute, state, text
+from ui.session.results import IntervalRows, SweepCurve
+from ui.session.settings import Settings
+from ui.views import intervals, sweep
+from ui.views.sweep import SWEEP_NAMES, current_value, sweep_curves
+
+TABS = {
+    "intervals": "Intervals",
+    "total": "Over budget",
+    "n": "Over records",
+    "more": "Over split, d, c",
+    "coverage": "Coverage",
+    "table": "Table",
+    "code": "Code",
+}
+_TAB = linked.one_of("tab", TABS, default="intervals", widget="tab")
+UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
+_MORE = ("model", "hessian", "covariance", "d", "c", "h")
+
+
+def units_of(view: compute.View) -> str:
+    return view.settings.units if view.settings.units in _unit_options(view) else "scaled"
+
+
+def _unit_options(view: compute.View) -> list[str]:
+    if view.records.to_original is None:
+        return ["scaled"]
+    return [u for u in UNITS if u != "odds" or view.settings.losses == ("logistic",)]
+
+
+def line(view: compute.View, units: str) -> str:
+    """Which picture; in its row also what belongs to it, undo and compare."""
+    with st.container(horizontal=True, key="tabs", vertical_alignment="center", gap="small"):
+        tab = _TAB.value
+        st.segmented_control(
+            "What is shown",
+            list(TABS),
+            format_func=TABS.__getitem__,
+            label_visibility="collapsed",
+            **_TAB.bound(),
+        )
+        options = _unit_options(view)
+        if tab == "intervals" and len(options) > 1:
+            st.selectbox(
+                "Units of the coefficients",
+                options,
+                format_func=UNITS.__getitem__,
+                label_visibility="collapsed",
+                width=140,
+                **state.bound("units", units),
+            )
+        if tab == "more":
+            _more_control(view.settings)
+        st.space("stretch")
+        kept.controls(has_numbers=bool(finding.numbers(view)))
+        st.button(
+            "Undo",
+            key="undo",
+            on_click=state.undo,
+            disabled=not state.can_undo(),
+            help="Takes back the last change of a setting.",
+        )
+        st.page_link("../pages/accuracy.py", label="Prediction error →")
+    return tab
+
+
+def _more_control(settings: Settings) -> None:
+    options = [name for name in _MORE if name != "h" or "huber_svm" in settings.losses]
+    st.selectbox(
+        "How length depends on",
+        options,
+        format_func=SWEEP_NAMES.__getitem__,
+        label_visibility="collapsed",
+        width=280,
+        **state.bound("sweep", _swept(settings, "more")),
+    )
+
+
+def _swept(settings: Settings, tab: str) -> str:
+    """The control that a tab of lengths runs along."""
+    if tab in ("total", "n"):
+        return tab
+    fits = settings.sweep in _MORE and (settings.sweep != "h" or "huber_svm" in settings.losses)
+    return settings.sweep if fits else "model"
+
+
+def content(view: compute.View, tab: str, units: str) -> None:
+    if tab == "code":
+        code.panel(view)
+        return
+    if tab == "table":
+        _tables(view, units)
+        return
+    found = finding.numbers(view)
+    rows = compute.interval_rows(view, units)
+    if not rows or not found:
+        st.info("Nothing to draw at these settings: see the notes above for what helps.")
+        return
+    others = kept.kept(units)
+    styles = styles_of(rows)
+    beside = [finding.numbers_table(found, styles, view.settings.level)]
+    compared = kept.table(others, view.settings, found)
+    beside += [compared] if compared else []
+    if tab == "intervals":
+        picture = _intervals(view, rows, found, others, units)
+    elif tab == "coverage":
+        picture = _coverage(view, rows, found)
+    else:
+        picture = _curves(view, tab, others)
+    _put(view, tab, units, picture, tuple(beside))
+
+
+def _remarks(view: compute.View) -> tuple[str, ...]:
+    """What has to be known beside the numbers."""
+    said = list(view.records.notes)
+    ways = finding.ways([o.combination for o in view.drawn])
+    for outcome, way in zip(view.drawn, ways, strict=True):
+        made, about = outcome.forecast, "" if len(ways) == 1 else f"{way.capitalize()}: "
+        assert made is not None
+        if made.validity.grade == "rough":
+            said.append(f"{about}rough forecast. {' '.join(made.validity.reasons)}")
+        if made.shortfall:
+            said.append(f"{about}{shortfall(*made.shortfall)}")
+    if any(o.forecast and o.forecast.design.status for o in view.outcomes):
+        said.append(f"Sharp objective perturbation under zCDP: {NOT_REVIEWED}")
+    if view.settings.n > len(view.records.y):
+        said.append(text.n_sentence(view.settings, len(view.records.y), with_help=False))
+    return tuple(said)
+
+
+def _put(
+    view: compute.View, tab: str, units: str, picture: Picture, beside: tuple[Table, ...]
+) -> None:
+    draw(
+        "intervals" if tab == "intervals" else tab,
+        replace(picture, tables=beside, remarks=_remarks(view)),
+        slider=later.SLIDER,
+        here=later.here(view.settings),
+        film=later.film_version(view, units),
+        isFilmed=tab == "intervals",
+    )
+
+
+def _meta(view: compute.View, **more: object) -> dict[str, object]:
+    settings = view.settings
+    meta = {
+        "settings": settings.to_query(),
+        "total": float(settings.split.total),
+        "n": settings.n,
+        "c": settings.c,
+    }
+    return meta | more
+
+
+def _intervals(
+    view: compute.View,
+    rows: list[IntervalRows],
+    found: list[finding.Numbers],
+    others: list[kept.Kept],
+    units: str,
+) -> Picture:
+    title, is_loud = finding.title(found, view.settings.level)
+    level = finding.percent(view.settings.level, 6)
+    around = Around(
+        title=title,
+        sub=f"{level} confidence intervals for the {text.covers(view.settings)}",
+        alt=intervals.interval_sentence(rows),
+        footer=finding.footer(view),
+        meta=_meta(view, units=units),
+        is_loud=is_loud,
+    )
+    spans = st.session_state.setdefault("spans", {})
+
+    def span_of(what: tuple[object, ...], low: float, high: float) -> tuple[float, float]:
+        key = (view.records.digest, *what)
+        spans[key] = steady(spans.get(key), low, high)
+        return cast("tuple[float, float]", spans[key])
+
+    return interval_picture(rows, kept.ghosts(others, rows), around, units=units, span_of=span_of)
+
+
+_ROOM = 0.3
+"""Free space on each side of intervals, in units of their width."""
+_TOO_SMALL = 0.12
+"""Intervals that fill less of their axis get a new one."""
+
+
+def steady(before: tuple[float, float] | None, low: float, high: float) -> tuple[float, float]:
+    """The ends of an axis: as before while intervals fit and can be read, so that lengths can be
+    seen to change.
+
+    >>> first = steady(None, -1.0, 1.0)
+    >>> first, steady(first, -1.4, 1.2) == first, steady(first, -2.0, 2.0)
+    ((-1.6, 1.6), True, (-3.2, 3.2))
+    """
+    low, high = min(low, 0.0), max(high, 0.0)
+    if before is not None:
+        fits = before[0] <= low and high <= before[1]
+        if fits and high - low >= _TOO_SMALL * (before[1] - before[0]):
+            return before
+    room = _ROOM * (high - low)
+    return (low - room, high + room)
+
+
+def _coverage(
+    view: compute.View, rows: list[IntervalRows], found: list[finding.Numbers]
+) -> Picture:
+    level = view.settings.level
+    title, is_loud = finding.coverage_title(found, level)
+    shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
+    said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
+    around = Around(
+        title=title,
+        sub=f"How often {finding.percent(level, 6)} intervals would contain the "
+        f"{text.covers(view.settings)}, by forecast",
+        alt=intervals.coverage_sentence(said, level=level),
+        footer=finding.footer(view),
+        meta=_meta(view),
+        is_loud=is_loud,
+    )
+    return lines.coverage_picture(rows, shares, level, around)
+
+
+def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
+    settings = view.settings
+    name = _swept(settings, tab)
+    curves = sweep_curves(view, name, len(feature_names()))
+    now = current_value(settings, name)
+    wastes = wasted.sentences(view, curves, now) if name == "total" else []
+    for sentence in wastes:
+        st.info(sentence)
+    about = (
+        f". Fitted on the first {min(compute.SUBSAMPLE, len(view.records.y)):,} rows of the table"
+        if name in ("c", "h", "d")
+        else ""
+    )
+    around = Around(
+        title=finding.curve_title(curves[0], name, now),
+        sub=sweep.length_label(settings, name) + about,
+        alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=now),
+        footer=finding.footer(view),
+        meta=_meta(view, sweep=name),
+    )
+    first = finding.numbers(view)[0]
+    points = [
+        (current_value(each.settings, name), same.private)
+        for each in others
+        if (same := each.of(first)) is not None and name != "d"
+    ]
+    return lines.curve_picture(
+        curves,
+        points,
+        around,
+        names=finding.ways([c.combination for c in curves]),
+        x_label=SWEEP_NAMES[name],
+        y_label="length",
+        is_log=name in ("total", "n", "c", "h"),
+        here=now,
+    )
+
+
+def _tables(view: compute.View, units: str) -> None:
+    """The numbers of the charts, each with its file."""
+    rows = compute.interval_rows(view, units)
+    if not rows:
+        st.info("Nothing to draw at these settings: see the notes above for what helps.")
+        return
+    level = view.settings.level
+    shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
+    table = intervals.interval_table(rows)
+    table["forecast coverage"] = np.concatenate(shares)
+    said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
+    words = f"{intervals.interval_sentence(rows)} {intervals.coverage_sentence(said, level=level)}"
+    _table("intervals", table, words)
+    name = _swept(view.settings, "more") if view.settings.sweep in _MORE else "total"
+    with st.container(horizontal=True):
+        name = st.selectbox(
+            "Lengths along",
+            ["total", "n", *_MORE[: 6 if "huber_svm" in view.settings.losses else 5]],
+            format_func=SWEEP_NAMES.__getitem__,
+            key="table_sweep",
+            width=280,
+        )
+    curves: list[SweepCurve] = sweep_curves(view, name, len(feature_names()))
+    label = SWEEP_NAMES[name]
+    alt = sweep.sweep_sentence(curves, x_label=label, current=current_value(view.settings, name))
+    _table("sweep", sweep.sweep_table(curves, x_label=label), alt)
+
+
+def _table(key: str, table: pd.DataFrame, alt: str) -> None:
+    st.dataframe(table, hide_index=True, alt=alt, key=f"{key}_table")
+    st.download_button(
+        "Download CSV",
+        partial(csv_bytes, table),  # made when somebody asks
+        file_name=f"dpci_{key}.csv",
+        mime="text/csv",
+        on_click="ignore",
+        key=f"{key}_csv",
+    )
