@@ -115,10 +115,11 @@ def test_it_is_for_the_effects_and_says_where_the_hessian_is(made: Release, desk
 
 
 def test_assumptions_name_no_column_that_is_not_used() -> None:
-    said = "\n".join(assumptions_of(PLAN))
+    said = "\n".join(assumptions_of(PLAN, PLAN.numbers()))
     assert "cost: the logarithm is taken." in said
     assert "Rows longer than 3 spreads count less." in said
-    some = "\n".join(assumptions_of(replace(PLAN, features=("pressure", "city=b"))))
+    fewer = replace(PLAN, features=("pressure", "city=b"))
+    some = "\n".join(assumptions_of(fewer, fewer.numbers()))
     assert "cost" not in some
     assert "Rows longer than 3 spreads count less." in some
 
