@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.driver import ROOT, Noise, press, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import GROUPS, ROOT, Noise, press, wait_chart, wait_idle, wait_meta
 from tests.browser.screenshots import PAGES, arrive
 from tests.browser.tours import TOURS
 from ui.learn.path import SCREENS
@@ -264,11 +264,17 @@ def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
 
 
 def go_to(page: Page, group: str, name: str, heading: str) -> None:
-    """Another page, through the navigation."""
+    """Another page, through the navigation: its groups are menus, in which arrow keys move."""
     tab_to(page, "[data-testid=stTopNavSection]", group)
     page.keyboard.press("Enter")
-    page.get_by_test_id("stTopNavPopover").wait_for()
-    tab_to(page, "[data-testid=stTopNavDropdownLink]", name)
+    page.locator("[data-testid=stTopNavPopover][role=menu] [role=menuitem]:focus").wait_for()
+    for _ in range(len(GROUPS[group])):
+        at = page.evaluate(STOP, ["[data-testid=stTopNavDropdownLink]", name])
+        assert at["seen"], at["html"]
+        if at["there"]:
+            break
+        page.keyboard.press("ArrowDown")
+    assert at["there"], f"Not in the menu {group}: {name}"
     page.keyboard.press("Enter")
     page.locator("h1", has_text=heading).wait_for()
 
@@ -287,15 +293,19 @@ def test_the_main_tasks_by_keys_alone(open_page):
     wait_meta(page, "chart_intervals", "total", 2.25)
     page.locator(".st-key-use_split").wait_for()  # what was left for later is drawn
     wait_idle(page)
-    go_to(page, "Plan & release", "Plan", "Plan")
+    go_to(page, "Plan & release", "Plan", "Choose a budget")
     wait_chart(page, "chart_plan_map")
     tab_to(page, ".st-key-look button")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     wait_chart(page, "chart_plan_split")
     tab_to(page, ".st-key-use_split button")
+    split = parse_qs(urlsplit(page.url).query)["split"]
     page.keyboard.press("Enter")
-    page.locator(".st-key-use_split button[disabled]").wait_for()
+    page.wait_for_function(
+        "was => new URLSearchParams(location.search).get('split') !== was", arg=split[0]
+    )
+    wait_chart(page, "chart_plan_split")
     go_to(page, "Learn", "The path", SCREENS[0].title)
     tab_to(page, ".st-key-learn_promise_answer input[type=radio]")
     page.keyboard.press("Space")

@@ -20,7 +20,8 @@ from tests.test_deployment import BASE, Container
 
 pytestmark = pytest.mark.browser
 
-MARKS = ("lovelace_shoe", "ZanzibarLevel", "MsLovelacePlanted", "LovelaceFile")
+MARKS = ("lovelace_shoe", "lovelace shoe", "ZanzibarLevel", "MsLovelacePlanted", "LovelaceFile")
+"""What would give the file away: the first column as it is written, and as pictures write it."""
 REMARK = "MsLovelacePlanted" * 20
 CSV = "lovelace_shoe,city,remark,ill\n" + "\n".join(
     f"{7351946 + i % 47},{('q', 'ZanzibarLevel', 'q', 'r')[i % 4]},{REMARK},{'yn'[i * 7 % 5 < 2]}"
@@ -76,7 +77,7 @@ def test_an_upload_reaches_neither_the_disk_nor_a_log_nor_another_browser(open_p
         choose(page, "upload_target", "ill")
         choose(page, "upload_positive_ill", "y")
         wait_chart(page)
-        assert "lovelace_shoe" in page.locator("[data-testid=stMain]").inner_html()
+        page.locator(".picture", has_text="lovelace shoe").wait_for()
         other = open_page("/explore", at=server.address)
         wait_chart(other)
         shown = other.locator("[data-testid=stApp]").inner_html()

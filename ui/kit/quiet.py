@@ -40,7 +40,7 @@ def watch(
 
     def tell(name: str) -> None:
         told = st.session_state.setdefault(f"{key}_told", {})
-        told[name] = getattr(st.session_state[key], name, None) or told.get(name, "")
+        told[name] = getattr(st.session_state.get(key), name, None) or told.get(name, "")
 
     with st.container(key=f"{key}_watch"):
         _component(

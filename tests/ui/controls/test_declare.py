@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pydantic import TypeAdapter
 
 from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.schema import (
@@ -209,6 +210,7 @@ def test_explore_starts_from_a_description():
 def test_the_whole_path_opens_no_file_and_no_connection():
     """Only code and the page's own settings are read: no table can be in reach of what is shown."""
     start("plan", step="approve", d="2")  # what is imported when it is needed is code as well
+    TypeAdapter(int)  # pydantic looks once for plugins among the installed packages
     app = start("plan")
     seen: list[str] = []
     with watched(seen):
