@@ -48,9 +48,7 @@ def test_curves_that_sessions_share_are_the_curves_of_their_own_settings(server)
 
 
 def test_another_sessions_answer_would_be_noticed():
-    wrong = Answer(
-        seconds=0.1, n_bytes=1, charts={CHART: {"meta": {"n": 5000, "total": 1.0}}}
-    )
+    wrong = Answer(seconds=0.1, n_bytes=1, charts={CHART: {"meta": {"n": 5000, "total": 1.0}}})
     assert problems(wrong, n=5000, total=1.0) == []
     assert len(problems(wrong, n=6000, total=1.0)) == 1
     assert len(problems(wrong, n=5000, total=1.1)) == 1

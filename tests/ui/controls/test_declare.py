@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 from pydantic import TypeAdapter
 
@@ -210,7 +212,7 @@ def test_explore_starts_from_a_description():
 def test_the_whole_path_opens_no_file_and_no_connection():
     """Only code and the page's own settings are read: no table can be in reach of what is shown."""
     start("plan", step="approve", d="2")  # what is imported when it is needed is code as well
-    TypeAdapter(int)  # pydantic looks once for plugins among the installed packages
+    TypeAdapter(int), go.Figure(go.Scatter(x=np.ones(2)))  # look once for plugins of their own
     app = start("plan")
     seen: list[str] = []
     with watched(seen):
