@@ -249,6 +249,16 @@ def method_control(settings: Settings) -> None:
         text.CALIBRATION_HELP,
     )
     _reviewed_toggle(settings)
+    _noise_control(settings)
+
+
+def _noise_control(settings: Settings) -> None:
+    """How the noise is shaped, where it is in the objective and a result of this project may be
+    used.
+    """
+    if settings.results != "all" or "objective" not in settings.mechanisms:
+        return
+    st.radio("Noise", **among(text.NOISE), **state.bound("noise"), help=text.NOISE_HELP)
 
 
 def _reviewed_toggle(settings: Settings) -> None:

@@ -28,9 +28,7 @@ def line(names: tuple[str, ...]) -> None:
         with st.popover(_definition(settings), key="choice_definition"):
             currency.currency_control(settings)
             design.definition_control(settings)
-        with st.popover(
-            f"{_listed(text.CALIBRATIONS, settings.calibrations)} intervals", key="choice_method"
-        ):
+        with st.popover(_method(settings), key="choice_method"):
             design.method_control(settings)
         with st.popover(
             f"{100 * settings.level:g}\N{NARROW NO-BREAK SPACE}% level", key="choice_level"
@@ -54,6 +52,12 @@ def _listed(words: dict[str, str], chosen: tuple[str, ...]) -> str:
 def _definition(settings: Settings) -> str:
     own = currency.CURRENCIES[settings.currency]
     return f"{own} + compared" if settings.is_compared or len(settings.definitions) > 1 else own
+
+
+def _method(settings: Settings) -> str:
+    named = _listed(text.CALIBRATIONS, settings.calibrations)
+    is_shaped = settings.is_shaped and "objective" in settings.mechanisms
+    return f"{named}, shaped noise" if is_shaped else f"{named} intervals"
 
 
 def _target(settings: Settings) -> str:

@@ -38,6 +38,13 @@ def code_of(settings: Settings) -> str:
             '"sharp"' if settings.results == "all" else "dp.Calibration(gaussian_objective=False)"
         )
     )
+    shape = ""
+    if settings.is_shaped and first.mechanism == "objective":
+        shape = (
+            f"shape = dp.planner.shaped(moments, design=design, n_records={settings.n})\n"
+            "design = shape or design\n"
+        )
+    spread = ", with_spread=True" if shape else ""
     return f'''import dpci_core as dp
 
 records = dp.datasets.load(
@@ -53,8 +60,9 @@ design = dp.Design(
     target="{settings.target}",
 )
 moments = dp.fit_moments(
-    records.X, records.y, loss=design.loss, regularization={settings.c!r}, target="unpenalised"
+    records.X, records.y, loss=design.loss, regularization={settings.c!r},
+    target="unpenalised"{spread},
 )
-expected = dp.forecast(moments, design=design, n_records={settings.n})
+{shape}expected = dp.forecast(moments, design=design, n_records={settings.n})
 print(f"mean length {{expected.ci_length_mean:.4g}}, coverage {{expected.coverage_mean:.1%}}")
 '''

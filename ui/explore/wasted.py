@@ -39,8 +39,9 @@ def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) ->
         less = None if curve is None else shorter_with_less(curve, total)
         if less is None or made is None or outcome.moments is None:
             continue
-        design = view.settings.swept("total", less).design(outcome.combination)
+        moved = view.settings.swept("total", less)
         try:
+            design = compute.designed(moved, outcome.combination, outcome.moments)
             there = forecast(
                 outcome.moments, design=design, n_records=made.n_records
             ).ci_length_mean

@@ -53,6 +53,7 @@ def single(settings: Settings) -> Settings:
         mechanisms=(first.mechanism,),
         losses=(first.loss,),
         calibrations=(first.calibration,),
+        noise="even",
     )
 
 

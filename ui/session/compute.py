@@ -24,10 +24,12 @@ from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
 from dpci_core.design import Design, Estimand
 from dpci_core.losses import Loss
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Source
+from dpci_core.planner import shaped
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, NumericColumn, Provenance, Records, Schema, encode
 from dpci_core.schema.declare import DEFAULT_STEP
@@ -116,23 +118,36 @@ class Store:
         return self._records.get(key, make)
 
     def moments(
-        self, records: Records, loss: Loss, c: float, target: Estimand = "penalised"
+        self,
+        records: Records,
+        loss: Loss,
+        c: float,
+        target: Estimand = "penalised",
+        *,
+        with_spread: bool = False,
     ) -> Moments:
         """The fit of one table, warm-started from the last fit of the same table and kind of loss;
-        for a target without penalty with what its forecast needs.
+        for a target without penalty with what its forecast needs, and with what noise is shaped
+        by.
         """
 
         def make() -> Moments:
             warm = self._starts.get((records.digest, loss.name))
             fitted = fit_moments(
-                records.X, records.y, loss=loss, regularization=c, start=warm, target=target
+                records.X,
+                records.y,
+                loss=loss,
+                regularization=c,
+                start=warm,
+                target=target,
+                with_spread=with_spread,
             )
             if len(self._starts) > 200:
                 self._starts.clear()
             self._starts[records.digest, loss.name] = fitted.theta_hat
             return fitted
 
-        return self._moments.get((records.digest, loss, c, target), make)
+        return self._moments.get((records.digest, loss, c, target, with_spread), make)
 
 
 PUBLIC = Store()
@@ -290,10 +305,26 @@ def _outcome(
     except ValueError as problem:  # a paired budget can leave the range of a design
         return Outcome(combination, None, None, in_words(problem))
     try:
-        moments = store.moments(records, design.loss, settings.c, fit_target(records, design))
+        fitted = fit_target(records, design)
+        moments = store.moments(
+            records, design.loss, settings.c, fitted, with_spread=settings.is_shaped
+        )
+        design = designed(settings, combination, moments)
         return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
         return Outcome(combination, None, None, in_words(problem))
+
+
+def designed(settings: Settings, combination: Combination, moments: Moments) -> Design:
+    """The design of one combination, its noise shaped like the records of these moments where that
+    is asked for, goes with the mechanism and makes intervals shorter.
+
+    Raises:  ValueError and InfeasibleDesignError, as designs and their forecasts do.
+    """
+    design = settings.design(combination)
+    if not (settings.is_shaped and mechanism_of(design).perturbs_objective):
+        return design
+    return shaped(moments, design=design, n_records=settings.n) or design
 
 
 def told_in(records: Records, columns: Sequence[Column]) -> Array | None:
@@ -444,7 +475,10 @@ def _sweep_point(
     try:
         moved = settings.swept(name, x)
         design = moved.design(combination)
-        moments = store.moments(records, design.loss, moved.c, design.target)
+        moments = store.moments(
+            records, design.loss, moved.c, design.target, with_spread=moved.is_shaped
+        )
+        design = designed(moved, combination, moments)
         draws = SWEEP_DRAWS[len(moments.theta_hat) > 21]
         made = forecast(moments, design=design, n_records=moved.n, n_draws=draws)
     except (ConvergenceError, ValueError):

@@ -69,6 +69,11 @@ def settings_of(plan: Plan) -> Settings:
     for what, name, choices in offered:
         if name not in choices:
             raise ValueError(f"This dashboard has no control for the {what} {name!r}.")
+    if design.geometry is not None:
+        raise ValueError(
+            "This plan shapes its noise like the data, for which this page has no control. Release "
+            "and the command line take it as it is."
+        )
     calibration, results = _calibration(design.switches)
     budget, is_svm = design.budget, design.loss.name in CHOICES["corner"]
     now = replace(

@@ -70,6 +70,8 @@ class Settings:
     declared: a table that is only described, packed as for a link, for the data set "declared".
     corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a
     quartic.
+    noise: of equal size in every direction, or shaped like the records where the noise is in the
+    objective; the second asks for the moments of the table (`compute.designed`).
     goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is ""
     for the mean over the coefficients or a feature, whose length and value are then in its own
     units.
@@ -85,6 +87,7 @@ class Settings:
     losses: tuple[str, ...] = ("logistic",)
     calibrations: tuple[str, ...] = ("sharp",)
     results: str = "all"
+    noise: str = "even"
     target: Estimand = "penalised"
     currency: Currency = "pure"
     epsilon: str = "1"
@@ -115,6 +118,13 @@ class Settings:
             )
         )
         return tuple(Combination(*four) for four in chosen)  # type: ignore[arg-type]
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether noise is shaped like the records; not while only reviewed results are asked
+        for.
+        """
+        return self.noise == "shaped" and self.results == "all"
 
     @property
     def is_compared(self) -> bool:
@@ -323,6 +333,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "corner": ("huber_svm", "smoothed_hinge"),
     "calibrations": ("sharp", "published"),
     "results": ("all", "reviewed"),
+    "noise": ("even", "shaped"),
     "target": ("penalised", "unpenalised"),
     "goal": ("length", "zero"),
     "look": ("map", "split", "mechanisms", "c"),

@@ -103,7 +103,8 @@ def lengths_at(
     pairs = []
     for total in knots:
         try:
-            design = currency.at_total(asked, float(f"{total:.6g}")).design(item.combination)
+            there = currency.at_total(asked, float(f"{total:.6g}"))
+            design = compute.designed(there, item.combination, outcome.moments)
             made = forecast(
                 outcome.moments,
                 design=design,

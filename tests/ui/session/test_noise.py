@@ -1,0 +1,76 @@
+"""Noise shaped like the data: what the switch does to designs, numbers, words and links."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpci_core.plan import Plan, PublicTable
+from ui.explore.code import code_of
+from ui.session import compute, text
+from ui.session.case import make_case
+from ui.session.plan_settings import settings_of
+from ui.session.settings import Settings, from_query
+
+SHAPED = Settings(d=5, n=8_000, noise="shaped", definitions=("pure", "zcdp"))
+SOURCE = compute.TableSource(compute.PUBLIC)
+
+
+def test_only_noise_in_the_objective_is_shaped_and_its_intervals_are_shorter() -> None:
+    shaped = compute.compute(SHAPED, SOURCE)
+    even = compute.compute(replace(SHAPED, noise="even"), SOURCE)
+    assert len(shaped.outcomes) == len(even.outcomes) == 4
+    for one, other in zip(shaped.outcomes, even.outcomes, strict=True):
+        assert one.forecast is not None
+        assert other.forecast is not None
+        has_geometry = one.forecast.design.geometry is not None
+        assert other.forecast.design.geometry is None
+        assert one.forecast.design.budget.total == other.forecast.design.budget.total
+        if one.combination.mechanism == "output":
+            assert not has_geometry
+            assert one.forecast.ci_length_mean == other.forecast.ci_length_mean
+        elif has_geometry:
+            assert one.forecast.vi_length_mean < other.forecast.vi_length_mean
+    assert any(o.forecast and o.forecast.design.geometry for o in shaped.outcomes)
+
+
+def test_asking_for_reviewed_results_alone_leaves_noise_even() -> None:
+    reviewed = replace(SHAPED, results="reviewed")
+    assert not reviewed.is_shaped
+    found = compute.compute(reviewed, SOURCE)
+    assert all(o.forecast and o.forecast.design.geometry is None for o in found.outcomes)
+
+
+def test_the_switch_is_in_the_link_and_in_the_words() -> None:
+    assert SHAPED.to_query()["noise"] == "shaped"
+    assert from_query(SHAPED.to_query())[0] == SHAPED
+    assert "noise" not in replace(SHAPED, noise="even").to_query()
+    assert "weighted down" in text.covers(SHAPED)
+    assert "shaped like the data" in text.calibration_words(SHAPED)
+    assert "shaped" not in text.calibration_words(replace(SHAPED, mechanisms=("output",)))
+
+
+def test_the_code_on_the_page_prints_the_pages_length(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = replace(SHAPED, mechanisms=("objective",), definitions=("pure",))
+    (outcome,) = compute.compute(settings, SOURCE).outcomes
+    assert outcome.forecast is not None
+    exec(code_of(settings), {})
+    assert f"mean length {outcome.forecast.ci_length_mean:.4g}," in capsys.readouterr().out
+
+
+def test_plan_counts_noise_as_even_and_takes_no_plan_with_another() -> None:
+    case = make_case(SHAPED, SOURCE)
+    assert case.design.geometry is None
+    plan = Plan(
+        title="Shaped",
+        source=PublicTable(key="census"),
+        features=5,
+        design=case.design,
+        n_records=8_000,
+        delta="1e-6",  # type: ignore[arg-type]
+    )
+    shaped, _ = plan.with_geometry("planning")
+    assert shaped.design.geometry is not None
+    with pytest.raises(ValueError, match="no control"):
+        settings_of(shaped)
