@@ -23,6 +23,9 @@ from dpci_core.studies.accuracy.published import (
 from dpci_core.tuning.training import Measured
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.accuracy import numbers
+from ui.session import compute
+from ui.session.settings import from_query
+from ui.session.text import number
 from ui.accuracy import page as accuracy
 from ui.accuracy import published as accuracy_published
 from ui.accuracy.job import AccuracyJob
@@ -173,8 +176,8 @@ def test_both_prices_are_on_one_screen():
 def test_the_lengths_are_those_of_explore():
     app = open_page()
     told = [m.value for m in app.markdown if m.value.startswith("Mean interval length")]
-    explore = start("explore", **SMALL)
-    shown = [m.value for m in explore.metric if m.label == "Mean interval length"]
+    view = compute.compute(from_query(SMALL)[0], compute.TableSource(compute.PUBLIC))
+    shown = [number(o.forecast.ci_length_mean) for o in view.outcomes if o.forecast]
     assert [words.split("**")[1] for words in told] == shown
 
 
