@@ -1,11 +1,12 @@
-"""The path of Learn in its order, with its last screens: the yardstick, the slack, the leak of a
-choice, and what privacy does not make steady.
+"""The path of Learn in its order, with its last screens: the yardstick, the slack, the shape of
+noise, the leak of a choice, and what privacy does not make steady.
 """
 
 from __future__ import annotations
 
 from ui.learn import figures, numbers
 from ui.learn.controls import budget, records
+from ui.learn.crowd import CROWD
 from ui.learn.model import Choice, Question, Screen
 from ui.learn.numbers import Numbers
 from ui.learn.screens_lengths import CURVE, MIDDLE
@@ -180,6 +181,7 @@ SCREENS: tuple[Screen, ...] = (
     *MIDDLE,
     SPREAD,
     SHARP,
+    CROWD,
     PEEKING,
     UNSTABLE,
 )
@@ -187,7 +189,9 @@ SCREENS: tuple[Screen, ...] = (
 
 
 LESSON = tuple(
-    screen for screen in SCREENS if screen.key not in ("concentrated", "mechanisms", "unstable")
+    screen
+    for screen in SCREENS
+    if screen.key not in ("concentrated", "mechanisms", "crowd", "unstable")
 )
 """What 45 minutes have room for, in the same order."""
 

@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, datasets, fit_moments, forecast
+from dpci_core.mechanisms.metric import release_metric
 from dpci_core.privacy.budget import zcdp_to_epsilon
+from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.newton import solve
-from ui.learn import numbers
+from ui.learn import crowd, numbers
 from ui.learn.model import Choice, Control, Question
 from ui.learn.page import drawn
 from ui.learn.path import SCREENS, find
@@ -54,7 +57,7 @@ def test_the_path_has_every_idea_once():
     keys = [screen.key for screen in SCREENS]
     assert keys == [
         "promise", "noise", "neighbours", "odds", "concentrated", "mechanisms", "split", "n", "d",
-        "c", "h", "variability", "sharp", "peeking", "unstable",
+        "c", "h", "variability", "sharp", "crowd", "peeking", "unstable",
     ]  # fmt: skip
     assert find("nothing") is None
 
@@ -280,6 +283,81 @@ def test_a_private_index_jumps_and_a_private_maximum_does_not():
     jumps = np.mean((u < first) != (u < second))
     assert unstable(10.0).facts["clear"] == pytest.approx(jumps, abs=0.003)
     assert unstable(200.0).facts["clear"] < 1e-9
+
+
+def own_leverages(ridge: float) -> tuple[np.ndarray, np.ndarray]:
+    """x'(M + ridge I)^-1 x of everybody in the crowd, and the inverse."""
+    X, _ = crowd.people()
+    inverse = np.linalg.inv(X.T @ X / len(X) + ridge * np.eye(2))
+    return np.array([x @ inverse @ x for x in X]), inverse
+
+
+@pytest.mark.parametrize("ridge", crowd.RIDGES)
+def test_the_ellipse_holds_all_but_those_who_count_less(ridge):
+    leverages, inverse = own_leverages(ridge)
+    geometry = crowd.shaped_noise(ridge).geometry
+    found = crowd.crowd(ridge)
+    outside = leverages > geometry.leverage
+    assert 0 < outside.sum() == found.facts["weighted"] <= 40_000 / 3_000
+    dots, crosses, ball, ellipse = crowd.picture(found).data[:4]
+    np.testing.assert_allclose(crosses.x, crowd.people()[0][outside, 0])
+    np.testing.assert_allclose(dots.x, crowd.people()[0][::100, 0][~outside[::100]])
+    np.testing.assert_allclose(np.hypot(ball.x, ball.y), 1.0)
+    for point in zip(ellipse.x, ellipse.y, strict=True):
+        assert np.array(point) @ inverse @ point == pytest.approx(geometry.leverage)
+    # What is said of the cost to the estimates, and of the promise.
+    assert found.facts["moved"] < 1 / 20
+    assert crowd.shaped_noise(ridge).budget.total == crowd.round_noise().budget.total
+    assert f"{outside.sum()} extreme people of 40,000" in BY_KEY["crowd"].sentence(found)
+    assert "5 % of the privacy budget" in BY_KEY["crowd"].sentence(found)
+
+
+def test_lengths_of_the_crowd_are_the_forecasts_of_the_core():
+    (X, y), geometry = crowd.people(), crowd.shaped_noise(0.02).geometry
+    # What all but one in 3,000 stay below, in the shape that noise may make thinner.
+    usual = [np.quantile(own_leverages(ridge)[0], 1 - 1 / 3_000) for ridge in (0.02, 0.01)]
+    assert usual[0] < geometry.leverage < usual[1]
+    rest = {"hessian": "0.025", "covariance": "0.05"}
+    budgets = PureDP(model="0.425", **rest), PureDP(model="0.4", metric="0.025", **rest)
+    for kind, budget, shape in zip(("round", "shaped"), budgets, (None, geometry), strict=True):
+        own = replace(own_design(0.5), budget=budget, geometry=shape)
+        moments = fit_moments(X, y, loss=Logistic(), regularization=0.001, geometry=shape)
+        made = forecast(moments, design=own, n_records=40_000)
+        facts = crowd.crowd(0.02).facts
+        found = [facts[f"{name}, {kind}"] for name in ("height", "shoe size")]
+        assert found == pytest.approx(made.ci_length.tolist(), rel=1e-9)
+        assert made.validity.grade == "valid"
+
+
+def test_noise_that_fits_the_crowd_is_shorter_and_the_best_ridge_lies_between():
+    for name in crowd.COLUMNS:
+        found = [crowd.crowd(ridge).facts for ridge in crowd.RIDGES]
+        shaped = [facts[f"{name}, shaped"] for facts in found]
+        assert max(shaped) < found[0][f"{name}, round"]
+        assert 0 < int(np.argmin(shaped)) < len(shaped) - 1
+    thin, middle, nearly_round = (
+        crowd.crowd(ridge).table.set_index("what")["shaped noise"] for ridge in (0.01, 0.02, 1.0)
+    )
+    along, across = (f"reach of the noise {way} the crowd" for way in ("along", "across"))
+    assert thin[along] > middle[along] > middle[across]
+    assert nearly_round[across] > 0.95 * nearly_round[along]
+
+
+def test_lengths_of_the_crowd_hold_when_its_shape_is_noisy():
+    (X, y), design = crowd.people(), crowd.shaped_noise(0.01)
+    moments = fit_moments(X, y, loss=Logistic(), regularization=0.001)
+    rng, rate = np.random.default_rng(3), 0.4 / 2  # log(1 + kappa) is far below
+
+    def sd(metric):
+        noise = 3 / rate**2 * metric.unwhiten @ metric.unwhiten / len(X)
+        rows = np.linalg.inv(moments.hessian)
+        return np.sqrt(np.diag(rows @ (moments.covariance + noise) @ rows) / len(X))
+
+    released = [sd(release_metric(X, design=design, rng=rng)) for _ in range(200)]
+    exact = sd(metric_of(design.geometry, X.T @ X / len(X)))
+    np.testing.assert_allclose(np.mean(released, axis=0), exact, rtol=0.1)
+    found = [crowd.crowd(0.01).facts[f"{name}, shaped"] for name in crowd.COLUMNS]
+    np.testing.assert_allclose(2 * ndtri(0.975) * exact, found, rtol=0.1)
 
 
 def test_films_hold_what_the_pictures_hold():

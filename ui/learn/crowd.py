@@ -1,0 +1,292 @@
+"""A screen of Learn: noise that has the shape of the people there are, beside noise for anybody
+anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpci_core import Design, Geometry, Logistic, Moments, PureDP, fit_moments, forecast
+from dpci_core.base.array import Array
+from dpci_core.mechanisms.metric import metric_noise
+from dpci_core.solvers.metric import metric_of, weighted
+from ui.kit.palette import GRID, QUIET
+from ui.learn.figures import OTHER, PRIVATE, THIRD
+from ui.learn.model import Choice, Control, Question, Screen
+from ui.learn.numbers import Numbers
+from ui.session.text import number
+
+N = 40_000
+"""People in the made-up table."""
+EPSILON = Decimal("0.5")
+SHAPE_SHARE, HESSIAN_SHARE, COVARIANCE_SHARE = Decimal("0.05"), Decimal("0.05"), Decimal("0.1")
+"""Of the budget; the coefficients have the rest."""
+RIDGES = (0.01, 0.012, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+COLUMNS = ("height", "shoe size")
+_MIDDLE, _HALF = np.array([170.0, 42.0]), np.array([30.0, 12.0])
+"""Of the declared ranges, in cm and in sizes."""
+_EVERY = 100
+"""One of so many people is drawn."""
+_C = 0.001
+
+
+@lru_cache(maxsize=1)
+def people() -> tuple[Array, Array]:
+    """X (n, 2), both columns between their declared ends and no row longer than 1, and answers."""
+    rng = np.random.default_rng(18)
+    height = 170.0 + 9.0 * rng.standard_normal(N)
+    # Tails of a t law: a few people have feet that their height does not suggest.
+    size = 42.0 + 0.22 * (height - 170.0) + 0.4 * rng.standard_t(3, N)
+    X = np.clip((np.column_stack([height, size]) - _MIDDLE) / _HALF, -1.0, 1.0) / np.sqrt(2.0)
+    chance = 1.0 / (1.0 + np.exp(-X @ np.array([2.0, 1.0])))
+    return X, np.where(rng.random(N) < chance, 1.0, -1.0)
+
+
+def _fitted(geometry: Geometry | None) -> Moments:
+    X, y = people()
+    return fit_moments(
+        X, y, loss=Logistic(), regularization=_C, geometry=geometry, with_spread=True
+    )
+
+
+@lru_cache(maxsize=1)
+def _plain() -> Moments:
+    return _fitted(None)
+
+
+def round_noise() -> Design:
+    """The design whose noise is as large in every direction."""
+    hessian, covariance = EPSILON * HESSIAN_SHARE, EPSILON * COVARIANCE_SHARE
+    budget = PureDP(model=EPSILON - hessian - covariance, hessian=hessian, covariance=covariance)
+    return Design(
+        loss=Logistic(),
+        mechanism="objective",
+        budget=budget,
+        regularization=_C,
+        calibration="sharp",
+    )
+
+
+def shaped_noise(ridge: float) -> Design:
+    """The same total, a part of it for the shape; the largest leverage is what is usual in the
+    thinnest shape that noise may make, as `planner.best_geometry` has it.
+    """
+    bare, spread = round_noise(), _plain().spread
+    assert spread is not None
+    part = EPSILON * SHAPE_SHARE
+    budget = replace(bare.budget, model=bare.budget.model - part, metric=part)
+    made = replace(bare, budget=budget, geometry=Geometry(ridge=ridge, leverage=1.0))
+    size = metric_noise(made, N).diagonal_sd(2) * 2.0
+    return replace(made, geometry=Geometry(ridge=ridge, leverage=spread.leverage(ridge - size)))
+
+
+@lru_cache(maxsize=len(RIDGES))
+def crowd(ridge: float) -> Numbers:
+    """Lengths of both intervals with round and with shaped noise, and what the shape costs."""
+    plain, made = _plain(), shaped_noise(ridge)
+    assert made.geometry is not None
+    assert plain.spread is not None
+    moments = _fitted(made.geometry)
+    ball = forecast(plain, design=round_noise(), n_records=N).ci_length
+    ellipse = forecast(moments, design=made, n_records=N).ci_length
+    axes = np.linalg.eigvalsh(metric_of(made.geometry, plain.spread.second_moment).unwhiten)
+    moved = float((np.abs(moments.theta_hat - plain.theta_hat) * 2.0 / ellipse).max())
+    lengths = zip(ball, ellipse, strict=True)
+    rows = {
+        **{f"interval for {name}": pair for name, pair in zip(COLUMNS, lengths, strict=True)},
+        "reach of the noise along the crowd": (1.0, axes[1]),
+        "reach of the noise across the crowd": (1.0, axes[0]),
+        "people who count less": (0.0, moments.n_weighted),
+        "estimates moved by that, in half-lengths, at most": (0.0, moved),
+        "share of the budget for the shape": (0.0, float(SHAPE_SHARE)),
+    }
+    found = np.array(list(rows.values()), dtype=np.float64)
+    table = pd.DataFrame(
+        {"what": list(rows), "round noise": found[:, 0], "shaped noise": found[:, 1]}
+    )
+    facts = {
+        "height, round": found[0, 0],
+        "height, shaped": found[0, 1],
+        "shoe size, round": found[1, 0],
+        "shoe size, shaped": found[1, 1],
+        "weighted": float(moments.n_weighted),
+        "moved": moved,
+    }
+    return Numbers(ridge, table, facts)
+
+
+# --- the picture ----------------------------------------------------------------------------------
+
+
+def picture(numbers: Numbers) -> go.Figure:
+    """The crowd with both shapes around it; below, the lengths that follow."""
+    fig, X = go.Figure(), people()[0]
+    geometry, spread = shaped_noise(numbers.value).geometry, _plain().spread
+    assert geometry is not None
+    assert spread is not None
+    metric = metric_of(geometry, spread.second_moment)
+    counts_less = weighted(X, metric).weights < 1.0 - 1e-6
+    turn = np.linspace(0.0, 2.0 * np.pi, 121)
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    is_drawn = np.arange(N) % _EVERY == 0
+    marks = (
+        (X[is_drawn & ~counts_less], "people", {"color": QUIET, "size": 4, "opacity": 0.7}),
+        (X[counts_less], "people who count less", {"color": THIRD, "size": 10, "symbol": "x"}),
+    )
+    for dots, name, marker in marks:
+        fig.add_scatter(x=dots[:, 0], y=dots[:, 1], mode="markers", marker=marker, name=name)
+    lines = (
+        (circle, "round noise: for anybody anywhere", OTHER, "dash"),
+        (circle @ metric.unwhiten, "shaped noise: for the people there are", PRIVATE, "solid"),
+    )
+    for line, name, colour, dash in lines:
+        dress = {"color": colour, "width": 3.5, "dash": dash}
+        fig.add_scatter(
+            x=line[:, 0], y=line[:, 1], mode="lines", line=dress, name=name, hoverinfo="skip"
+        )
+    return _lengths(_crowd_axes(fig), numbers)
+
+
+def _crowd_axes(fig: go.Figure) -> go.Figure:
+    """Both columns between their declared ends, to one scale, in the upper part."""
+    for which, place, names in (
+        (fig.update_xaxes, 0, {"title": {"text": "height in cm", "standoff": 4}, "anchor": "y"}),
+        (fig.update_yaxes, 1, {"title": {"text": "shoe size"}, "domain": [0.42, 1.0]}),
+    ):
+        shown = _MIDDLE[place] + _HALF[place] * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+        which(
+            tickvals=((shown - _MIDDLE[place]) / _HALF[place] / np.sqrt(2.0)).tolist(),
+            ticktext=[f"{value:g}" for value in shown],
+            gridcolor=GRID,
+            zeroline=False,
+            constrain="domain",
+            **names,
+        )
+    fig.update_xaxes(range=[-1.18, 1.18])
+    return fig.update_yaxes(range=[-1.05, 1.05], scaleanchor="x", scaleratio=1)
+
+
+def _lengths(fig: go.Figure, numbers: Numbers) -> go.Figure:
+    """A bar for each interval, in the lower part."""
+    facts = numbers.facts
+    bars = [(name, kind) for name in COLUMNS for kind in ("round", "shaped")]
+    for place, (name, kind) in zip((3.3, 2.4, 0.9, 0.0), bars, strict=True):
+        length = facts[f"{name}, {kind}"]
+        fig.add_bar(
+            x=[length],
+            y=[place],
+            width=0.75,
+            orientation="h",
+            marker={"color": OTHER if kind == "round" else PRIVATE},
+            text=[f"{kind} {number(length, 2)}"],
+            textposition="outside",
+            cliponaxis=False,
+            name=f"interval for {name}, {kind} noise",
+            showlegend=False,
+            xaxis="x2",
+            yaxis="y2",
+        )
+    longest = max(facts[f"{name}, round"] for name in COLUMNS)
+    return fig.update_layout(
+        xaxis2={
+            "anchor": "y2",
+            "range": [0.0, 1.5 * longest],
+            "title": {"text": "length of the interval", "standoff": 4},
+            "gridcolor": GRID,
+            "zeroline": False,
+        },
+        yaxis2={
+            "anchor": "x2",
+            "domain": [0.0, 0.26],
+            "tickvals": [2.85, 0.45],
+            "ticktext": list(COLUMNS),
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+        },
+    )
+
+
+# --- the words ------------------------------------------------------------------------------------
+
+
+def _sentence(found: Numbers) -> str:
+    pairs = {
+        name: f"{number(found.facts[f'{name}, shaped'], 2)} instead of "
+        f"{number(found.facts[f'{name}, round'], 2)}"
+        for name in COLUMNS
+    }
+    return (
+        f"At λ = {found.value:g} shaped noise makes the interval for height {pairs['height']} "
+        f"long, the one for shoe size {pairs['shoe size']}. **What it costs:** "
+        f"{found.facts['weighted']:.0f} extreme people of {N:,} count less, and "
+        f"{100 * SHAPE_SHARE:.0f} % of the privacy budget goes into learning the shape."
+    )
+
+
+CROWD = Screen(
+    key="crowd",
+    name="Noise that fits the crowd",
+    title="Noise that fits the crowd: shorter intervals at the same privacy",
+    text=(
+        "Each dot is somebody of that height and shoe size: together a long, thin crowd. Whatever "
+        "is published gets random noise, enough to hide any one of them. Usual noise is **round**: "
+        "it would hide anybody anywhere, also giants with tiny feet. **Shaped** noise is an "
+        "ellipse, wide along the crowd and narrow across it, where nearly nobody is."
+    ),
+    control=Control(
+        label="How round the ellipse stays (ridge λ)",
+        values=RIDGES,
+        start=0.02,
+        show=lambda value: f"λ = {value:g}",
+        low_end="thin",
+        high_end="nearly round",
+    ),
+    question=Question(
+        ask="Less noise across the crowd: what about the few people who stand outside the ellipse?",
+        choices=(
+            Choice(
+                "They are less well hidden than the others",
+                "A fair worry. But the promise is the same for everybody: whoever stands outside "
+                "counts less, by as much as it takes.",
+            ),
+            Choice(
+                "They are taken out of the table",
+                "Nobody is taken out. They stay, and their answers count less, the less the "
+                "further outside they stand.",
+            ),
+            Choice(
+                "Their answers count less, so that they are hidden as well as anybody",
+                "Yes. That is the first cost. The second: the shape comes from the table itself, "
+                "so it is learnt with noise, and paid for.",
+                is_right=True,
+            ),
+        ),
+    ),
+    compute=crowd,
+    figure=picture,
+    sentence=_sentence,
+    assumptions=(
+        "New result, not peer-reviewed. Two made-up columns without an intercept, n = "
+        f"{N:,}, drawn are every {_EVERY}th person and all who count less; logistic regression, "
+        f"objective perturbation, ε = {EPSILON} with and without shape; lengths are "
+        f"forecasts, c = {_C:g}"
+    ),
+    mechanism=(
+        "With M the second moment of the rows, released first with noise, the ellipse holds the "
+        "rows x with x′(M + λI)⁻¹x ≤ C², and noise is stretched like it; a row outside has the "
+        "weight C²/x′(M + λI)⁻¹x. In the coordinates that make the ellipse a ball everything is as "
+        "with round noise, so ε is the same. A thin ellipse has to be long to hold the same "
+        "people, and noise on its shape matters more; a round one gains little: the best ridge "
+        "lies between. Weights move estimates by less than a twentieth of the half-length here. "
+        "docs/whitened.md has the proofs."
+    ),
+    legend_rows=4,
+    height=560,
+)
