@@ -23,16 +23,14 @@ from dpci_core.studies.accuracy.published import (
 from dpci_core.tuning.training import Measured
 from tests.ui.test_pages import charts_of, check, now, start, upload
 from ui.accuracy import numbers
-from ui.session import compute
-from ui.session.settings import from_query
-from ui.session.text import number
 from ui.accuracy import page as accuracy
 from ui.accuracy import published as accuracy_published
 from ui.accuracy.job import AccuracyJob
-from ui.session import jobs
+from ui.session import compute, jobs
 from ui.session.budget import from_shares
 from ui.session.compute import LRU
-from ui.session.settings import Settings
+from ui.session.settings import Settings, from_query
+from ui.session.text import number
 
 SMALL = {"d": "2", "n": "1500"}
 
