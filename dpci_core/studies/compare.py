@@ -24,6 +24,7 @@ from dpci_core.datasets import list_datasets, load
 from dpci_core.design import Calibration, Definition, Design, Geometry, MechanismName
 from dpci_core.intervals.forecast import forecast
 from dpci_core.losses import HuberSVM, Logistic, Loss
+from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.planner import best_geometry, best_split, shaped, shares_of
 from dpci_core.privacy.budget import DEFINITIONS, Parts
 from dpci_core.schema import Records
@@ -226,7 +227,7 @@ def cells_of(name: str) -> tuple[Comparison, ...]:
 
 
 def _is_compared(name: str, privacy: Definition, mechanism: MechanismName, label: str) -> bool:
-    if label in SHAPED and mechanism != "objective":
+    if label in SHAPED and not mechanism_named(mechanism).perturbs_objective:
         return False
     if label in LADDER or label in ALONE or label in SHAPED:
         return name == LADDER_SET

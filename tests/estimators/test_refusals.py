@@ -13,11 +13,10 @@ import pytest
 
 from dpci_core import DPLogisticRegression, InfeasibleDesignError, PureDP
 from dpci_core.estimators import RandomCosines, tune_for_release, tuning
-from dpci_core.intervals import draw
 from dpci_core.intervals.draw import GRID
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.losses import HuberSVM, Logistic
-from dpci_core.tuning import Candidate, CosineFeatures, Learner, tune_privately
+from dpci_core.tuning import Candidate, CosineFeatures, Learner, released, tune_privately
 
 BUDGET = PureDP(model=2, hessian=1, covariance=1)
 
@@ -237,7 +236,7 @@ def test_every_candidate_is_a_release_of_the_whole_epsilon_on_rows_of_its_own(mo
         assert len(A) == 100
         return np.zeros(3), None
 
-    monkeypatch.setattr(draw, "draw_coefficients", spy)
+    monkeypatch.setattr(released, "draw_coefficients", spy)
     tune_for_release(X, y, candidates=plain, epsilon="0.5")
     assert [len(part) for part in seen] == [100] * 3
     assert len(set.union(*seen)) == 300
@@ -253,7 +252,7 @@ def test_the_choice_is_the_exponential_mechanism(monkeypatch) -> None:
     X, y = np.full((15, 1), 0.5), np.ones(15)
     models = iter([np.array([1.0]), np.array([-1.0])] * 2000)
     monkeypatch.setattr(
-        draw, "draw_coefficients", lambda A, *, shares, source: (next(models), None)
+        released, "draw_coefficients", lambda A, *, shares, source: (next(models), None)
     )
     both = [candidate(c=1.0), candidate(c=2.0)]
     picks = [tune_for_release(X, y, candidates=both, epsilon="0.4").index for _ in range(2000)]
@@ -267,7 +266,7 @@ def test_tuning_in_earnest_refuses_before_it_draws(monkeypatch) -> None:
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("drawn")
 
-    monkeypatch.setattr(draw, "draw_coefficients", never)
+    monkeypatch.setattr(released, "draw_coefficients", never)
     monkeypatch.setattr(tuning.SystemSource, "permutation", never)
     with pytest.raises(ValueError, match="objective_tight"):
         tune_for_release(X, y, candidates=[candidate("objective")], epsilon=1)

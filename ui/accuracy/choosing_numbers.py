@@ -20,7 +20,7 @@ from dpci_core.tuning import SELECTION_METHODS, Learner, SelectionMethod, Spendi
 from dpci_core.tuning.histograms import HistogramResult
 from dpci_core.tuning.stability import regularization_for_reach
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET
+from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, SLATE, VIOLET
 from ui.session.text import number
 
 WORDS = {
@@ -40,8 +40,8 @@ _STYLES = {
     "alpha_split": (ORANGE, "solid", "diamond"),
     "data_split": (ORANGE, "dot", "diamond-open"),
     "random_stopping": (GREEN, "solid", "square"),
-    "random": ("#8084A1", "dot", "triangle-up"),
-    "default": ("#A63BE8", "solid", "star"),
+    "random": (SLATE, "dot", "triangle-up"),
+    "default": (VIOLET, "solid", "star"),
 }
 WANTED_REACH = 0.1
 """What the sentence says a smallest c would bring the choice to."""

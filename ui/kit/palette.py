@@ -101,6 +101,8 @@ BLUE, ORANGE, GREEN = (
     _COLOURS[key][0] for key in (("pure", "objective"), ("pure", "output"), ("zcdp", "objective"))
 )
 """For what is no combination: two or three things on one chart."""
+SLATE, VIOLET = "#8084A1", "#A63BE8"
+"""Two more of these, where there are four or five."""
 QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
 GRID = "rgba(138,143,152,0.25)"

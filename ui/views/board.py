@@ -11,7 +11,7 @@ _component = st.components.v2.component(
     html='<button type="button">Print</button><iframe title="Page for the board"></iframe>',
     css="""button { font: inherit; color: var(--st-text-color); background: none; padding: 0.3rem 0.8rem;
                     border: 1px solid var(--st-border-color); border-radius: 0.5rem; cursor: pointer }
-           iframe { display: block; width: 100%; box-sizing: border-box; height: 900px; margin-top: 0.5rem; background: #fff;
+           iframe { display: block; width: 100%; box-sizing: border-box; height: 900px; margin-top: 0.5rem; background: Canvas; color-scheme: light;
                     border: 1px solid var(--st-border-color); border-radius: 0.5rem }""",  # noqa: E501 - CSS
     js=Path(__file__).with_name("board.js").read_text(encoding="utf-8"),
 )

@@ -26,10 +26,11 @@ from ui.accuracy import numbers
 from ui.accuracy import page as accuracy
 from ui.accuracy import published as accuracy_published
 from ui.accuracy.job import AccuracyJob
-from ui.session import jobs
+from ui.session import compute, jobs
 from ui.session.budget import from_shares
 from ui.session.compute import LRU
-from ui.session.settings import Settings
+from ui.session.settings import Settings, from_query
+from ui.session.text import number
 
 SMALL = {"d": "2", "n": "1500"}
 
@@ -173,8 +174,8 @@ def test_both_prices_are_on_one_screen():
 def test_the_lengths_are_those_of_explore():
     app = open_page()
     told = [m.value for m in app.markdown if m.value.startswith("Mean interval length")]
-    explore = start("explore", **SMALL)
-    shown = [m.value for m in explore.metric if m.label == "Mean interval length"]
+    view = compute.compute(from_query(SMALL)[0], compute.TableSource(compute.PUBLIC))
+    shown = [number(o.forecast.ci_length_mean) for o in view.outcomes if o.forecast]
     assert [words.split("**")[1] for words in told] == shown
 
 
