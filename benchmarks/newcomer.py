@@ -30,7 +30,7 @@ from dpci_core import (
     forecast,
     needed_records,
 )
-from tests.browser.driver import BROWSER_ARGS, find_browser, running_server
+from tests.browser.driver import BROWSER_ARGS, find_browser, running_server, wait_idle
 
 MOST_CLICKS = 3
 _PATIENCE = 120_000
@@ -80,6 +80,7 @@ def ask(page: Page, address: str, question: Question) -> Found:
     started = time.perf_counter()
     page.goto(address)
     for name in question.clicks:
+        wait_idle(page)  # nobody clicks what is still being drawn
         button, link = (page.get_by_role(role, name=name) for role in ("button", "link"))
         radio = page.get_by_role("radio", name=name)
         button.or_(link).or_(radio).first.click(timeout=_PATIENCE)
@@ -114,11 +115,13 @@ def _numbers(page: Page, title: str, pattern: str) -> Numbers:
     )
 
 
+_EXPLORE = "Explore how long private confidence intervals become"
 _CHOOSE = "Choose a budget"
+_DOOR = "How many records, which split?"
 
 
 def _lengths(page: Page) -> Numbers:
-    return _numbers(page, "Explore", r"Mean interval length\s+([\d.,]+)")
+    return _numbers(page, _EXPLORE, r"(?:objective|output)\t([\d.,]+)\t")
 
 
 def _shares(page: Page) -> Numbers:
@@ -174,13 +177,13 @@ QUESTIONS = (
     ),
     Question(
         words="Which split should I use?",
-        clicks=("Plan →", "3 Choose", "Split of the budget"),
+        clicks=(_DOOR, "Split of the budget"),
         read=_shares,
         expected=_expected_shares,
     ),
     Question(
         words="How many records do I need?",
-        clicks=("Plan →", "3 Choose"),
+        clicks=(_DOOR,),
         read=_records,
         expected=_expected_records,
     ),

@@ -318,7 +318,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     )
     tab_to(page, "button", "Next →")
     page.keyboard.press("Enter")
-    page.get_by_text("Screen 2 of 15").wait_for()
+    page.get_by_text("Screen 2 of 16").wait_for()
     assert page.locator("[data-testid=stException]").count() == 0
 
 
@@ -355,12 +355,12 @@ def test_no_picture_moves_by_itself(open_page):
 
 
 def test_with_reduced_motion_nothing_glides(open_page):
-    page = open_page("/plan")
+    page = open_page("/validate")
     page.emulate_media(reduced_motion="reduce")
     page.locator("details:not([open]) > summary").first.wait_for()
     wait_idle(page)
     assert page.evaluate(OPENED) == 1
-    page.goto(page.url.replace("/plan", "/explore"))
+    page.goto(page.url.replace("/validate", "/explore"))
     wait_chart(page, "chart_intervals")
     press(page, "total_slider")
     assert page.evaluate(GLIDING) == []

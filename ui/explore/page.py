@@ -78,7 +78,9 @@ def moving(chosen: str) -> None:
 def _header() -> None:
     with st.container(horizontal=True, key="head", vertical_alignment="center", gap="small"):
         st.title("Explore how long private confidence intervals become")
-        st.page_link("../pages/plan.py", label="How many records, which split?")
+        if st.button("How many records, which split?", key="door_plan", type="tertiary"):
+            steps.go("choose")
+            st.switch_page("../pages/plan.py")
         if st.button("I have a private table", key="door_private", type="tertiary"):
             steps.describe()
             st.switch_page("../pages/plan.py")

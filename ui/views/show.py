@@ -39,7 +39,7 @@ def show(
     if (theme := st.context.theme.type) and (colour := st.get_option(f"theme.{theme}.textColor")):
         drawn = in_colour(drawn, colour)
     if title:
-        st.subheader(title, anchor=False)
+        st.header(title, anchor=False)
     with live.covering(key, animation):
         st.plotly_chart(Written(drawn), key=f"chart_{key}", config=plot_config(), alt=sentence)
     if control is not None:
