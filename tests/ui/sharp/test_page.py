@@ -112,7 +112,7 @@ def test_full_results_are_drawn_with_words_targets_and_provenance(on_file):
     assert charts["heat"]["layout"]["meta"]["improvements"] == [
         part.name for part in sharp_text.IMPROVEMENTS
     ]
-    assert [title.value for title in app.subheader] == [
+    assert [title.value for title in app.header] == [
         "Sharp intervals are 20\u202f% shorter at the same budget, 40\u202f% with the best split",
         "Alone, “The best split” buys most: up to 25\u202f% of the mean length",
     ]
@@ -164,7 +164,7 @@ def test_published_rows_alone_are_no_comparison(on_file):
     on_file([r for r in rows_of("census-10") if r.calibration == "published"])
     app = start("sharp")
     assert "lengths" in names_of(app)
-    assert "not both on file" in app.subheader[0].value
+    assert "not both on file" in app.header[0].value
     labels = {box.label for box in app.expander}
     assert "Held to its targets: No sharp row of this table is on file." in labels
 
