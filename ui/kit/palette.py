@@ -23,6 +23,10 @@ WORDS = {
 """Names on charts."""
 
 
+SCANNED = {"dark": "#000000", "light": "#FFFFFF"}
+"""Of QR codes, in both themes: scanners want dark on light."""
+
+
 @dataclass(frozen=True)
 class Style:
     """How a combination is drawn: published fainter and dashed, with a dot in its marker."""

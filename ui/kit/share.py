@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 import segno
 import streamlit as st
 
+from ui.kit.palette import SCANNED
+
 
 def button(query: Mapping[str, str]) -> None:
     """A button that shows the link of this page with these parameters, and its QR code.
@@ -30,6 +32,6 @@ def address(page: str, query: Mapping[str, str]) -> str:
 
 
 def code(link: str) -> str:
-    """A QR code as SVG, dark on white in both themes, as scanners want it."""
+    """A QR code as SVG."""
     made = segno.make(link, error="m", micro=False)
-    return str(made.svg_inline(scale=6, border=4, light="white", dark="black"))
+    return str(made.svg_inline(scale=6, border=4, **SCANNED))
