@@ -1,17 +1,20 @@
 """Entry point of the dashboard: `streamlit run app.py`.
 
 A thin ASGI wrapper around `ui/shell.py` that adds security headers, closes what strangers
-need not see and keeps uploads off the disk.
+need not see, compresses what the browser loads and keeps uploads off the disk.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
@@ -40,6 +43,57 @@ CLOSED = ("/_stcore/metrics/", "/_stcore/agent/")
 """Parts of Streamlit that tell strangers about the process or would let a program drive it."""
 SPOOL_LIMIT = UPLOAD_LIMIT + 2 * 2**20
 """Bytes; Streamlit cuts a body off at the limit and one megabyte for its framing."""
+BUNDLES = ("/static/js/", "/static/css/")
+"""Streamlit's own files, which it sends as they are: a third of that is enough."""
+
+
+class Compressed:
+    """Send `BUNDLES` compressed to whoever takes that, each compressed once while the process
+    lives.
+    """
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.packed: dict[str, bytes] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_bundle = scope["type"] == "http" and any(part in scope["path"] for part in BUNDLES)
+        if not is_bundle or "gzip" not in Headers(scope=scope).get("accept-encoding", ""):
+            await self.app(scope, receive, send)
+            return
+        start: Scope = {}
+        plain = bytearray()
+
+        async def send_packed(message: Scope) -> None:
+            if message["type"] == "http.response.start":
+                if message["status"] == 200 and "etag" in MutableHeaders(scope=message):
+                    start.update(message)
+                    return
+            elif start:
+                plain.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    packed = await self._packed(MutableHeaders(scope=start)["etag"], bytes(plain))
+                    await send(_with_packed_headers(start, len(packed)))
+                    await send({"type": "http.response.body", "body": packed})
+                return
+            await send(message)
+
+        await self.app(scope, receive, send_packed)
+
+    async def _packed(self, etag: str, plain: bytes) -> bytes:
+        if etag not in self.packed:
+            self.packed[etag] = await asyncio.to_thread(gzip.compress, plain, 6)
+        return self.packed[etag]
+
+
+def _with_packed_headers(start: Scope, length: int) -> Scope:
+    """The beginning of an answer whose body is compressed now."""
+    headers = MutableHeaders(scope=start)
+    headers["content-encoding"] = "gzip"
+    headers["content-length"] = str(length)
+    headers["etag"] = f"W/{headers['etag']}"
+    headers.add_vary_header("Accept-Encoding")
+    return start
 
 
 class Closed:
@@ -80,7 +134,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 app = st.App(
     Path(__file__).parent / "ui" / "shell.py",
-    middleware=[Middleware(SecurityHeaders), Middleware(Closed)],
+    middleware=[Middleware(SecurityHeaders), Middleware(Closed), Middleware(Compressed)],
     lifespan=lifespan,
 )
 
