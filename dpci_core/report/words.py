@@ -109,7 +109,7 @@ def remedies(
         ways.append(f"{budget_factor:.3g} times the budget")
     if regularization is not None:
         ways.append(
-            f"about c = {regularization:.3g}, which also pulls the coefficients towards zero"
+            f"about c = {regularization:.3g}, which also shrinks the coefficients toward zero"
         )
     if not ways:
         return "No single change of n, budget or c helps."

@@ -45,7 +45,7 @@ time the test rows it gets wrong are counted. A line is the mean of those shares
 endless repetitions would lie with 95 %. Single models scatter more: the table has their standard deviation. All lines
 meet the same rows and the same noise, scaled, so that differences between them are surer than each by itself.
 
-*Your design* spends the share of the budget that is for the coefficients, as a release would; the curvature and the
+*Your design* spends the share of the budget that is for the coefficients, as a release would; the Hessian and the
 gradient covariance make intervals, not predictions. *The published learners* (Chaudhuri, Monteleoni and Sarwate 2011)
 spend the whole ε on the coefficients and give no intervals. Where ε is too small for the penalty, their Algorithm 2
 raises the penalty (open marks; there the curve may have a kink).
@@ -63,8 +63,7 @@ def page() -> None:
     st.title("Prediction error")
     st.markdown(
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients "
-        "are **known less well**. Here both stand on one screen, for what is set in "
-        f"{text.SETTINGS_PANEL}."
+        "are **known less well**. Here both stand on one screen."
     )
     view = current_view() if is_ready(is_folded=True) else None
     if view is not None:

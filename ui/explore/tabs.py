@@ -257,7 +257,7 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
     around = Around(
         title=finding.curve_title(curves[0], name, now),
         sub=sweep.length_label(view.came_out, name) + about,
-        alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=now),
+        alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name]),
         footer=finding.footer(view),
         meta=_meta(view, sweep=name),
     )
@@ -303,7 +303,7 @@ def _tables(view: compute.View, units: str) -> None:
         )
     curves: list[SweepCurve] = sweep_curves(view, name, len(feature_names()))
     label = SWEEP_NAMES[name]
-    alt = sweep.sweep_sentence(curves, x_label=label, current=current_value(view.settings, name))
+    alt = sweep.sweep_sentence(curves, x_label=label)
     _table("sweep", sweep.sweep_table(curves, x_label=label), alt)
 
 

@@ -301,7 +301,7 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
             y_label=y_label,
             source="public",
         )
-        sentence = sweep.sweep_sentence(curves, x_label=_WORDS[panel.swept], current=None)
+        sentence = sweep.sweep_sentence(curves, x_label=_WORDS[panel.swept])
         show(
             f"figure_{name}",
             figure,

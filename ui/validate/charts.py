@@ -15,6 +15,7 @@ from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.kit.figure import Figure, Meta, finish, short_name
 from ui.kit.palette import GRID, QUIET, Combination
+from ui.session.text import called
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +175,7 @@ def comparison_table(rows: Sequence[Comparison]) -> pd.DataFrame:
         pd.DataFrame(
             {
                 "combination": r.combination.label,
-                "coefficient": list(r.names),
+                "coefficient": [called(name) for name in r.names],
                 "coverage simulated": r.coverage,
                 "standard error": r.coverage_se,
                 "coverage forecast": r.forecast_coverage,

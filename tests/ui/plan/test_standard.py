@@ -200,7 +200,7 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     app = start("plan", **LINK | {"c": "0.02", "target": "penalised"})
-    assert "pulled to about" in words(app)
+    assert "shrunk to about" in words(app)
 
 
 @pytest.mark.parametrize("page", ["explore", "validate", "accuracy", "sharp", "reproduce"])
