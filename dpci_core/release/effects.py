@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
 from dpci_core.report.words import number, odds
-from dpci_core.schema import CategoricalColumn, Column, NumericColumn, told_step
+from dpci_core.schema import CONSTANT, CategoricalColumn, Column, NumericColumn, told_step
 
 _LARGEST_LOG_ODDS = 10.0
 """Beyond it a factor on the odds is a number that nobody can read."""
@@ -128,7 +128,7 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
         silent([effect.name]) if effect.is_flat else _moves(effect, release)
         for effect in effects(release)
     ]
-    return (*told, silent(["intercept"]) if release.coefficients[-1].is_flat else _start(release))
+    return (*told, silent([CONSTANT]) if release.coefficients[-1].is_flat else _start(release))
 
 
 def _base(column: CategoricalColumn, release: Release) -> str:

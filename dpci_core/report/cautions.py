@@ -12,6 +12,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design
 from dpci_core.report.covered import covered
+from dpci_core.report.words import called
 
 COVERAGE_SLACK = 0.01
 """Forecast coverage may fall so far below the level without a warning: no forecast is surer."""
@@ -89,5 +90,5 @@ def silent(names: Sequence[str]) -> str:
     'This release cannot speak about age, income.'
     """
     more = len(names) - _MOST_NAMES
-    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    listed = ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
     return f"This release cannot speak about {listed}."

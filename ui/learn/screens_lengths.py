@@ -68,9 +68,9 @@ SPLIT = Screen(
     title="The budget is split in three, because three things are published",
     text=(
         "Coefficients alone are not enough for an interval: its length depends on the "
-        "**Hessian**, the curvature of the problem, and on the **covariance of the gradients**, and "
-        "these two matrices describe real people as well. So each of the three gets a part of the budget. "
-        "Here the two matrices share equally what the coefficients leave."
+        "**Hessian**, the curvature of the problem, and on the **covariance of the gradients**, "
+        "and these two matrices describe real people as well. So each of the three gets a part of "
+        "the budget. Here the two matrices share equally what the coefficients leave."
     ),
     control=Control(
         label="Share for the coefficients",

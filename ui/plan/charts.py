@@ -14,11 +14,10 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.planner import RegularizationCurve
-from dpci_core.report.words import number
+from dpci_core.report.words import called, number
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
-from ui.session.text import called
 
 _TARGET, _HERE, _BEST = ORANGE, BLUE, GREEN
 _FINER = 8

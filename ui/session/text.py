@@ -14,9 +14,10 @@ from dpci_core.privacy.budget import (
 )
 from dpci_core.report import words
 from dpci_core.report.words import LARGE_EPSILON
+from dpci_core.report.words import called as called
 from dpci_core.report.words import number as number
 from dpci_core.report.words import percent as percent
-from dpci_core.schema import CONSTANT, Records
+from dpci_core.schema import Records
 from ui.session.settings import LETTERS, Settings
 
 DECLARED_SENTENCE = (
@@ -32,15 +33,6 @@ PRIVACY_UNIT = (
 
 
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:"})
-
-
-def called(name: str) -> str:
-    """A coefficient as pages name it.
-
-    >>> called("age"), called("constant")
-    ('age', 'intercept')
-    """
-    return "intercept" if name == CONSTANT else name
 
 
 def plain(text: str) -> str:

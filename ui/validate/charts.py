@@ -12,10 +12,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpci_core.base.array import Array
-from dpci_core.report.words import number
+from dpci_core.report.words import called, number
 from ui.kit.figure import Figure, Meta, finish, short_name
 from ui.kit.palette import GRID, QUIET, Combination
-from ui.session.text import called
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.report.words import number, percent
+from dpci_core.report.words import called, number, percent
 from ui.kit.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
 from ui.kit.palette import GRID, PAPER, QUIET, Combination
 from ui.session.results import IntervalRows
-from ui.session.text import called
 
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
