@@ -19,7 +19,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -253,6 +255,20 @@ def _presses(browser: Browser, servers: dict[str, Server], times: int) -> bool:
     return is_good
 
 
+_EMPTY = """
+import streamlit as st
+value = st.select_slider("One control", list(range(1, 101)), value=50, key="only_slider")
+st.html(f'<p class="picture" data-drawn="{value}">{value}</p>')
+"""
+
+
+def _empty(folder: Path, port: int) -> list[str]:
+    """Serves a page with one slider, and the text that it changes."""
+    script = folder / "empty.py"
+    script.write_text(_EMPTY, encoding="utf-8")
+    return [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+
+
 def main() -> None:
     """Print two tables; exit with 1 where a goal is missed."""
     parser = argparse.ArgumentParser(
@@ -264,7 +280,12 @@ def main() -> None:
     path = find_browser()
     if path is None:
         sys.exit("No Chromium found: set DPCI_BROWSER, or put chromium on PATH.")
-    with server_process() as full, server_process(_empty) as empty, sync_playwright() as play:
+    with (
+        TemporaryDirectory() as folder,
+        server_process() as full,
+        server_process(partial(_empty, Path(folder))) as empty,
+        sync_playwright() as play,
+    ):
         browser = play.chromium.launch(executable_path=path, args=BROWSER_ARGS)
         servers = {"Explore": full, _FLOOR.words: empty}
         is_good = _visits(browser, servers, options.visits)
@@ -272,12 +293,6 @@ def main() -> None:
         is_good &= _presses(browser, servers, options.presses)
         browser.close()
     sys.exit(not is_good)
-
-
-def _empty(port: int) -> list[str]:
-    """Serves `empty_page.py`."""
-    script = str(Path(__file__).with_name("empty_page.py"))
-    return [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
 
 
 if __name__ == "__main__":

@@ -192,8 +192,8 @@ def release_chart(made: Release) -> go.Figure:
     fig.update_yaxes(
         tickvals=list(range(len(rows))),
         ticktext=[
-            f"{short_name(called(c.name))}<br><span style='font-size:11px'>{literal(_step_words(effect))}"
-            "</span>"
+            f"{short_name(called(c.name))}<br><span style='font-size:11px'>"
+            f"{literal(_step_words(effect))}</span>"
             for effect, c in rows
         ],
         showgrid=False,
