@@ -304,9 +304,6 @@ def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combinati
 
 def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
     label = SWEEP_NAMES[sweep]
-    st.header(
-        "Both prices against the budget" if sweep == "total" else "Both prices against the records"
-    )
     errors, lengths = _error_curves(asked, answer, sweep), _lengths(view, asked, sweep)
     how = (
         f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} "
@@ -336,6 +333,12 @@ def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> 
         source=view.records.source,
     )
     sentence = chart.accuracy_sentence(errors, x_label=label, constant_error=answer.constant_error)
+    here = present(view.settings, sweep)
+    letter = text.symbol(view.settings) if sweep == "total" else "n"
     show(
-        f"accuracy_{sweep}", figure, sentence, chart.accuracy_table(errors, lengths, x_label=label)
+        f"accuracy_{sweep}",
+        figure,
+        sentence,
+        chart.accuracy_table(errors, lengths, x_label=label),
+        title=chart.accuracy_title(errors, here, f"{letter} = {text.number(here)}"),
     )

@@ -150,6 +150,45 @@ def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_on
     }
 
 
+CLEAR = 3.0
+"""Standard errors from which a simulation differs from a forecast, or from the level."""
+
+
+def comparison_title(rows: Sequence[Comparison], *, level: float) -> str:
+    """The finding: what share of the simulated intervals covered, and whether the forecast had
+    said so.
+    """
+    covered = [100.0 * row.coverage.mean() for row in rows]
+    few = [
+        row
+        for row, share in zip(rows, covered, strict=True)
+        if share / 100.0 < level - CLEAR * row.coverage_mean_se
+    ]
+    off = [
+        row
+        for row in rows
+        if abs(row.coverage.mean() - row.forecast_coverage.mean()) > CLEAR * row.coverage_mean_se
+    ]
+    low, high = f"{min(covered):.1f}", f"{max(covered):.1f}"
+    told = f"{low} %" if low == high else f"{low} to {high} %"
+    said = f"Simulated {100 * level:g} % intervals cover {told} of the time"
+    if few:
+        return f"{said}: too little for {_named(few, rows)}"
+    return f"{said}, other than forecast for {_named(off, rows)}" if off else f"{said}, as forecast"
+
+
+def _named(some: Sequence[Comparison], rows: Sequence[Comparison]) -> str:
+    if len(some) == len(rows):
+        return "every combination" if len(rows) > 1 else "this design"
+    return ", ".join(row.combination.short for row in some)
+
+
+def lengths_title(rows: Sequence[Comparison]) -> str:
+    """The finding: how far simulated mean lengths lie from the forecast."""
+    gaps = [abs(row.ci.mean() / row.forecast_ci.mean() - 1.0) for row in rows]
+    return f"Simulated intervals are within {100 * max(gaps):.1f} % of the length forecast"
+
+
 def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: int) -> str:
     """The takeaway."""
     parts = []

@@ -223,5 +223,5 @@ def test_weighted_records_are_simulated(monkeypatch):
     assert job.state == "done", job.problem
     app.run()
     check(app)
-    assert any("Result for the coefficient without penalty" in h.value for h in app.header)
+    assert any("Result for the coefficient without penalty" in h.value for h in app.markdown)
     assert np.isfinite(job.result.designs[0].coverage_mean)
