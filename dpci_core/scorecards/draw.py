@@ -14,7 +14,7 @@ from dpci_core.privacy.budget import Amount
 from dpci_core.privacy.choice import choose
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.scorecards.cards import Card, ScorecardClass
-from dpci_core.scorecards.interval import error_interval
+from dpci_core.scorecards.interval import interval_of
 from dpci_core.scorecards.mistakes import EQUAL, Cost, cell_counts, mistakes_of_all
 from dpci_core.scorecards.spending import CardSpending, parts_of
 
@@ -40,14 +40,7 @@ class DrawnCard:
 
     def interval(self, confidence_level: float) -> tuple[float, float]:
         """Return (low, high) for the card's error, from `error_interval`."""
-        amount = str(self.spending.amount)
-        given = {"epsilon": amount} if self.spending.definition == "pure" else {"rho": amount}
-        return error_interval(
-            self.noisy_mistakes,
-            n_holdout=self.n_holdout,
-            confidence_level=confidence_level,
-            **given,
-        )
+        return interval_of(self.noisy_mistakes, self.n_holdout, self.spending, confidence_level)
 
 
 def choose_rule(

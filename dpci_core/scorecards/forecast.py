@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.errors import check_count, check_positive, check_probability
-from dpci_core.privacy.budget import Amount, to_float_down, zcdp_to_pure_run
+from dpci_core.privacy.budget import Amount
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.scorecards.spending import CardSpending
 from dpci_core.tuning.choose import utility_bound
@@ -99,12 +99,7 @@ def excess_bound(
     """
     check_count(n_rules=n_rules)
     check_probability(probability=probability)
-    spending = CardSpending.of(epsilon=epsilon, rho=rho)
-    pure = (
-        to_float_down(spending.amount)
-        if spending.definition == "pure"
-        else 2.0 * zcdp_to_pure_run(spending.amount)
-    )
+    pure = CardSpending.of(epsilon=epsilon, rho=rho).pure_epsilon
     return utility_bound(n_candidates=n_rules, epsilon=pure, delta=1.0 - probability)
 
 

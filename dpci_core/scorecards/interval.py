@@ -39,9 +39,16 @@ def error_interval(
     >>> round(low, 3), round(high, 3)
     (0.155, 0.251)
     """
+    spending = CardSpending.of(epsilon=epsilon, rho=rho)
+    return interval_of(noisy_mistakes, n_holdout, spending, confidence_level)
+
+
+def interval_of(
+    noisy_mistakes: int, n_holdout: int, spending: CardSpending, confidence_level: float
+) -> tuple[float, float]:
+    """`error_interval` for a spending."""
     check_count(n_holdout=n_holdout)
     check_probability(confidence_level=confidence_level)
-    spending = CardSpending.of(epsilon=epsilon, rho=rho)
     seen = min(max(int(noisy_mistakes), 0), n_holdout)
     alpha = (1.0 - confidence_level) / 2.0
 
