@@ -179,7 +179,10 @@ def _in_two_lines(one: Spending) -> str:
 def budget_title(spendings: Sequence[Spending]) -> str:
     """The finding: what leaves most for one training."""
     best = max(spendings, key=lambda one: one.train)
-    return f"Most is left for one training by {WORDS[best.method]}: ε = {float(best.train):.3g}"
+    rows = f" on {best.n_train:,} rows" * (best.method == "data_split")
+    return (
+        f"Most is left for one training by {WORDS[best.method]}: ε = {float(best.train):.3g}{rows}"
+    )
 
 
 def budget_sentence(spendings: Sequence[Spending]) -> str:

@@ -140,7 +140,8 @@ def _remarks(view: compute.View) -> tuple[str, ...]:
         if made.validity.grade == "rough":
             said.append(f"{about}rough forecast. {' '.join(made.validity.reasons)}")
         if made.shortfall:
-            said.append(f"{about}{shortfall(*made.shortfall)}")
+            why = made.shortfall
+            said.append(f"{about}{shortfall(why.ratio, why.usual, why.is_hessian)}")
     if any(o.forecast and o.forecast.design.status for o in view.outcomes):
         said.append(f"Sharp objective perturbation under zCDP: {NOT_REVIEWED}")
     if view.settings.n > len(view.records.y):

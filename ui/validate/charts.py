@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from dpci_core.base.array import Array
 from dpci_core.report.words import called, number
 from ui.kit.figure import Figure, Meta, finish, short_name
-from ui.kit.palette import GRID, QUIET, Combination
+from ui.kit.palette import GRID, QUIET, Combination, ways
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def coverage_comparison(
     fig = go.Figure()
     names = rows[0].names
     base = np.arange(len(names), dtype=np.float64)[::-1] * (len(rows) + 0.8)
-    for place, row in enumerate(rows):
+    for place, (row, way) in enumerate(zip(rows, _ways(rows), strict=True)):
         style, y = row.combination.style, base + (len(rows) - 1) / 2 - place
         fig.add_scatter(
             x=row.coverage.tolist(),
@@ -58,7 +58,7 @@ def coverage_comparison(
                 "color": style.colour,
                 "thickness": 1.5,
             },
-            name=f"{row.combination.short}: simulated ± 2 s.e.",
+            name=f"{way}: simulated ± 2 s.e.",
             legendgroup=row.combination.key,
         )
         fig.add_scatter(
@@ -71,7 +71,7 @@ def coverage_comparison(
                 "size": 14,
                 "line": {"width": 2},
             },
-            name=f"{row.combination.short}: forecast",
+            name=f"{way}: forecast",
             legendgroup=row.combination.key,
         )
     fig.add_vline(
@@ -95,7 +95,7 @@ def coverage_comparison(
     )
     fig.update_yaxes(
         tickvals=base.tolist(),
-        ticktext=[short_name(n) for n in names],
+        ticktext=[short_name(called(n)) for n in names],
         showgrid=False,
         automargin=True,
     )
@@ -180,7 +180,13 @@ def comparison_title(rows: Sequence[Comparison], *, level: float) -> str:
 def _named(some: Sequence[Comparison], rows: Sequence[Comparison]) -> str:
     if len(some) == len(rows):
         return "every combination" if len(rows) > 1 else "this design"
-    return ", ".join(row.combination.short for row in some)
+    named = zip(rows, _ways(rows), strict=True)
+    return ", ".join(way for row, way in named if any(row is one for one in some))
+
+
+def _ways(rows: Sequence[Comparison]) -> list[str]:
+    """What tells these combinations apart."""
+    return ways([row.combination for row in rows])
 
 
 def lengths_title(rows: Sequence[Comparison]) -> str:

@@ -158,7 +158,7 @@ def test_before_the_click_everything_is_said():
     for needed in (
         "**Price:** **ε = 1**",
         "ε = 2 of 3",
-        "neighbouring tables differ",
+        "replace-one neighbours",
         "one patient",
         "cannot be undone",
     ):
