@@ -115,8 +115,7 @@ def cards_chart(rows: Sequence[ScorecardRate], title: str) -> go.Figure:
         ticktext=ticks,
     )
     fig.update_yaxes(title="share of mistakes", gridcolor=GRID, automargin=True, rangemode="tozero")
-    one = next(row for row in rows if row.method == "logistic")
-    other = next(row for row in rows if row.method == "opdisc")
+    one, other = _curve(rows, "logistic")[0], _curve(rows, "opdisc")[0]
     caption = (
         f"{title}; {one.n_records:,} records, half of them positive; six yes/no questions; the "
         f"card's line is exact, bands 95 % for {one.draws} fits and {other.draws} draws; the whole "
