@@ -16,6 +16,8 @@ from starlette.formparsers import MultiPartParser
 from starlette.responses import FileResponse, Response
 
 import app as wrapper
+from ui import gate
+from ui.session.quota import UPLOAD
 
 CONFIG = tomllib.loads((Path(wrapper.__file__).parent / ".streamlit" / "config.toml").read_text())
 
@@ -30,12 +32,12 @@ def answer(kind: str) -> dict[str, str]:
     async def send(message):
         seen.append(message)
 
-    asyncio.run(wrapper.SecurityHeaders(inner)({"type": kind}, None, send))
+    asyncio.run(gate.SecurityHeaders(inner)({"type": kind}, None, send))
     return {name.decode(): value.decode() for name, value in seen[0]["headers"]}
 
 
 def test_every_answer_carries_the_headers():
-    assert answer("http") == {"x-own": "1", **wrapper.HEADERS}
+    assert answer("http") == {"x-own": "1", **gate.HEADERS}
 
 
 def test_websockets_pass_untouched():
@@ -43,7 +45,7 @@ def test_websockets_pass_untouched():
 
 
 def test_nothing_from_elsewhere_may_run_and_nobody_may_frame_the_page():
-    policy = wrapper.HEADERS["content-security-policy"]
+    policy = gate.HEADERS["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "http" not in policy
@@ -56,13 +58,11 @@ def test_an_upload_within_the_limit_never_reaches_a_temporary_file(monkeypatch):
         async with wrapper.lifespan(None):
             return MultiPartParser.spool_max_size
 
-    assert (
-        asyncio.run(started()) >= wrapper.UPLOAD_LIMIT + 2**20
-    )  # a body may be longer than its file
+    assert asyncio.run(started()) >= UPLOAD + 2**20  # a body may be longer than its file
 
 
 def test_the_limits_agree():
-    assert CONFIG["server"]["maxUploadSize"] * 2**20 == wrapper.UPLOAD_LIMIT
+    assert CONFIG["server"]["maxUploadSize"] * 2**20 == UPLOAD
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_strangers_need_not_see_is_closed(path, is_closed):
     async def send(message):
         seen.append(message)
 
-    asyncio.run(wrapper.Closed(inner)({"type": "http", "path": path, "method": "GET"}, None, send))
+    asyncio.run(gate.Closed(inner)({"type": "http", "path": path, "method": "GET"}, None, send))
     assert bool(reached) is not is_closed
     assert [m["status"] for m in seen if "status" in m] == ([404] if is_closed else [])
 
@@ -120,9 +120,9 @@ BUNDLE = max(
 )
 
 
-def asked(app: wrapper.App, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+def asked(app: gate.App, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of an answer."""
-    sent: list[wrapper.Scope] = []
+    sent: list[gate.Scope] = []
 
     async def receive():
         await asyncio.sleep(60)
@@ -144,7 +144,7 @@ def asked(app: wrapper.App, path: str, **headers: str) -> tuple[int, dict[str, s
 
 @pytest.mark.parametrize("base", ["", "/dpci"])
 def test_a_bundle_is_sent_compressed_to_whoever_takes_that(base):
-    app, address = wrapper.Compressed(FileResponse(BUNDLE)), f"{base}/static/js/{BUNDLE.name}"
+    app, address = gate.Compressed(FileResponse(BUNDLE)), f"{base}/static/js/{BUNDLE.name}"
     _, told, body = asked(app, address, accept_encoding="gzip, br")
     assert told["content-encoding"] == "gzip"
     assert told["vary"] == "Accept-Encoding"
@@ -153,7 +153,7 @@ def test_a_bundle_is_sent_compressed_to_whoever_takes_that(base):
 
 
 def test_a_bundle_is_sent_as_it_is_to_whoever_does_not_or_wants_a_part():
-    app, address = wrapper.Compressed(FileResponse(BUNDLE)), f"/static/js/{BUNDLE.name}"
+    app, address = gate.Compressed(FileResponse(BUNDLE)), f"/static/js/{BUNDLE.name}"
     _, told, body = asked(app, address, accept_encoding="identity")
     assert "content-encoding" not in told
     assert body == BUNDLE.read_bytes()
@@ -165,7 +165,7 @@ def test_a_bundle_is_compressed_once_and_nothing_else_is_kept(monkeypatch):
     """Not under another name of the same file either: whoever guesses names fills no memory."""
     sizes = []
     monkeypatch.setattr(gzip, "compress", lambda plain, _: sizes.append(len(plain)) or b"packed")
-    app = wrapper.Compressed(FileResponse(BUNDLE))
+    app = gate.Compressed(FileResponse(BUNDLE))
     for name in (BUNDLE.name, BUNDLE.name, "guessed.js"):
         assert asked(app, f"/static/js/{name}", accept_encoding="gzip")[2] == b"packed"
     assert sizes == [BUNDLE.stat().st_size]
@@ -179,4 +179,4 @@ def test_a_bundle_is_compressed_once_and_nothing_else_is_kept(monkeypatch):
 def test_every_bundle_of_a_first_visit_lies_where_it_is_compressed():
     named = re.findall(r"(?:src|href)=\"\./([^\"]+\.(?:js|css))\"", INDEX.read_text())
     assert len(named) > 5
-    assert all(any(part in f"/{name}" for part in wrapper.BUNDLES) for name in named)
+    assert all(any(part in f"/{name}" for part in gate.BUNDLES) for name in named)
