@@ -23,7 +23,7 @@ from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.privacy.choice import ChoiceNoise, choose
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.tuning.choose import Candidate, checked_candidates, choice_scale
+from dpci_core.tuning.choose import Candidate, ChosenModel, checked_candidates, choice_scale
 from dpci_core.tuning.learners import Learner, learner_noise, train
 from dpci_core.tuning.repeated import repeated_run
 from dpci_core.tuning.stability import (
@@ -274,27 +274,10 @@ def _each(n_train: int, n_candidates: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SelectionResult:
-    """The chosen candidate with its coefficients (p,), and what was spent. Scores are no part of
-    it.
+class SelectionResult(ChosenModel):
+    """What a method of `SELECTION_METHODS` chose, and what was spent."""
 
-    epsilon: of everything, exact.
-    n_features: of the records.
-    is_simulation: whether the noise came from a generator, from which it can be taken off again.
-    """
-
-    candidates: tuple[Candidate, ...]
-    index: int
-    theta: Array
-    epsilon: Decimal
     spending: Spending
-    n_features: int
-    is_simulation: bool
-
-    @property
-    def chosen(self) -> Candidate:
-        """The candidate that was chosen."""
-        return self.candidates[self.index]
 
     @property
     def plan(self) -> SelectionPlan | None:
@@ -310,13 +293,6 @@ class SelectionResult:
     def n_validation(self) -> int:
         """Rows behind a score."""
         return self.spending.n_validation
-
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Return labels -1 or +1 for records (n, p) as they went in."""
-        records = np.asarray(X, dtype=np.float64)
-        if records.ndim != 2 or records.shape[1] != self.n_features:
-            raise ValueError(f"Expected X of shape (n, {self.n_features}), got {records.shape}.")
-        return np.where(self.chosen.map(records) @ self.theta > 0.0, 1.0, -1.0)
 
 
 Trainer = Callable[[Array, Learner, Decimal], Array]
