@@ -16,7 +16,7 @@ from dpci_core.base.errors import InfeasibleDesignError, check_choice
 from dpci_core.base.limits import records_in_range
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, Geometry, check_design
-from dpci_core.intervals.forecast import Forecast
+from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.mechanisms.metric import metric_noise
@@ -133,18 +133,25 @@ def best_geometry(
     if not chosen:
         return answer
     best, _ = min(chosen, key=lambda found: found[1].ci_length_mean)
-    assert best.geometry is not None
     while True:
-        found = _weighted(X, y, best, moments, n)
-        limit = 1.0 / best.geometry.ridge
-        if found.bias.max() <= TOLERATED_BIAS or best.geometry.leverage >= limit:
-            break
-        wider = min(limit, _WIDER * best.geometry.leverage)
-        best = replace(best, geometry=replace(best.geometry, leverage=wider))
-    is_shorter = found.forecast.ci_length_mean < plain.forecast.ci_length_mean
-    if not is_shorter:
+        weighted = _fit(X, y, best)
+        made = forecast(weighted, design=best, n_records=n)
+        if not _can_be_wider(best, _bias(weighted, moments, made)):
+            split = best_split(weighted, design=best, n_records=n)
+            bias = _bias(weighted, moments, split.forecast)
+            if not _can_be_wider(best, bias):
+                break
+        best = _wider(best)
+    if split.forecast.ci_length_mean >= plain.forecast.ci_length_mean:
         return answer
-    return replace(found, plain=plain.design, plain_forecast=plain.forecast)
+    return replace(
+        answer,
+        design=split.design,
+        forecast=split.forecast,
+        moments=weighted,
+        bias=bias,
+        n_weighted=weighted.n_weighted,
+    )
 
 
 def shaped(
@@ -172,7 +179,7 @@ def shaped(
     if not looks:
         return None
     length, found = min(looks, key=lambda look: look[0])
-    return found if length < _plain_length(moments, bare, n) else None
+    return found if length < _length(moments, bare, n) else None
 
 
 def without_geometry(design: Design) -> Design:
@@ -244,38 +251,20 @@ def _with_shares(bare: Design, share: Decimal, geometry: Geometry, split: Budget
 
 def _length(moments: Moments, design: Design, n: int) -> float:
     """Mean standard deviation of the private estimates."""
-    assert design.geometry is not None
-    assert moments.spread is not None
-    metric = metric_of(design.geometry, moments.spread.second_moment)
+    parts: tuple[Array, ...] = (moments.hessian, moments.covariance)
+    if design.geometry is not None:
+        assert moments.spread is not None
+        metric = metric_of(design.geometry, moments.spread.second_moment)
+        parts = (*map(metric.matrix, parts), metric.whiten)
     law = error_variance(
-        metric.matrix(moments.hessian),
-        metric.matrix(moments.covariance),
-        metric.whiten,
-        mechanism=design.mechanism,
-        noise=model_noise(design, n),
-        n_records=n,
+        *parts, mechanism=design.mechanism, noise=model_noise(design, n), n_records=n
     )
     return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
 
 
-def _plain_length(moments: Moments, design: Design, n: int) -> float:
-    """The same of a design without a geometry."""
-    law = error_variance(
-        moments.hessian,
-        moments.covariance,
-        mechanism=design.mechanism,
-        noise=model_noise(design, n),
-        n_records=n,
-    )
-    return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
-
-
-def _weighted(
-    X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design, plain: Moments, n: int
-) -> GeometryAnswer:
-    """The best split of this geometry, by moments of planning rows with its weights."""
-    assert design.geometry is not None
-    moments = fit_moments(
+def _fit(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design) -> Moments:
+    """Moments of the planning rows with the weights of this geometry."""
+    return fit_moments(
         X,
         y,
         loss=design.loss,
@@ -283,15 +272,23 @@ def _weighted(
         target=design.target,
         geometry=design.geometry,
     )
-    found = best_split(moments, design=design, n_records=n)
-    gap = np.abs(moments.theta_hat - plain.theta_hat)
-    return GeometryAnswer(
-        design=found.design,
-        forecast=found.forecast,
-        plain=found.design,
-        plain_forecast=found.forecast,
-        moments=moments,
-        bias=2.0 * gap / found.forecast.ci_length,
-        n_weighted=moments.n_weighted,
-        n_rows=moments.n_records,
-    )
+
+
+def _bias(weighted: Moments, plain: Moments, made: Forecast) -> Array:
+    """What weights move each coefficient of the planning rows by, in half-widths, (p,)."""
+    gap: Array = np.abs(weighted.theta_hat - plain.theta_hat)
+    return 2.0 * gap / made.ci_length
+
+
+def _can_be_wider(design: Design, bias: Array) -> bool:
+    """Whether a larger leverage is needed, and not yet that of every record."""
+    assert design.geometry is not None
+    is_less = design.geometry.leverage < 1.0 / design.geometry.ridge
+    return bool(is_less and bias.max() > TOLERATED_BIAS)
+
+
+def _wider(design: Design) -> Design:
+    """The design with more rows that count in full."""
+    assert design.geometry is not None
+    wider = min(1.0 / design.geometry.ridge, _WIDER * design.geometry.leverage)
+    return replace(design, geometry=replace(design.geometry, leverage=wider))

@@ -28,11 +28,11 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     ... )
     'coefficient penalised at c = 0.001, pulled to about 43 %'
     """
-    if design.target == "unpenalised":
-        return "coefficient without penalty"
-    pulled = "" if shrinkage is None else f", pulled to about {percent(max(shrinkage, 0.0))}"
     geometry = design.geometry
     rows = f", rows of leverage above {number(geometry.leverage)} weighted down" if geometry else ""
+    if design.target == "unpenalised":
+        return f"coefficient without penalty{rows}"
+    pulled = "" if shrinkage is None else f", pulled to about {percent(max(shrinkage, 0.0))}"
     return f"coefficient penalised at c = {design.regularization:g}{pulled}{rows}"
 
 

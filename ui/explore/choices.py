@@ -56,8 +56,7 @@ def _definition(settings: Settings) -> str:
 
 def _method(settings: Settings) -> str:
     named = _listed(text.CALIBRATIONS, settings.calibrations)
-    is_shaped = settings.is_shaped and "objective" in settings.mechanisms
-    return f"{named}, shaped noise" if is_shaped else f"{named} intervals"
+    return f"{named}, shaped noise" if settings.is_shaped else f"{named} intervals"
 
 
 def _target(settings: Settings) -> str:

@@ -187,7 +187,7 @@ def footer(view: View) -> str:
         "declared public": "your file, declared public",
         "declared synthetic": "your file, declared synthetic",
     }[view.records.source]
-    return f"{text.assumptions(view.settings, view.records)}. {kind.capitalize()}."
+    return f"{text.assumptions(view.came_out, view.records)}. {kind.capitalize()}."
 
 
 def odds(settings: Settings) -> str:

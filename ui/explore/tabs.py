@@ -183,7 +183,7 @@ def _intervals(
     level = finding.percent(view.settings.level, 6)
     around = Around(
         title=title,
-        sub=f"{level} confidence intervals for the {text.covers(view.settings)}",
+        sub=f"{level} confidence intervals for the {text.covers(view.came_out)}",
         alt=intervals.interval_sentence(rows),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
@@ -232,7 +232,7 @@ def _coverage(
     around = Around(
         title=title,
         sub=f"How often {finding.percent(level, 6)} intervals would contain the "
-        f"{text.covers(view.settings)}, by forecast",
+        f"{text.covers(view.came_out)}, by forecast",
         alt=intervals.coverage_sentence(said, level=level),
         footer=finding.footer(view),
         meta=_meta(view),
@@ -256,7 +256,7 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
     )
     around = Around(
         title=finding.curve_title(curves[0], name, now),
-        sub=sweep.length_label(settings, name) + about,
+        sub=sweep.length_label(view.came_out, name) + about,
         alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=now),
         footer=finding.footer(view),
         meta=_meta(view, sweep=name),

@@ -16,6 +16,7 @@ from ui.plan.work import Work
 from ui.session import state, text
 from ui.session.budget import Split
 from ui.session.case import Case
+from ui.session.compute import came_out
 from ui.session.words import in_words
 from ui.views import goals
 from ui.views.show import show
@@ -53,7 +54,7 @@ def panel(case: Case, work: Work) -> None:
 
 
 def _caption(case: Case) -> str:
-    return text.assumptions(case.settings, case.records)
+    return text.assumptions(came_out(case.settings, [case.design]), case.records)
 
 
 def _map(case: Case, found: IsoMap, work: Work) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -241,6 +241,12 @@ class View:
         return told_in(self.records, self.columns) if is_told else None
 
     @property
+    def came_out(self) -> Settings:
+        """The settings to be told."""
+        found = (o.forecast.design for o in self.outcomes if o.forecast is not None)
+        return came_out(self.settings, found)
+
+    @property
     def drawn(self) -> tuple[Outcome, ...]:
         """Outcomes that have numbers which may be drawn as such."""
         return tuple(
@@ -325,6 +331,12 @@ def designed(settings: Settings, combination: Combination, moments: Moments) -> 
     if not (settings.is_shaped and mechanism_of(design).perturbs_objective):
         return design
     return shaped(moments, design=design, n_records=settings.n) or design
+
+
+def came_out(settings: Settings, designs: Iterable[Design]) -> Settings:
+    """The settings with the noise as it came out: even where no design is shorter with another."""
+    is_shaped = any(design.geometry is not None for design in designs)
+    return settings if is_shaped else settings.usual("noise")
 
 
 def told_in(records: Records, columns: Sequence[Column]) -> Array | None:

@@ -121,10 +121,11 @@ class Settings:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether noise is shaped like the records; not while only reviewed results are asked
-        for.
+        """Whether noise is shaped like the records, where it is in the objective; not while only
+        reviewed results are asked for.
         """
-        return self.noise == "shaped" and self.results == "all"
+        is_asked = self.noise == "shaped" and self.results == "all"
+        return is_asked and "objective" in self.mechanisms
 
     @property
     def is_compared(self) -> bool:

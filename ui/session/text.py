@@ -186,16 +186,20 @@ def calibration_words(settings: Settings) -> str:
     )
     if settings.results == "reviewed" and "sharp" in settings.calibrations:
         words += " (published privacy results only)"
-    if settings.is_shaped and "objective" in settings.mechanisms:
+    if settings.is_shaped:
         words += ", noise in the objective shaped like the data"
     return f"{words}, for the {covers(settings)}"
 
 
 def covers(settings: Settings) -> str:
-    """What the intervals of these settings are for, to stand after "for the"."""
-    if settings.target == "unpenalised":
-        return "coefficient without penalty"
+    """What the intervals of these settings are for, to stand after "for the"; of settings as they
+    came out (`compute.came_out`), where it is known whether noise is shaped.
+    """
     rows = ", extreme rows weighted down" if settings.is_shaped else ""
+    if rows and len(settings.combinations) > 1:
+        rows += " where noise is shaped"
+    if settings.target == "unpenalised":
+        return f"coefficient without penalty{rows}"
     return f"coefficient penalised at c = {settings.c:g}{rows}"
 
 
@@ -239,9 +243,10 @@ CALIBRATION_HELP = (
 NOISE = {"even": "As large in every direction", "shaped": "Shaped like the data (new)"}
 NOISE_HELP = (
     "Noise is sized for a record that could lie in any direction, and few directions have any "
-    "records. Shaped like the data it is small where there is nobody to hide, and intervals get 10 "
-    "to 40 % shorter from the same budget. A small part of the budget learns the shape, and a few "
-    "extreme rows count a little less. For objective perturbation; not peer-reviewed."
+    "records. Shaped like the data it is small where there is nobody to hide: on Adult, Bank and "
+    "the simulated census, ten features each, intervals were 10 to 36 % shorter from the same "
+    "zCDP budget. A small part of it learns the shape, and a few extreme rows count a little less. "
+    "For objective perturbation; not peer-reviewed."
 )
 TARGETS = {
     "penalised": "The coefficient at this penalty (as in the paper)",

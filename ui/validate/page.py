@@ -59,7 +59,7 @@ def page() -> None:
     view = current_view()
     if view is None:
         return
-    st.caption(f"On screen: {text.assumptions(view.settings, view.records)}")
+    st.caption(f"On screen: {text.assumptions(view.came_out, view.records)}")
     _start_controls(view)
     _PANEL.watch()
     _results(view)
@@ -109,7 +109,7 @@ def _start(view: compute.View) -> None:
     designs = _designs(view)
     new = Job(
         settings=view.settings,
-        assumptions=text.assumptions(view.settings, view.records),
+        assumptions=text.assumptions(view.came_out, view.records),
         digest=view.records.digest,
         combinations=tuple(designs),
         designs=tuple(designs.values()),
@@ -177,7 +177,8 @@ def _results(view: compute.View) -> None:
         else:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
-    st.header(f"Result for the {text.covers(found.settings)}")
+    told = compute.came_out(found.settings, (made.design for made in found.result.designs))
+    st.header(f"Result for the {text.covers(told)}")
     is_same = (
         _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
     )
@@ -259,7 +260,7 @@ def _sweep_with_points(
         current=None,
         caption=caption,
         meta={**meta, "sweep": name},
-        y_label=sweep.length_label(settings, name),
+        y_label=sweep.length_label(view.came_out, name),
         source=view.records.source,
     )
     here = current_value(settings, name)

@@ -52,7 +52,7 @@ def total_animation(
     view: compute.View, units: str, rows: Sequence[IntervalRows]
 ) -> live.Animation | None:
     """The interval chart of a view along the slider of its total budget."""
-    settings = view.settings
+    settings, told = view.settings, view.came_out
     many = sum(len(item.names) for item in rows)
     if many > MOST_INTERVALS:
         return None
@@ -73,10 +73,10 @@ def total_animation(
         found = state.curves().get(
             key, lambda: [lengths_at(view, item, asked, knots, units) for item in rows]
         )
-        return total_film(rows, found, knots, np.array(options), settings=settings, is_odds=is_odds)
+        return total_film(rows, found, knots, np.array(options), settings=told, is_odds=is_odds)
 
     film = state.films().get(
-        (*key, len(options), value if len(options) > len(grid) else None), make
+        (*key, told.noise, len(options), value if len(options) > len(grid) else None), make
     )
     return live.Animation(film, "total_slider", options.index(value), span(rows, is_odds=is_odds))
 

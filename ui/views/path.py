@@ -11,7 +11,7 @@ from ui.controls import declare
 from ui.kit.top import begin_at_top
 from ui.session import state, steps, text
 from ui.session.case import Case
-from ui.session.compute import DECLARED, declared_table
+from ui.session.compute import DECLARED, came_out, declared_table
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
 from ui.session.text import number, plain, risk_approx, risk_pure
@@ -133,7 +133,7 @@ def method_words(case: Case) -> str:
     return (
         f"{design.loss.title}, {design.mechanism} perturbation, c = {design.regularization:g}, "
         f"split {shares}; {100 * design.confidence_level:g} % intervals for the "
-        f"{text.covers(case.settings)}"
+        f"{text.covers(came_out(case.settings, [case.design]))}"
     )
 
 

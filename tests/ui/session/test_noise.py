@@ -48,7 +48,33 @@ def test_the_switch_is_in_the_link_and_in_the_words() -> None:
     assert "noise" not in replace(SHAPED, noise="even").to_query()
     assert "weighted down" in text.covers(SHAPED)
     assert "shaped like the data" in text.calibration_words(SHAPED)
-    assert "shaped" not in text.calibration_words(replace(SHAPED, mechanisms=("output",)))
+    output = replace(SHAPED, mechanisms=("output",))
+    assert not output.is_shaped
+    assert "shaped" not in text.calibration_words(output)
+    assert "weighted" not in text.covers(output)
+
+
+def test_words_are_those_of_what_came_out() -> None:
+    """Rows are said to count less only where a geometry is used."""
+    one = replace(SHAPED, mechanisms=("objective",), definitions=("zcdp",), currency="zcdp")
+    view = compute.compute(one, SOURCE)
+    (outcome,) = view.outcomes
+    assert outcome.forecast is not None
+    assert outcome.forecast.design.geometry is not None
+    assert text.covers(view.came_out) == (
+        "coefficient penalised at c = 0.001, extreme rows weighted down"
+    )
+    both = replace(one, mechanisms=("objective", "output"))
+    assert text.covers(compute.compute(both, SOURCE).came_out).endswith("where noise is shaped")
+    free = replace(one, target="unpenalised")
+    assert text.covers(compute.compute(free, SOURCE).came_out) == (
+        "coefficient without penalty, extreme rows weighted down"
+    )
+    poor = compute.compute(one.swept("total", 0.001), SOURCE)
+    assert all(o.forecast is None or o.forecast.design.geometry is None for o in poor.outcomes)
+    assert "weighted" not in text.covers(poor.came_out)
+    assert "shaped" not in text.calibration_words(poor.came_out)
+    assert "shaped" not in text.assumptions(poor.came_out, poor.records)
 
 
 def test_the_code_on_the_page_prints_the_pages_length(capsys: pytest.CaptureFixture[str]) -> None:
