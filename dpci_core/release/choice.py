@@ -312,7 +312,7 @@ class ModelChoice(Choice):
             X,
             y,
             candidates=self.listed,
-            epsilon=self.epsilon,
+            total=self.epsilon,
             spending=spending,
             score=Ramp(),
             source=source,

@@ -44,7 +44,6 @@ class ChosenModel:
     """A privately chosen candidate with its coefficients (p,); scores, counts of mistakes and the
     other models are no part of it.
 
-    epsilon: what all of it cost, exact.
     n_features: of the records.
     is_simulation: whether the noise came from a generator, from which it can be taken off again.
     """
@@ -52,7 +51,6 @@ class ChosenModel:
     candidates: tuple[Candidate, ...]
     index: int
     theta: Array
-    epsilon: Decimal
     n_features: int
     is_simulation: bool
 
@@ -73,10 +71,12 @@ class ChosenModel:
 class TuningResult(ChosenModel):
     """What [CMS] Algorithm 4 chose.
 
+    epsilon: what all of it cost, exact.
     n_train: records behind each candidate.
     n_holdout: behind the choice.
     """
 
+    epsilon: Decimal
     n_train: int
     n_holdout: int
 
