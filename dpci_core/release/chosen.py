@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.ledger import safe_cell
-from dpci_core.plan.codec import read
+from dpci_core.plan.codec import PlanFieldError, read
 from dpci_core.plan.link import load_json
 from dpci_core.release.record import Entry
 
@@ -50,6 +50,17 @@ class ChoiceRecord(Entry):
     regularization: float
     assumptions: tuple[str, ...]
     software: dict[str, str]
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("histogram", "model"):
+            raise PlanFieldError("kind", f"Expected histogram or model, got {self.kind!r}.")
+        is_histogram = self.kind == "histogram"
+        if len(self.edges) != (len(self.counts) + 1 if is_histogram else 0) or (
+            is_histogram != bool(self.counts)
+        ):
+            raise PlanFieldError("edges", "Expected the ends of the bins of a histogram.")
+        if len(self.names) != len(self.coefficients) or is_histogram == bool(self.names):
+            raise PlanFieldError("names", "Expected one for each coefficient of a model.")
 
     def to_dict(self) -> dict[str, Any]:
         return {"version": self.version, "kind": self.kind} | asdict(self)

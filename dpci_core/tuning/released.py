@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 from dpci_core.base.array import Array
 from dpci_core.base.limits import BUDGET_PART
@@ -26,7 +27,7 @@ from dpci_core.tuning.selection import (
     spend,
 )
 
-CURRENCIES: dict[str, type[Budget]] = {"epsilon": PureDP, "rho": ZCDP}
+CURRENCIES: dict[str, type[Budget]] = {kind.symbol: kind for kind in (PureDP, ZCDP)}
 """What a training is paid in."""
 
 
@@ -121,7 +122,7 @@ def design_of(
     learner: Learner, amount: Decimal, n_records: int, kind: type[Budget] = PureDP
 ) -> Design:
     """The design whose coefficients are what a learner trains, at the penalty that it may raise."""
-    at = {"rho" if kind is ZCDP else "epsilon": to_float_down(amount)}
+    at: dict[str, Any] = {kind.symbol: to_float_down(amount)}
     noise = learner_noise(learner, n_records=n_records, **at)
     return Design(
         loss=learner.loss,

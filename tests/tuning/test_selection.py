@@ -4,10 +4,13 @@ what is refused.
 
 from __future__ import annotations
 
+import gc
 import io
+import itertools
 import logging
 import math
 import pickle
+import types
 from dataclasses import asdict, replace
 from decimal import Decimal
 
@@ -414,6 +417,50 @@ def test_no_score_and_no_loser_leaves(monkeypatch, capfd) -> None:
         assert len(numbers) == 1
         assert numbers[0].shape == (2,)  # one model, not those of the others
         assert not any(word in name for name in dir(result) for word in ("score", "cv_"))
+
+
+def reachable(root: object) -> list[object]:
+    """Everything that hangs on an object, the memory behind arrays too."""
+    seen: dict[int, object] = {}
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, types.ModuleType | type | types.FunctionType):
+            continue
+        seen[id(one)] = one
+        todo += gc.get_referents(one)
+        if isinstance(one, np.ndarray) and one.base is not None:
+            todo.append(one.base)
+    return list(seen.values())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"epsilon": 1, "method": method} for method in SELECTION_METHODS] + [{"rho": "0.5"}],
+    ids=str,
+)
+def test_nothing_that_hangs_on_a_release_is_a_score_or_a_loser(given, monkeypatch) -> None:
+    from dpci_core.estimators import tuning as released
+
+    planted = [-0.123456789, -0.987654321, -0.555555555]
+    scores, models = itertools.cycle(planted), []
+    certified = released.certified
+    monkeypatch.setattr(selection, "mean_score", lambda *_: next(scores))
+    monkeypatch.setattr(
+        released, "certified", lambda *a, **k: models.append(certified(*a, **k)) or models[-1]
+    )
+    X, y = table(1_000)
+    pair = []
+    for _ in range(2):  # the same seed: a release draws nothing from it
+        np.random.seed(0)  # noqa: NPY002
+        pair.append(select_for_release(X, y, candidates=CANDIDATES, **given))
+    assert not np.array_equal(pair[0].theta, pair[1].theta)
+    for result in pair:
+        found = reachable(result)
+        assert not {one for one in found if isinstance(one, float)} & set(planted)
+        arrays = [one for one in found if isinstance(one, np.ndarray)]
+        assert len(arrays) == 1  # one model
+        assert any(np.array_equal(arrays[0], model) for model in models)
 
 
 def test_a_release_draws_its_lots_and_its_runs_from_the_system(monkeypatch) -> None:

@@ -72,15 +72,15 @@ def choice_panel(made: ChoiceRecord, folder: Path) -> None:
     several = len(made.candidates) > 1
     st.markdown(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
-        f"from {made.n_records:,} rows for ε = {made.epsilon}. Entry {made.charge_id} of the "
-        "ledger."
+        f"from {made.n_records:,} rows for ε = {plain(made.epsilon)}. Entry {made.charge_id} of "
+        "the ledger."
     )
     sentence = (
         f"Chosen privately among {len(made.candidates)} candidates: {what}."
         if several
         else f"Nothing was chosen: {what}."
     )
-    table = pd.read_csv(io.StringIO(made.table()))
+    table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False)
     if is_histogram:
         show("choice", histogram_chart(made), sentence, table, is_plain=True)
     else:
