@@ -14,6 +14,12 @@ from ui.session import state
 from ui.session.text import plain
 from ui.session.words import in_words
 
+_COLUMN = "release_column"
+_CANDIDATES = {
+    "histogram": ("Numbers of bins", "8, 16, 32, 64, 128"),
+    "model": ("Penalties c", "0.001, 0.01, 0.1"),
+}
+
 
 def step(plan: Plan) -> Question[Any] | None:
     """The question, every check that needs no file passed; None while something is missing."""
@@ -60,21 +66,23 @@ def _choice(plan: Plan, kind: str) -> HistogramChoice | ModelChoice | None:
     column = None
     if kind == "histogram":
         numbers = [one.name for one in plan.schema.features if isinstance(one, NumericColumn)]
-        column = columns[0].selectbox("Column", numbers, key="release_column")
-    listed = columns[-3].text_input(
-        "Numbers of bins" if kind == "histogram" else "Penalties c",
-        "8, 16, 32, 64, 128" if kind == "histogram" else "0.001, 0.01, 0.1",
-        max_chars=200,
-        key=f"release_{kind}_candidates",
-    )
-    share = columns[-2].text_input("Held-out share", "0.1", key="release_share")
-    epsilon = (
-        columns[-1].text_input("ε of all of it", placeholder="0.5", key="release_epsilon").strip()
+        if st.session_state.get(_COLUMN) not in numbers:  # of a table described before
+            st.session_state.pop(_COLUMN, None)
+        column = columns[0].selectbox("Column", numbers, key=_COLUMN, persist_state="session")
+    listed, share, epsilon = (
+        place.text_input(
+            label, value, placeholder="0.5", max_chars=200, key=key, persist_state="session"
+        ).strip()
+        for place, label, value, key in (
+            (columns[-3], *_CANDIDATES[kind], f"release_{kind}_candidates"),
+            (columns[-2], "Held-out share", "0.1", "release_share"),
+            (columns[-1], "ε of all of it", "", "release_epsilon"),
+        )
     )
     if not epsilon:
         st.caption("Still needed: ε. The plan's own budget plays no part here.")
         return None
-    given: dict[str, Any] = {"epsilon": epsilon, "validation_share": share.strip()}
+    given: dict[str, Any] = {"epsilon": epsilon, "validation_share": share}
     if kind == "histogram":
         return HistogramChoice.make(plan, column or "", bins=_each(listed, int), **given)
     return ModelChoice.make(plan, penalties=_each(listed, float), **given)

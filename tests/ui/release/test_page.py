@@ -29,6 +29,7 @@ from dpci_core.release import (
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
+from tests.test_leaks import go_to
 from tests.ui.test_pages import check, start
 from ui.release import budget as release_budget
 from ui.release import result as release_result
@@ -718,6 +719,22 @@ def test_what_the_command_line_refuses_the_page_refuses(kind, fields, said):
     assert button(app, "release_now") is None
     assert not app.exception
     assert Ledger().history() == ()
+
+
+def test_a_question_is_remembered_and_fits_the_table_that_is_described_now():
+    app = asking("histogram", histogram_candidates="4, 8")
+    go_to(app, "ledger")
+    go_to(app, "release")
+    assert app.text_input(key="release_epsilon").value == "0.5"
+    assert app.text_input(key="release_histogram_candidates").value == "4, 8"
+    assert app.selectbox(key="release_column").value == "age"
+    schema = Schema((CategoricalColumn("smoker", ("no", "yes")),), "ill", "yes")
+    other = begin(declared=packed_table(replace(TABLE, schema=schema)), d="1")
+    other.session_state["release_column"] = "age"
+    other.radio(key="release_kind").set_value("histogram").run()
+    other.text_input(key="release_epsilon").set_value("1").run()
+    assert not other.exception
+    assert any("it declares none" in plain(e.value) for e in other.error)
 
 
 def test_a_model_of_weighted_rows_is_refused_in_words():
