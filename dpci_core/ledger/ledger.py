@@ -59,15 +59,20 @@ class Ledger:
     """Caps and charges in one file; every method is one whole operation, safe beside other threads
     and processes.
 
-    Args:    path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder.  It
-             and its key come into being at the first write.  key_path: default $DPCI_LEDGER_KEY,
-             else the path with .key added.
-             clock: gives the time of entries, kept to the hour.  read_only: refuse to write.
-             busy_seconds: patience with other writers.
-    Privacy: what is booked is spent, whatever happens next; no sum is ever rounded; nothing is
-             booked on a ledger whose seals do not hold.
-    Raises:  LedgerError from every method, with what to do; after it, nothing of that operation
-             stands.
+    Args:
+        path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder. It and
+            its key come into being at the first write.
+        key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
+        clock: gives the time of entries, kept to the hour.
+        read_only: refuse to write.
+        busy_seconds: patience with other writers.
+
+    Privacy:
+        What is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on
+        a ledger whose seals do not hold.
+
+    Raises:
+        LedgerError: from every method, with what to do; after it, nothing of that operation stands.
     """
 
     def __init__(
@@ -103,12 +108,18 @@ class Ledger:
     ) -> Account:
         """Return a new account; the same people share the cap they already have.
 
-        Args:    cap: the most that may ever be spent; None or the same again with `same_people_as`.
-                 unit: whom one row stands for, in words.  person: who declares this.
-                 same_people_as: the data set that has some or all of these people already.
-                 other_people: says that no data set of this ledger has any of them.
-        Raises:  SamePeopleQuestionError where the ledger has data sets and neither of the two was
-                 given.
+        Args:
+            name: of the data set.
+            schema_hash: of the declared columns, levels and bounds.
+            cap: the most that may ever be spent; None or the same again with `same_people_as`.
+            unit: whom one row stands for, in words.
+            person: who declares this.
+            same_people_as: the data set that has some or all of these people already.
+            other_people: says that no data set of this ledger has any of them.
+
+        Raises:
+            SamePeopleQuestionError: where the ledger has data sets and neither of the two was
+                given.
         """
         name = dataset_name(name)
         schema_hash, unit = one_line(schema_hash, name="schema_hash"), one_line(unit, name="unit")
@@ -154,8 +165,21 @@ class Ledger:
         Only a charge with `is_new` gives the right to draw: any other has been drawn for, or may
         have been.
 
-        Raises:  BudgetExceededError; UnknownDatasetError; SchemaChangedError; LedgerError for a rho
-                 under a pure cap, or for a known request id with anything else changed.
+        Args:
+            dataset: name of the account.
+            schema_hash: of the declared columns; it must be the account's.
+            cost: amount and its lines, in the definition of the release.
+            purpose: one line of text.
+            plan_hash: of what will be drawn.
+            person: who spends.
+            request_id: of this release.
+
+        Raises:
+            BudgetExceededError: where the cap leaves less.
+            UnknownDatasetError: for a name without an account.
+            SchemaChangedError: for other columns.
+            LedgerError: for a rho under a pure cap, or for a known request id with anything else
+                changed.
         """
         request_id, plan_hash = (
             one_line(request_id, name="request_id"),

@@ -63,11 +63,12 @@ class RecordedHead:
     """The end of the ledger as a record saw it: whatever is there now must still contain this
     entry.
 
-    Args:    head: as `Ledger.head` and `Charge.head` give it.  source: names the record in
-             sentences.
-             result_hash: SHA-256 of the record's file, which a charge of the ledger must have as
-             its result; None where only the head is at hand.
-             caution: what must be known of records of its kind.
+    Args:
+        head: as `Ledger.head` and `Charge.head` give it.
+        source: names the record in sentences.
+        result_hash: SHA-256 of the record's file, which a charge of the ledger must have as its
+            result; None where only the head is at hand.
+        caution: what must be known of records of its kind.
     """
 
     head: str

@@ -124,7 +124,7 @@ def release_once(
     """Release the answer to a question from a private file, once, and return what was written to
     `folder`.
 
-    Args:    dataset: name of the ledger's account.  request_id: of this wish; the same one again
+    Args:    dataset: name of the ledger's account.  request_id: of this release; the same one again
              returns the recorded release and never draws.  folder: a new folder for the result, its
              parent exists.  encoding: of a CSV file.
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
