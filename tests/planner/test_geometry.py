@@ -12,11 +12,12 @@ import pytest
 from scipy.special import expit
 
 from dpci_core import ZCDP, Design, Forecast, HuberSVM, Logistic, PureDP, fit_moments, forecast
+from dpci_core.design import Geometry
 from dpci_core.mechanisms.metric import metric_noise
-from dpci_core.planner import best_geometry, best_split, shaped
+from dpci_core.planner import best_geometry, best_split, shaped, with_room
 from dpci_core.planner.geometry import without_geometry
 from dpci_core.simulation.run import run_experiment
-from dpci_core.solvers.moments import Spread
+from dpci_core.solvers.moments import Moments, Spread
 
 N = 8_000
 
@@ -109,6 +110,22 @@ def test_weights_that_move_a_coefficient_make_room_for_their_rows(size: float, m
     narrower = replace(found.design.geometry, leverage=found.design.geometry.leverage / 1.25)  # type: ignore[union-attr, type-var]
     step_before = replace(found.design, geometry=narrower)
     assert bias_by_hand(X, y, step_before, found.forecast).max() > 0.05
+
+
+@pytest.mark.parametrize(("share", "leverage"), [(0.049, 10.0), (0.051, 12.5)])
+def test_five_hundredths_of_a_half_width_are_tolerated(share: float, leverage: float) -> None:
+    X, y = table()
+    moments, asked = fit(X, y), design(RHO, geometry=Geometry(ridge=0.02, leverage=10.0))
+    asked = replace(asked, budget=replace(RHO, metric="0.005"))  # type: ignore[arg-type]
+    made = forecast(moments, design=asked, n_records=N, n_draws=16)
+
+    def moved(geometry: Geometry) -> Moments:
+        by = share if geometry.leverage == 10.0 else 0.0
+        theta = moments.theta_hat + by * made.ci_length / 2.0
+        return replace(moments, theta_hat=theta, geometry=geometry, n_weighted=1)
+
+    found, weighted = with_room(moments, moved, design=asked)
+    assert found.geometry == weighted.geometry == Geometry(ridge=0.02, leverage=leverage)
 
 
 def bias_by_hand(X: np.ndarray, y: np.ndarray, design: Design, made: Forecast) -> np.ndarray:
