@@ -125,7 +125,14 @@ def is_out_of_reach(made: Forecast, target: Target) -> bool:
 
 def least(case: Case, source: TableSource) -> Option:
     """The least budget that meets the goal with intervals of use, the method as it is set."""
-    found = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    here = case
+    for _ in range(_ROUNDS):
+        found = needed_budget(
+            here.moments, design=here.design, target=here.target, n_records=here.n
+        )
+        if case.design == case.bare:
+            break
+        here = _at(case, found.total, source)  # its noise is shaped for another total
     return _of_use(case, found, source)
 
 
@@ -133,13 +140,13 @@ def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
     low = numbers.own_total(case.settings, LIMITS[case.settings.currency][0])
     total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
     option = described(_at(case, total, source))
+    alone = numbers.typed_total(case.settings, found.total) if option.meets else None
     for _ in range(_STEPS):
         if option.works:
             break
         total, nearby = _rounded(total * _STEP), ()
         option = described(_at(case, total, source))
-    alone = None if nearby else numbers.typed_total(case.settings, found.total)
-    return replace(option, nearby=nearby, alone=alone)
+    return replace(option, nearby=nearby, alone=None if nearby else alone)
 
 
 def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, float], ...]:
