@@ -31,7 +31,7 @@ ConvergenceCode = Literal[
     "rounding", "classes_separable", "too_many_steps", "hessian_singular",
 ]
 LedgerCode = Literal[
-    "too_many_digits", "half_a_declared_cap", "line_name_unreadable", "line_names_repeat",
+    "half_a_declared_cap", "line_name_unreadable", "line_names_repeat",
     "lines_do_not_add_up", "no_pure_price", "entry_impossible", "entry_with_another_cap",
     "entry_with_another_amount", "entry_above_the_cap", "entry_of_a_known_request",
     "entry_ends_again", "entry_without_cost", "entry_changed", "unknown_dataset", "schema_changed",

@@ -91,6 +91,29 @@ def described(code: str, facts: Mapping[str, object]) -> str:
     return code.replace("_", " ") + (f" ({listed})" if listed else "")
 
 
+_LONGEST_SHOWN = 80
+"""Characters of a refused value that its sentence repeats; a table may be passed by mistake."""
+_LONGEST_INT = 10_000
+"""Bits that are written out: Python refuses to write far longer ones."""
+
+
+def shown_short(value: object) -> str:
+    """A refused value as Python writes it, cut where it is long; of an array only what it is.
+
+    >>> shown_short("abc"), shown_short(np.zeros((3, 2))), len(shown_short("9" * 10**6))
+    ("'abc'", 'array (3, 2)', 81)
+    """
+    if hasattr(value, "shape") and value.shape:
+        return f"array {value.shape}"
+    if isinstance(value, list | tuple | set | dict) and len(value) > _LONGEST_SHOWN:
+        return f"{type(value).__name__} of {len(value)}"
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INT:
+        return f"whole number of {value.bit_length()} bits"
+    start = value[: _LONGEST_SHOWN + 1] if isinstance(value, str) else value
+    text = str(start) if isinstance(start, Decimal) else repr(start)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
 def _restored(
     kind: type[Exception], args: tuple[object, ...], fields: dict[str, object]
 ) -> Exception:
@@ -129,7 +152,7 @@ class RangeError(ArgumentError):
         is_open: bool = False,
         shown: str | None = None,
     ) -> None:
-        given = f"{name}={value!r}" if shown is None else f"{name}={shown}"
+        given = f"{name}={shown_short(value)}" if shown is None else f"{name}={shown}"
         sign = "<" if is_open else "<="
         least, most = (
             f"{end:g}" if isinstance(end, float | int) else str(end) for end in (low, high)
@@ -146,7 +169,8 @@ class CountError(ArgumentError):
     """Anything but a whole number of at least 1."""
 
     def __init__(self, name: str, value: object) -> None:
-        super().__init__(name, value, f"Expected {name}={value!r} to be a whole number >= 1.")
+        given = f"{name}={shown_short(value)}"
+        super().__init__(name, value, f"Expected {given} to be a whole number >= 1.")
 
 
 class NotNumberError(ArgumentError):
@@ -155,16 +179,27 @@ class NotNumberError(ArgumentError):
     def __init__(self, name: str, value: object) -> None:
         given = f"{name} to be a number, got {type(value).__name__}"
         if isinstance(value, str):
-            given = f"{name}={value!r} to be a number"
+            given = f"{name}={shown_short(value)} to be a number"
         super().__init__(name, value, f"Expected {given}.")
+
+
+class DigitsError(ArgumentError):
+    """A number of more significant digits than exact arithmetic should carry; `limit` says how
+    many.
+    """
+
+    def __init__(self, name: str, value: object, limit: int) -> None:
+        super().__init__(name, value, f"Expected {name} to have at most {limit} digits.")
+        self.limit = limit
 
 
 class ChoiceError(ArgumentError):
     """A name that is none of the choices."""
 
     def __init__(self, name: str, value: object, choices: tuple[object, ...]) -> None:
+        given = f"{name}={shown_short(value)}"
         listed = ", ".join(map(repr, choices))
-        super().__init__(name, value, f"Expected {name}={value!r} to be one of {listed}.")
+        super().__init__(name, value, f"Expected {given} to be one of {listed}.")
         self.choices = choices
 
 

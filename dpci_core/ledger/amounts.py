@@ -23,10 +23,6 @@ from dpci_core.privacy.budget import (
 
 LARGEST = Decimal("1e20")
 SMALLEST = Decimal("1e-30")
-MOST_DIGITS = 100
-"""An amount has at most so many significant digits; then every total and every square is exact in
-`STRICT`.
-"""
 
 
 def exact_amount(value: Amount, *, name: str) -> Decimal:
@@ -38,8 +34,6 @@ def exact_amount(value: Amount, *, name: str) -> Decimal:
     amount = to_decimal(value, name=name)
     if not SMALLEST <= amount <= LARGEST:
         raise LedgerRangeError(name, amount, SMALLEST, LARGEST, shown=f"{value}")
-    if len(amount.as_tuple().digits) > MOST_DIGITS:
-        raise LedgerRuleError("too_many_digits", name=name, limit=MOST_DIGITS)
     return Decimal(as_text(amount))
 
 

@@ -22,6 +22,7 @@ from scipy.special import roots_legendre
 from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, STRICT, UP, UP_3
 from dpci_core.base.errors import (
     Change,
+    DigitsError,
     InfeasibleDesignError,
     NotNumberError,
     RangeError,
@@ -29,6 +30,7 @@ from dpci_core.base.errors import (
     check_count,
     check_positive,
     check_probability,
+    shown_short,
 )
 from dpci_core.base.limits import BUDGET_PART, DELTA
 from dpci_core.privacy.laws import Law, NoiseLaw, noise_law
@@ -43,6 +45,11 @@ PARTS = ("model", "hessian", "covariance")
 """Names of the parts of a budget, in their order."""
 Parts = tuple[Decimal, Decimal, Decimal]
 """Amounts or shares of the parts, in that order."""
+MOST_DIGITS = 100
+"""Significant digits of an amount: exact arithmetic with it ends at once, and every total and every
+square of the ledger is exact in `STRICT`.
+"""
+_LONGEST = 1_000
 _RHO_DIGITS = 12
 """Significant digits kept of a rho that was solved for, rounded down."""
 _SAFETY = 1e-12
@@ -55,23 +62,36 @@ def to_decimal(value: Amount, *, name: str) -> Decimal:
     """Return an amount as a positive finite Decimal; a float counts as the digits Python prints for
     it.
 
+    Exact sums and quotients take time with the digits, so they are bounded before any arithmetic.
+
     Args:
-        value: > 0.
+        value: > 0; of at most `MOST_DIGITS` significant digits, a text of ASCII digits without "_".
         name: of the argument, for the error.
+
+    Raises:
+        NotNumberError: for what is no number, or written with more digits.
+        RangeError: for one that is not positive and finite.
 
     >>> to_decimal(0.1, name="epsilon")
     Decimal('0.1')
     """
     given = _plain(value)
-    if given is None:
+    if given is None or (isinstance(given, str) and not _is_plain(given)):
         raise NotNumberError(name, value)
     try:
         amount = Decimal(given)
     except InvalidOperation:
         raise NotNumberError(name, value) from None
     if not amount.is_finite() or amount <= 0:
-        raise RangeError(name, amount, 0.0, shown=f"{value}")
+        raise RangeError(name, amount, 0.0, shown=shown_short(value).strip("'"))
+    if len(amount.as_tuple().digits) > MOST_DIGITS or abs(amount.adjusted()) > _LONGEST:
+        raise DigitsError(name, value, MOST_DIGITS)
     return amount
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text can be an amount: Python also takes "1_0" and the digits of other scripts."""
+    return len(text) <= _LONGEST and text.isascii() and "_" not in text
 
 
 def _plain(value: object) -> str | int | Decimal | None:
@@ -100,7 +120,7 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
     low, high = limits
     for name, amount in amounts.items():
         if not Decimal(repr(low)) <= amount <= Decimal(repr(high)):
-            raise RangeError(name, amount, low, high, shown=f"{amount}")
+            raise RangeError(name, amount, low, high, shown=shown_short(amount))
 
 
 @dataclass(frozen=True)

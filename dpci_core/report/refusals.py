@@ -139,9 +139,6 @@ SENTENCES: dict[Code, str] = {
         + _REMEDY
     ),
     "hessian_singular": "The Hessian is singular up to rounding. " + _REMEDY,
-    "too_many_digits": (
-        "Expected {name} to have at most {limit} digits, so that sums of it stay exact."
-    ),
     "half_a_declared_cap": (
         "Expected epsilon and delta together with a rho, or neither: use Cap.approx."
     ),

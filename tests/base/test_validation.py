@@ -433,7 +433,7 @@ def test_a_forecast_refuses_what_its_moments_are_not_for(request: pytest.Fixture
     for bad in (0, -5, 2.5, True):
         with pytest.raises(ValueError, match=f"n_records={bad} to be a whole number >= 1"):
             forecast(moments, design=design(), n_records=bad)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"1 <= n_records=10+ <= 1e"):
+    with pytest.raises(ValueError, match=r"1 <= n_records=10+… <= 1e"):
         forecast(moments, design=design(), n_records=10**200)
     for other in (None, {}, "moments"):
         with pytest.raises(ValueError, match=f"Expected moments .*got {type(other).__name__}"):

@@ -33,7 +33,7 @@ def opened(open_page, browser, subtests, width: int, tmp_path) -> None:
     page = open_page("/sharp?compared=census-10", width=width)
     page.locator(".js-plotly-plot .scatterlayer").first.wait_for()
     wait_idle(page)
-    finding = page.locator("h3").first.inner_text()
+    finding = page.locator("h2").first.inner_text()
     page.get_by_role("button", name="Download", exact=True).first.click()
     page.get_by_role("button", name="Download the chart as SVG").wait_for()
     drawing = saved(page, "SVG").decode()

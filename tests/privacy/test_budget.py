@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from dpci_core.base.errors import DigitsError, NotNumberError
 from dpci_core.privacy.budget import (
     ZCDP,
     ApproxDP,
@@ -51,6 +52,25 @@ def test_the_total_is_the_exact_sum_of_the_parts(a: Decimal, b: Decimal, c: Deci
     assert budget.parts == (a, b, c)
     as_integers = sum(int(x.scaleb(8)) for x in (a, b, c))
     assert int(budget.total.scaleb(8)) == as_integers
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (Decimal("0." + "3" * 101), DigitsError),
+        ("0." + "3" * 101, DigitsError),
+        ("0." + "3" * 100_000, NotNumberError),
+        ("1_0", NotNumberError),
+        ("\u0661", NotNumberError),
+        (10**3000, DigitsError),
+        ("1e-9999999", DigitsError),
+    ],
+)
+def test_an_amount_is_bounded_before_any_exact_arithmetic(given, kind) -> None:
+    with pytest.raises(kind) as refused:
+        PureDP(model=given, hessian=1, covariance=1)
+    assert len(str(refused.value)) < 250
+    assert PureDP(model="0." + "3" * 100, hessian=1, covariance=1).total > 2
 
 
 def test_a_float_counts_as_the_digits_it_prints() -> None:

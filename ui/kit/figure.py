@@ -110,14 +110,14 @@ def band(x: Array, low: Array, high: Array, *, colour: str) -> Part:
     }
 
 
-def wrapped(caption: str) -> list[str]:
-    """Lines of a caption; a value stays with its name.
+def wrapped(caption: str, width: int = _CAPTION_WIDTH) -> list[str]:
+    """Lines of a caption of at most so many characters; a value stays with its name.
 
     >>> wrapped("Simulated census, encoding “schema”, d = 10, n = 8,000")
     ['Simulated census, encoding “schema”,', 'd = 10, n = 8,000']
     """
     held = caption.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(held, _CAPTION_WIDTH)]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(held, width)]
 
 
 def common_layout(*, meta: Meta, height: int, top: int, bottom: int, right: int = 8) -> Part:

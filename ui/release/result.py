@@ -82,6 +82,8 @@ def takeaway(made: Release) -> str:
 
 _LIKE_PLANNED = (0.9, 1.1)
 """Lengths within these multiples of the planned ones are as planned."""
+_AXIS_WIDTH = 30
+"""Characters of a line below the axis: on a phone the names of the columns take half the width."""
 
 
 def against_plan(made: Release, planned: PlanNumbers | None) -> str:
@@ -199,7 +201,7 @@ def release_chart(made: Release) -> go.Figure:
         automargin=True,
     )
     what = "odds ratio" if is_odds else "coefficient"
-    title = wrapped(f"{what} for the step of each column, {made.target_words}")
+    title = wrapped(f"{what} for the step of each column, {made.target_words}", _AXIS_WIDTH)
     drawn = [x for trace in fig.data for x in (trace.x or ()) if x is not None]
     fig.update_xaxes(
         title={"text": "<br>".join(map(literal, title)), "standoff": 4},

@@ -25,6 +25,7 @@ from dpci_core.privacy.budget import (
     Parts,
     epsilon_to_zcdp,
     pair_budget,
+    to_decimal,
     to_float_down,
 )
 from dpci_core.schema import Encoding
@@ -293,6 +294,8 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
         if name == "split" or name not in {f.name for f in fields(Settings)}:
             continue
         try:
+            if len(text) > _LONGEST_VALUE:
+                raise ValueError(name)
             change: dict[str, Any] = {name: _parse(name, text)}
             settings = replace(settings, **change)
         except (ValueError, ArithmeticError):
@@ -355,11 +358,15 @@ CHOICES: dict[str, tuple[str, ...]] = {
 def _parse(name: str, text: str) -> object:
     example = asdict(Settings())[name]
     if isinstance(example, tuple):
-        items = tuple(map(_unpacked, text.split(_BETWEEN))) if text else ()
+        items = tuple(map(_unpacked, text.split(_BETWEEN, maxsplit=_MOST_ITEMS))) if text else ()
         if name in CHOICES and (not items or not set(items) <= set(CHOICES[name])):
+            raise ValueError(name)
+        if len(items) > min(_MOST_ITEMS, len(CHOICES.get(name, items))):
             raise ValueError(name)
         return items
     if isinstance(example, int | float):
+        if len(text) > _LONGEST_AMOUNT:
+            raise ValueError(name)
         number = int(text) if isinstance(example, int) else float(text)
         low, high = LIMITS.get(name, (1, 1_000))
         if not low <= number <= high or (name == "goal_value" and number == 0):
@@ -367,7 +374,7 @@ def _parse(name: str, text: str) -> object:
         return number
     if name in ("epsilon", "delta"):
         low, high = LIMITS["approx"] if name == "epsilon" else (1e-15, 0.1)
-        if not low <= float(Decimal(text)) <= high:
+        if not low <= float(_amount(text)) <= high:
             raise ValueError(name)
     elif name in CHOICES and text not in CHOICES[name]:
         raise ValueError(name)
@@ -382,12 +389,25 @@ def _split_from(query: Mapping[str, str]) -> Split:
     return Split(sum(parts, Decimal(0)), parts, (flags[0], flags[1], flags[2]), chosen)
 
 
-_MOST = Decimal(1000)
-"""Above every total of a control: exact arithmetic with what a stranger's link holds has to end."""
+_PART = (Decimal("1e-12"), Decimal(1000))
+"""Around what a control can reach: exact arithmetic with what a stranger's link holds has to
+end."""
+_MOST_ITEMS = 1_000
+"""Names of columns in a link."""
+_LONGEST_VALUE = 20_000
+"""Characters of one value of a link; a described table takes the most."""
+_LONGEST_AMOUNT = 40
+"""Characters; a control writes at most 28 digits."""
+
+
+def _amount(text: str) -> Decimal:
+    if len(text) > _LONGEST_AMOUNT:
+        raise ValueError(text[:_LONGEST_AMOUNT])
+    return to_decimal(text, name="amount")
 
 
 def _amounts(text: str) -> Parts:
-    amounts = [Decimal(p) for p in text.split(_BETWEEN)]
-    if len(amounts) != 3 or not all(a.is_finite() and 0 < a <= _MOST for a in amounts):
+    amounts = [_amount(p) for p in text.split(_BETWEEN, maxsplit=3)]
+    if len(amounts) != 3 or not all(_PART[0] <= a <= _PART[1] for a in amounts):
         raise ValueError("split")
     return amounts[0], amounts[1], amounts[2]

@@ -12,6 +12,7 @@ from dpci_core.base.errors import (
     BudgetExceededError,
     ChoiceError,
     CountError,
+    DigitsError,
     NotNumberError,
     PenaltyTooSmallError,
     RangeError,
@@ -98,6 +99,11 @@ def _(problem: NotNumberError) -> str:
     if isinstance(problem.value, str):
         return _has_to_be(problem, "a number")
     return f"{_name(problem)} has to be a number, got {type(problem.value).__name__}."
+
+
+@in_words.register
+def _(problem: DigitsError) -> str:
+    return f"{_name(problem)} may have at most {problem.limit} digits."
 
 
 @in_words.register

@@ -154,6 +154,32 @@ def test_shares_of_a_strangers_link_are_refused_without_arithmetic_that_never_en
     assert from_query({"shares": shares}) == (Settings(), ("shares",))
 
 
+LONG = "3" * 500_000
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"split": f"0.{LONG}~0.25~0.25"},
+        {"split": "0.5~0.25~0.25", "shares": f"0.{LONG}~0.25~0.25"},
+        {"split": f"0.{'3' * 60}~0.25~0.25"},
+        {"split": "1_0~0.25~0.25"},
+        {"epsilon": f"1.{LONG}", "currency": "approx"},
+        {"delta": f"1e-6{LONG}"},
+        {"n": LONG},
+        {"c": f"0.{LONG}"},
+        {"goal_on": LONG},
+        {"names": "~".join(["age"] * 2_000)},
+        {"definitions": "~".join(["pure"] * 100_000)},
+    ],
+    ids=lambda query: next(iter(query)),
+)
+def test_what_a_link_holds_is_bounded_before_any_arithmetic(query):
+    settings, ignored = from_query(query)
+    assert ignored == (next(iter(query)),)
+    assert sum(map(len, settings.to_query().values())) < 200
+
+
 @pytest.mark.parametrize("chosen", ["pure", "zcdp", "approx"])
 @pytest.mark.parametrize("typed", ["pure", "zcdp", "approx"])
 @pytest.mark.parametrize("end", [0, 1])
