@@ -51,7 +51,13 @@ from dpci_core.solvers.moments import Moments, fit_moments
 
 if TYPE_CHECKING:
     from dpci_core import datasets, release
-    from dpci_core.estimators import DPHistogram, DPLinearSVC, DPLogisticRegression, DPSelection
+    from dpci_core.estimators import (
+        DPHistogram,
+        DPLinearSVC,
+        DPLogisticRegression,
+        DPScorecard,
+        DPSelection,
+    )
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
     from dpci_core.planner.standard import StandardAnswer, best_standard
@@ -140,6 +146,7 @@ __all__ = [
     "DPLinearSVC",
     "DPSelection",
     "DPHistogram",
+    "DPScorecard",
     # what is raised, and stopping
     "Change",
     "ConvergenceError",
@@ -152,7 +159,13 @@ __all__ = [
 _LATE = {
     "datasets": (),
     "release": ("Release", "load_release"),
-    "estimators": ("DPHistogram", "DPLinearSVC", "DPLogisticRegression", "DPSelection"),
+    "estimators": (
+        "DPHistogram",
+        "DPLinearSVC",
+        "DPLogisticRegression",
+        "DPScorecard",
+        "DPSelection",
+    ),
     "ledger": ("Cap", "Ledger"),
     "plan": ("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"),
     "schema": (

@@ -18,7 +18,7 @@ FLOORS = (
     ("privacy", "design", "report"),
     ("schema", "datasets"),
     ("solvers", "mechanisms"),
-    ("intervals", "tuning"),
+    ("intervals", "tuning", "scorecards"),
     ("simulation", "planner"),
     ("plan", "ledger", "release"),
     ("estimators", "studies"),

@@ -3,6 +3,7 @@
 from dpci_core.estimators.histogram import DPHistogram
 from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
+from dpci_core.estimators.scorecard import DPScorecard
 from dpci_core.estimators.selection import DPSelection
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
@@ -14,6 +15,7 @@ __all__ = [
     "DPHistogram",
     "DPLinearSVC",
     "DPLogisticRegression",
+    "DPScorecard",
     "DPSelection",
     "PrivacyStatement",
     "RandomCosines",

@@ -159,15 +159,16 @@ class PrivacyStatement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChoiceStatement:
-    """The guarantee of a fit that chose privately; pure.
+    """The guarantee of a fit that chose privately.
 
-    amount: epsilon of everything, exact.
+    amount: epsilon or rho of everything, exact.
     classes_declared: whether the labels, if there are any, came from `classes=`.
     """
 
     amount: Decimal
     noise: Noise
     classes_declared: bool = True
+    definition: Definition = "pure"
 
     @property
     def is_simulation(self) -> bool:
@@ -177,7 +178,8 @@ class ChoiceStatement:
     @property
     def guarantee(self) -> str:
         """The definition with its amount."""
-        return f"epsilon = {self.amount} ({DEFINITIONS['pure'].title})"
+        kind = DEFINITIONS[self.definition]
+        return f"{kind.symbol} = {self.amount} ({kind.title})"
 
     @property
     def sentences(self) -> tuple[str, ...]:

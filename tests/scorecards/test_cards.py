@@ -1,0 +1,224 @@
+"""Listing cards: against loops over records, and what is refused before anything is read."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpci_core.datasets import schema_of
+from dpci_core.scorecards import (
+    WORK_LIMIT,
+    Question,
+    ScorecardClass,
+    TooManyCardsError,
+    answers,
+    cell_counts,
+    check_questions,
+    checked_cost,
+    mistakes_of_all,
+)
+from dpci_core.scorecards.cards import sums_above
+
+
+def table(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (n, k))
+    return X, (X[:, 0] + rng.random(n) > 1.0).astype(int)
+
+
+def by_records(X, y, points, threshold, cost=(1, 1)) -> int:
+    """Mistakes of one card, one record at a time."""
+    total = 0
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        says = sum(w * x for w, x in zip(points, row, strict=True)) > threshold
+        if says and not label:
+            total += cost[0]
+        if label and not says:
+            total += cost[1]
+    return total
+
+
+@pytest.mark.parametrize(
+    ("k", "weights", "thresholds"),
+    [(1, (-1, 1), (-0.5, 0.5)), (2, (0, 3), (-2.5, 9.5)), (3, (-2, 2), (-5.5, 5.5)),
+     (4, (-3, -1), (-4.5, 0.5)), (3, (2, 2), (0.5, 4.5)), (2, (-7, 1), (-20.5, -3.5))],
+)  # fmt: skip
+def test_enumeration_equals_a_loop_over_records(k, weights, thresholds) -> None:
+    cards = ScorecardClass(k, weights, thresholds)
+    X, y = table(40, k, seed=k)
+    for cost in ((1, 1), (3, 7)):
+        found = mistakes_of_all(cell_counts(X, y), cards, cost=cost)
+        loop = {}
+        for place, (*points, t) in enumerate(
+            itertools.product(
+                *[range(weights[0], weights[1] + 1)] * k,
+                np.arange(thresholds[0], thresholds[1] + 0.5),
+            )
+        ):
+            card = cards.card_at(place)
+            assert (card.points, card.threshold) == (tuple(points), t)
+            loop[place] = by_records(X, y, points, t, cost)
+        assert len(loop) == cards.n_points
+        assert found.tolist() == [loop[place] for place in cards.rules]
+
+
+def test_blocks_give_what_one_piece_gives(monkeypatch) -> None:
+    values = np.random.default_rng(1).integers(-50, 50, 64).astype(np.int32)
+    cards = ScorecardClass(6, (-1, 2), (-3.5, 4.5))
+    found = sums_above(values, cards)
+    for size in (1, 300, 2**30):
+        monkeypatch.setattr("dpci_core.scorecards.cards._BLOCK", size)
+        np.testing.assert_array_equal(sums_above(values, cards), found)
+
+
+def test_rules_are_what_differs_in_an_answer() -> None:
+    cards = ScorecardClass(3, (-2, 2), (-5.5, 5.5))
+    X = np.array(list(itertools.product((0, 1), repeat=3)))
+    tables: dict[bytes, list[int]] = {}
+    for place in range(cards.n_points):
+        tables.setdefault(cards.card_at(place).says_yes(X).tobytes(), []).append(place)
+    assert cards.n_rules == len(tables)
+    chosen = {cards.card_at(place).says_yes(X).tobytes(): place for place in cards.rules}
+    assert chosen.keys() == tables.keys()
+
+    def size(place: int) -> tuple[int, float]:
+        card = cards.card_at(place)
+        return sum(map(abs, card.points)), abs(card.threshold)
+
+    for says, places in tables.items():  # the card with the fewest points stands for its rule
+        assert size(chosen[says]) == min(map(size, places))
+
+
+def test_the_number_of_rules_is_public() -> None:
+    assert (ScorecardClass(6).n_points, ScorecardClass(6).n_rules) == (187_500, 61_088)
+    assert ScorecardClass(2).n_rules == 14  # all of 16 but the two of exclusive or
+    X, y = table(300, 6)
+    order = np.random.default_rng(2).permutation(300)
+    first, second = (cell_counts(X[o], y[o]) for o in (slice(None), order))
+    np.testing.assert_array_equal(first, second)
+    assert len(mistakes_of_all(first, ScorecardClass(6))) == 61_088
+    np.testing.assert_array_equal(
+        mistakes_of_all(first, ScorecardClass(6)) / 300,
+        mistakes_of_all(first * 10**7, ScorecardClass(6)) / (300 * 10**7),
+    )  # beyond 32 bits
+
+
+def test_one_record_moves_each_card_by_at_most_the_larger_cost() -> None:
+    cards = ScorecardClass(3)
+    X, y = table(30, 3)
+    for cost in ((1, 1), (5, 2)):
+        before = mistakes_of_all(cell_counts(X, y), cards, cost=cost)
+        moves = []
+        for row, label in itertools.product(itertools.product((0, 1), repeat=3), (0, 1)):
+            A, b = X.copy(), y.copy()
+            A[0], b[0] = row, label
+            moves.append(mistakes_of_all(cell_counts(A, b), cards, cost=cost) - before)
+        largest = np.abs(moves).max()
+        assert largest <= max(cost)
+        assert max(np.ptp(move) for move in moves) == sum(cost)  # a flipped label, both ways
+
+
+def test_costs_are_exact_and_only_their_ratio_matters() -> None:
+    assert checked_cost(("1", "1")) == checked_cost((0.3, 0.3)) == (1, 1)
+    assert checked_cost((0.1, 1)) == (1, 10)
+    for bad in (("0", "1"), ("1.1", "1"), (1, -1), ("1", "1e-7"), 1, ("1",), (True, 1)):
+        with pytest.raises(ValueError, match="cost"):
+            checked_cost(bad)
+
+
+def test_too_many_cards_are_refused_with_classes_that_fit() -> None:
+    assert WORK_LIMIT == 8_000_000
+    for given in ((12,), (30, (0, 0)), (12, (-1, 2), (-0.5, 0.5)), (8, (-3, 3))):
+        with pytest.raises(TooManyCardsError) as caught:
+            ScorecardClass(*given)
+        assert caught.value.n_points > WORK_LIMIT
+        assert caught.value.fits
+        assert f"n_questions={caught.value.fits[0].n_questions}" in str(caught.value)
+        for one in caught.value.fits:
+            assert one.n_points <= WORK_LIMIT
+    assert ScorecardClass(12, (-1, 1), (-2.5, 1.5)).n_points == 2_657_205
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(0,), (True,), (2, (1, 0)), (2, (0.5, 1)), (2, (0,)), (2, 3), (2, (-1001, 0)),
+     (2, (0, 1), (0, 1)), (2, (0, 1), (1.5, 0.5)), (2, (0, 1), (0.25, 0.75)), (2, (0, 1), "ab"),
+     (2, (0, 1), (0.5, np.inf))],
+)  # fmt: skip
+def test_what_is_no_class_is_refused(given) -> None:
+    with pytest.raises(ValueError, match="Expected"):
+        ScorecardClass(*given)
+
+
+def test_counts_refuse_what_is_no_answer_without_showing_it() -> None:
+    for X, y in (([[0, 7]], [1]), ([[0, 1]], [2]), ([[0.5, 1]], [1])):
+        with pytest.raises(ValueError, match="to be 0 or 1") as caught:
+            cell_counts(X, y)
+        assert not {"7", "2", "0.5"} & set(str(caught.value).split())
+    for X, y in (([0, 1], [0, 1]), ([[0, 1]], [0, 1]), (np.zeros((2, 0)), [0, 1])):
+        with pytest.raises(ValueError, match="shape"):
+            cell_counts(X, y)
+    with pytest.raises(ValueError, match="shape"):
+        mistakes_of_all(np.zeros((4, 2), dtype=int), ScorecardClass(3))
+
+
+# --- questions ------------------------------------------------------------------------------------
+
+ADULT = schema_of("adult")
+ASKED = (
+    Question("age", at_least=40),
+    Question("marital_status", one_of=("Married-civ-spouse", "Married-AF-spouse")),
+    Question("capital_gain", at_least=5000.5),
+)
+
+
+def test_answers_are_functions_of_one_cell_and_never_refuse() -> None:
+    check_questions(ASKED, ADULT)
+    cells = {
+        "age": [40, "39.9", "forty", None, 1e9, -5],
+        "marital_status": ["Divorced", "Married-AF-spouse", "?", None, 3, "Married-civ-spouse "],
+        "capital_gain": [5001, "5000.5", 0, "inf", "", np.nan],
+    }
+    found = answers(cells, ASKED, ADULT)
+    assert found.T.tolist() == [  # a missing age is the middle, 53.5; a missing gain is 50,000
+        [1, 0, 1, 1, 1, 0],
+        [0, 1, 0, 0, 0, 1],
+        [1, 1, 0, 1, 1, 1],
+    ]
+    for i in range(6):
+        alone = {name: [column[i]] for name, column in cells.items()}
+        assert answers(alone, ASKED, ADULT)[0].tolist() == found[i].tolist()
+    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
+    again = answers({name: frame[name].tolist() for name in frame}, ASKED, ADULT)
+    np.testing.assert_array_equal(again, found)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (Question("wage", at_least=1), "declared column"),
+        (Question("age", one_of=("40",)), "above 17 and at most 90"),
+        (Question("age", at_least=17), "above 17"),
+        (Question("age", at_least=91), "at most 90"),
+        (Question("sex", at_least=1), "declared levels"),
+        (Question("sex", one_of=("Female", "Male")), "not all"),
+        (Question("sex", one_of=("x",)), "declared levels"),
+    ],
+)
+def test_questions_are_about_declared_columns(question, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        check_questions((question,), ADULT)
+
+
+def test_what_is_no_question_is_refused() -> None:
+    for given in ({}, {"at_least": 1, "one_of": ("a",)}, {"at_least": np.nan}, {"one_of": ()},
+                  {"one_of": ("a", "a")}):  # fmt: skip
+        with pytest.raises(ValueError, match="question about 'age'"):
+            Question("age", **given)
+    for asked in ((), (ASKED[0], ASKED[0])):
+        with pytest.raises(ValueError, match="each once"):
+            check_questions(asked, ADULT)
+    assert Question("capital_gain", at_least=5000.5).name == "capital_gain >= 5000.5"

@@ -1,0 +1,368 @@
+"""The price of a card and of the count of its mistakes, its forecast, and the interval.
+
+Laws are typed here from docs/scorecards.md; scales and divisions are the code's.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import roots_legendre
+
+from dpci_core.privacy.choice import noisy_max_probabilities
+from dpci_core.privacy.randomness import SystemSource
+from dpci_core.scorecards import (
+    CardSpending,
+    ScorecardClass,
+    cell_counts,
+    choose_rule,
+    draw_card,
+    error_interval,
+    excess_bound,
+    mistakes_of_all,
+    records_for,
+    scorecard_forecast,
+)
+from dpci_core.scorecards.spending import parts_of
+
+RELEASED = 1e-9
+"""Probability of a false alarm of one test with fresh entropy."""
+CARDS = ScorecardClass(2)
+
+
+def polynomial(scores: np.ndarray, scale: float) -> np.ndarray:
+    """The law of permute-and-flip by a rule of Gauss that is exact for so many candidates."""
+    a = np.exp((scores - scores.max()) / scale)
+    x, w = roots_legendre(len(a) // 2 + 1)
+    logs = np.log1p(-np.outer((x + 1) / 2, a))
+    return a * ((w / 2)[:, None] * np.exp(logs.sum(axis=1)[:, None] - logs)).sum(axis=0)
+
+
+@pytest.mark.parametrize("k", [5, 40, 201, 700])
+def test_the_law_of_many_is_the_polynomial(k: int) -> None:
+    rng = np.random.default_rng(k)
+    for scale in (0.003, 0.05, 0.4, 30.0):
+        scores = -rng.integers(0, 60, k) / 20.0
+        found = noisy_max_probabilities(scores, scale=scale)
+        np.testing.assert_allclose(found, polynomial(scores, scale), atol=1e-12)
+        assert found.sum() == pytest.approx(1.0, abs=1e-12)
+        distinct, counts = np.unique(scores, return_counts=True)
+        together = noisy_max_probabilities(distinct, scale=scale, counts=counts)
+        summed = [found[scores == one].sum() for one in distinct]
+        np.testing.assert_allclose(together, summed, atol=1e-12)
+        soft = noisy_max_probabilities(distinct, scale=scale, counts=counts, noise="gumbel")
+        weights = counts * np.exp((distinct - distinct.max()) / scale)
+        np.testing.assert_allclose(soft, weights / weights.sum(), rtol=1e-9, atol=1e-300)
+    for bad in ([1.0], [1.0, 0.0], [[1.0, 1.0]]):
+        with pytest.raises(ValueError, match="counts"):
+            noisy_max_probabilities([0.0, 1.0], scale=1.0, counts=bad)
+
+
+def test_scales_are_those_of_the_claimed_budget() -> None:
+    pure, zcdp = CardSpending.of(epsilon="0.5"), CardSpending.of(rho="0.02")
+    assert pure.choice_scale() == pytest.approx(2 / 0.5, rel=1e-14)
+    assert pure.choice_scale(3.0) == pytest.approx(6 / 0.5, rel=1e-14)
+    assert pure.count_scale == pytest.approx(1 / 0.5, rel=1e-14)
+    # The exponential mechanism at epsilon = sqrt(8 rho) has noise 2 / epsilon.
+    assert zcdp.choice_scale() == pytest.approx(2 / math.sqrt(8 * 0.02), rel=1e-14)
+    assert zcdp.count_scale == pytest.approx(math.sqrt(1 / (2 * 0.02)), rel=1e-14)
+    assert (pure.noise, zcdp.noise) == ("exponential", "gumbel")
+    for amount in ("0.1", "0.3", "1", "7"):  # rounded up, exactly
+        one = CardSpending.of(epsilon=amount)
+        assert Decimal(one.choice_scale()) * Decimal(amount) >= 2
+        assert Decimal(one.count_scale) * Decimal(amount) >= 1
+        other = CardSpending.of(rho=amount)
+        assert Decimal(other.count_scale) ** 2 * 2 * Decimal(amount) >= 1
+    for given in ({}, {"epsilon": 1, "rho": 1}, {"epsilon": 0}, {"rho": "-1"}, {"epsilon": True}):
+        with pytest.raises(ValueError, match="Expected"):
+            CardSpending.of(**given)
+
+
+def neighbours() -> list[tuple[np.ndarray, np.ndarray]]:
+    """Counts of two questions before and after one record is replaced: small and large tables, the
+    large ones by a flipped label.
+    """
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 2, (5, 2)), rng.integers(0, 2, 5)
+        for row, label in itertools.product(itertools.product((0, 1), repeat=2), (0, 1)):
+            A, b = X.copy(), y.copy()
+            A[0], b[0] = row, label
+            found.append((cell_counts(X, y), cell_counts(A, b)))
+    for seed in range(40):
+        cells = np.random.default_rng(seed).integers(1, 30, (4, 2))
+        for u in range(4):
+            moved = cells.copy()
+            moved[u] += [-1, 1]
+            found.append((cells, moved))
+    return found
+
+
+def worst_ratio(share: float) -> float:
+    """Largest log ratio of the choice on neighbouring tables, with this share of the noise."""
+    scale = share * CardSpending.of(epsilon="1").choice_scale()
+    worst = 0.0
+    for pair in neighbours():
+        one, other = (
+            polynomial(-mistakes_of_all(cells, CARDS).astype(float), scale) for cells in pair
+        )
+        worst = max(worst, float(np.abs(np.log(one / other)).max()))
+    return worst
+
+
+def test_the_choice_of_a_card_reaches_epsilon_and_half_the_noise_breaks_it() -> None:
+    assert 0.999 < worst_ratio(1.0) <= 1.0 + 1e-9
+    assert worst_ratio(0.5) > 1.99
+
+
+def joint_law(X: np.ndarray, y: np.ndarray, *, is_reused: bool, share: float = 1.0) -> np.ndarray:
+    """P(rule, noisy count) over all divisions of four rows, counts -30 to 30."""
+    spending = CardSpending.of(epsilon="1")
+    n_train, n_holdout = parts_of(4, "0.5")
+    assert (n_train, n_holdout) == (2, 2)
+    q = math.exp(-1.0 / (share * spending.count_scale))
+    counts = np.arange(-30, 31)
+    law = np.zeros((CARDS.n_rules, len(counts)))
+    rules = [CARDS.rule(number) for number in range(CARDS.n_rules)]
+    for train in itertools.combinations(range(4), 2):
+        held = [i for i in range(4) if i not in train]
+        if is_reused:
+            held[0] = train[0]
+        t = list(train)
+        mistakes = mistakes_of_all(cell_counts(X[t], y[t]), CARDS).astype(float)
+        chosen = polynomial(-mistakes, share * spending.choice_scale())
+        for number, rule in enumerate(rules):
+            wrong = int((rule.says_yes(X[held]) != y[held]).sum())
+            law[number] += chosen[number] * q ** np.abs(counts - wrong) * (1 - q) / (1 + q) / 6
+    return law
+
+
+def largest(**given) -> float:
+    found = 0.0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 2, (4, 2)), rng.integers(0, 2, 4)
+        for i, label in itertools.product(range(4), (0, 1)):
+            for row in itertools.product((0, 1), repeat=2):
+                A, b = X.copy(), y.copy()
+                A[i], b[i] = row, label
+                one, other = joint_law(X, y, **given), joint_law(A, b, **given)
+                found = max(found, float(np.abs(np.log(one / other)).max()))
+    return found
+
+
+def test_card_and_count_together_cost_epsilon_once() -> None:
+    assert 0.6 < largest(is_reused=False) <= 1.0 + 1e-9
+    assert largest(is_reused=False, share=0.5) > 1.3
+    # A row that chooses and counts pays twice.
+    assert largest(is_reused=True) > 1.05
+
+
+def test_the_parts_are_disjoint_and_drawn_without_a_look(monkeypatch) -> None:
+    seen = []
+
+    class Source(np.random.Generator):
+        def permutation(self, size, axis=0):
+            order = super().permutation(size, axis)
+            seen.append(order)
+            return order
+
+    X, y = np.eye(10, 2, dtype=int), np.zeros(10, dtype=int)
+    counted = []
+    import dpci_core.scorecards.draw as module
+
+    real = module.cell_counts
+
+    def count(bits, labels):
+        counted.append(len(labels))
+        return real(bits, labels)
+
+    monkeypatch.setattr(module, "cell_counts", count)
+    drawn = draw_card(
+        X,
+        y,
+        cards=CARDS,
+        spending=CardSpending.of(epsilon=1),
+        source=Source(np.random.PCG64(0)),
+        holdout="0.3",
+    )
+    assert (drawn.n_train, drawn.n_holdout, counted) == (7, 3, [7])
+    assert sorted(seen[0].tolist()) == list(range(10))
+    assert len(seen) == 1
+    assert parts_of(1_000_000, "0.3") == (700_000, 300_000)
+    for n, share in ((1, "0.5"), (3, "0.3"), (10, "1"), (10, "0"), (10, "-0.1"), (10, "1.5")):
+        with pytest.raises(ValueError, match="holdout"):
+            parts_of(n, share)
+
+
+@pytest.mark.parametrize("source", ["seeded", "system"])
+@pytest.mark.parametrize("amount", ["epsilon", "rho"])
+def test_cards_are_drawn_by_their_law(source, amount) -> None:
+    mistakes = np.array([3, 5, 9, 4, 4])
+    spending = CardSpending.of(**{amount: "0.7"})
+    where = SystemSource() if source == "system" else np.random.default_rng(5)
+    draws = [choose_rule(mistakes, spending=spending, source=where) for _ in range(8_000)]
+    if amount == "epsilon":
+        law = polynomial(-mistakes.astype(float), 2 / 0.7)
+        wrong = polynomial(-mistakes.astype(float), 1 / 0.7)
+    else:
+        weights = np.exp(-math.sqrt(8 * 0.7) / 2 * mistakes)
+        law, wrong = weights / weights.sum(), weights**0.5 / (weights**0.5).sum()
+    seen = np.bincount(draws, minlength=5)
+    assert stats.chisquare(seen, law * len(draws)).pvalue > RELEASED
+    assert stats.chisquare(seen, wrong * len(draws)).pvalue < RELEASED
+
+
+@pytest.mark.parametrize("source", ["seeded", "system"])
+@pytest.mark.parametrize(("amount", "size"), [("epsilon", 0.4), ("rho", 0.02)])
+def test_counts_have_noise_of_the_law_that_the_interval_inverts(source, amount, size) -> None:
+    spending = CardSpending.of(**{amount: str(size)})
+    where = SystemSource() if source == "system" else np.random.default_rng(7)
+    noise = np.array([spending.add_to_count(40, where) - 40 for _ in range(6_000)])
+    k = np.arange(-9, 10)
+
+    def law(scale: float) -> np.ndarray:
+        if amount == "epsilon":
+            p = np.exp(-np.abs(k) / scale) * np.tanh(0.5 / scale)
+        else:
+            p = stats.norm.cdf(k + 0.5, scale=scale) - stats.norm.cdf(k - 0.5, scale=scale)
+        return np.append(p, 1 - p.sum())
+
+    inside = np.abs(noise) <= 9
+    seen = np.append(np.bincount(noise[inside] + 9, minlength=19), (~inside).sum())
+    right = 1 / size if amount == "epsilon" else math.sqrt(1 / (2 * size))
+    assert stats.chisquare(seen, law(right) * len(noise)).pvalue > RELEASED
+    assert stats.chisquare(seen, law(1.4 * right) * len(noise)).pvalue < RELEASED
+    tail = spending.noise_at_least(np.append(k, 10.0).astype(float))
+    np.testing.assert_allclose(-np.diff(tail), law(right)[:-1], rtol=1e-9)
+
+
+# --- the forecast ---------------------------------------------------------------------------------
+
+
+def test_the_forecast_is_what_draws_give() -> None:
+    rng = np.random.default_rng(0)
+    mistakes = rng.integers(200, 700, 3_000)
+    found = scorecard_forecast(mistakes, n_records=1_000, epsilon="0.05")
+    noisy = mistakes - rng.exponential(2 / 0.05, (3_000, 3_000))
+    errors = mistakes[noisy.argmin(axis=1)] / 1_000
+    se = errors.std() / math.sqrt(len(errors))
+    assert abs(errors.mean() - found.expected_error) < 4 * se
+    near = (errors <= mistakes.min() / 1_000 + 0.01).mean()
+    assert abs(near - found.within_one_point) < 0.04
+    assert abs(np.quantile(errors, 0.95) - mistakes.min() / 1_000 - found.excess_95) < 0.01
+    assert (found.best_error, found.n_rules) == (mistakes.min() / 1_000, 3_000)
+
+
+def test_forecasts_are_ordered() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        mistakes = rng.integers(0, rng.integers(2, 300), rng.integers(2, 400))
+        n = int(mistakes.max()) + 1
+        errors = [
+            scorecard_forecast(mistakes, n_records=n, epsilon=e).expected_error
+            for e in ("0.01", "0.1", "1", "10")
+        ]
+        assert all(a >= b - 1e-12 for a, b in itertools.pairwise(errors))
+        same = scorecard_forecast(mistakes, n_records=n, rho=0.1**2 / 8).expected_error
+        assert errors[1] <= same + 1e-12  # the exponential mechanism at equal epsilon
+        least = scorecard_forecast(mistakes, n_records=n, epsilon="1e-9").expected_error
+        most = scorecard_forecast(mistakes, n_records=n, epsilon="1e9")
+        assert least == pytest.approx(mistakes.mean() / n, rel=1e-5)
+        assert most.expected_error == pytest.approx(mistakes.min() / n, rel=1e-9, abs=1e-9)
+        assert most.within_one_point == pytest.approx(1.0)
+    fewer = scorecard_forecast([10, 30], n_records=100, epsilon=1, as_if=50).expected_error
+    assert fewer == scorecard_forecast([5, 15], n_records=50, epsilon=1).expected_error
+    costly = scorecard_forecast([30, 90], n_records=100, epsilon=1, largest_cost=3).expected_error
+    assert costly == pytest.approx(scorecard_forecast([10, 30], n_records=100, epsilon=1)
+                                   .expected_error)  # fmt: skip
+
+
+def test_a_curve_of_twenty_budgets_takes_less_than_a_second() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 2, (15_682, 6)), rng.integers(0, 2, 15_682)
+    mistakes = mistakes_of_all(cell_counts(X, y), ScorecardClass(6))
+    scorecard_forecast(mistakes, n_records=15_682, epsilon=1)
+    start = time.process_time()
+    for epsilon in np.logspace(-2.5, 1, 20):
+        scorecard_forecast(mistakes, n_records=15_682, epsilon=float(epsilon))
+    assert time.process_time() - start < 1.0
+
+
+def test_the_bound_holds_on_the_worst_table_and_needs_no_data() -> None:
+    assert excess_bound(n_rules=61_088, epsilon=1) == pytest.approx(
+        2 * math.log(61_088 / 0.05), rel=1e-14
+    )
+    assert records_for(0.01, n_rules=61_088, epsilon="0.1") == 28_032
+    same = excess_bound(n_rules=100, epsilon=1)
+    assert excess_bound(n_rules=100, rho="0.125") == pytest.approx(same)
+    for amount in ({"epsilon": "1"}, {"rho": "0.125"}):
+        for behind in (5, 10, 14, 20):
+            mistakes = np.full(1_000, behind)
+            mistakes[0] = 0
+            found = scorecard_forecast(mistakes, n_records=1_000, **amount)
+            bound = excess_bound(n_rules=1_000, **amount, probability=0.95)
+            assert found.excess_95 * 1_000 <= bound
+    tight = scorecard_forecast([0] + [15] * 10_000, n_records=100, epsilon="1")
+    assert tight.expected_error > 0.5 * 0.15  # the order of the bound is needed
+    for bad in ({"n_rules": 0}, {"n_rules": 5, "probability": 1.0}):
+        with pytest.raises(ValueError, match="Expected"):
+            excess_bound(epsilon=1, **bad)
+
+
+# --- the interval ---------------------------------------------------------------------------------
+
+
+def coverage(error: float, n: int, epsilon: float, *, forgets: bool = False) -> float:
+    """Exact coverage, over all counts and all noise that matters."""
+    q = math.exp(-epsilon)
+    k = np.arange(-int(25 / epsilon), int(25 / epsilon) + 1)
+    noise = np.exp(-np.abs(k) * epsilon) * (1 - q) / (1 + q)
+    count = stats.binom.pmf(np.arange(n + 1), n, error)
+    law = np.convolve(count, noise)
+    inside = np.zeros(len(law), dtype=bool)
+    known: dict[int, bool] = {}
+    for place in np.flatnonzero(law > 1e-9):
+        seen = min(max(int(place + k[0]), 0), n)
+        if seen not in known:
+            low, high = error_interval(seen, n_holdout=n, epsilon=1e6 if forgets else epsilon)
+            known[seen] = low <= error <= high
+        inside[place] = known[seen]
+    return float(law[inside].sum())
+
+
+@pytest.mark.parametrize(
+    ("error", "n", "epsilon"),
+    [(0.22, 150, 1.0), (0.22, 600, 0.1), (0.01, 60, 0.5), (0.5, 40, 1.0)],
+)
+def test_the_interval_covers_exactly(error, n, epsilon) -> None:
+    assert 0.95 - 1e-6 <= coverage(error, n, epsilon) <= 0.99
+
+
+def test_an_interval_that_forgets_the_noise_does_not() -> None:
+    assert coverage(0.22, 600, 0.1, forgets=True) < 0.83
+
+
+def test_intervals_are_nested_and_valid_everywhere() -> None:
+    for amount in ({"epsilon": "0.1"}, {"rho": "0.005"}):
+        for seen in (-500, -1, 0, 1, 30, 59, 60, 61, 900):
+            before = None
+            for level in (0.5, 0.8, 0.95, 0.999):
+                low, high = error_interval(seen, n_holdout=60, confidence_level=level, **amount)
+                assert 0.0 <= low < high <= 1.0
+                assert before is None or (low <= before[0] and high >= before[1])
+                before = (low, high)
+    low, high = error_interval(30, n_holdout=100, epsilon="1e6")
+    exact = stats.binomtest(30, 100).proportion_ci(0.95, method="exact")
+    assert (low, high) == (pytest.approx(exact.low, abs=1e-6), pytest.approx(exact.high, abs=1e-6))
+    assert error_interval(5, n_holdout=10**6, epsilon=1)[1] < 1e-4
+    for bad in ({"n_holdout": 0}, {"n_holdout": 5, "confidence_level": 1.0}):
+        with pytest.raises(ValueError, match="Expected"):
+            error_interval(3, epsilon=1, **bad)
