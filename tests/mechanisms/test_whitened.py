@@ -580,3 +580,26 @@ def test_a_geometry_changes_no_law() -> None:
             ]
             for one, other in zip(*pairs, strict=True):
                 assert dataclasses.replace(other, floor=one.floor) == one
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_a_second_moment_by_hand() -> None:
+    rows = np.array([[0.6, 0.8], [0.0, -0.5]])
+    expected = [[0.18, 0.24], [0.24, 0.445]]
+    np.testing.assert_allclose(second_moment_of(rows), expected, rtol=1e-14)
+    heavy = WeightedRows(2.0 * rows, np.array([0.25, 0.25]))
+    np.testing.assert_allclose(second_moment_of(heavy), expected, rtol=1e-14)
+
+
+def test_weights_by_hand() -> None:
+    """Leverages 4, 1 and 0.25 in units of the largest: the rows' own weights stay where smaller."""
+    metric = metric_of(Geometry(ridge=0.25, leverage=1.0, second_moment=((0.0, 0.0), (0.0, 0.0))))
+    np.testing.assert_allclose(metric.whiten, 2.0 * np.eye(2), rtol=1e-14)
+    rows = np.array([[1.0, 0.0], [0.0, 0.5], [0.15, 0.2]])
+    np.testing.assert_allclose(weighted(rows, metric).weights, [0.25, 1.0, 1.0], rtol=1e-7)
+    own = np.array([0.9, 0.5, 0.125])
+    found = weighted(WeightedRows(rows, own), metric)
+    np.testing.assert_allclose(found.weights, [0.25, 0.5, 0.125], rtol=1e-7)
+    assert found.rows is rows

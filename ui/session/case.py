@@ -122,10 +122,19 @@ def _shape(
         return store.moments(records, bare.loss, settings.c, fitted, geometry=geometry)
 
     opened = shape_of(settings.shape) if settings.shape else None
-    if opened is not None and opened.goes_with(settings, records.feature_names):
+    if opened is not None and opened.goes_with(
+        settings.dataset,
+        records.feature_names,
+        noise=settings.noise,
+        definition=settings.own_definition,
+    ):
         design = opened.on(bare)
         assert design.geometry is not None
         return design, fit(design.geometry), True
+
+    def length(moments: Moments, design: Design) -> float:
+        made = forecast(moments, design=design, n_records=settings.n, n_draws=SEARCH_DRAWS)
+        return made.ci_length_mean
 
     def make() -> tuple[Design, Moments]:
         try:
@@ -138,10 +147,6 @@ def _shape(
         except InfeasibleDesignError:  # told where the design itself is asked for
             return bare, plain
         return design, moments
-
-    def length(moments: Moments, design: Design) -> float:
-        made = forecast(moments, design=design, n_records=settings.n, n_draws=SEARCH_DRAWS)
-        return made.ci_length_mean
 
     key = (records.digest, repr(bare), fitted, settings.noise, settings.n)
     return (*store.shapes.get(key, make), False)

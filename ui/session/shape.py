@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from dpci_core import Logistic
 from dpci_core.design import Design, Geometry
@@ -18,19 +18,6 @@ from dpci_core.privacy.budget import DEFINITIONS, Budget
 from ui.session.budget import split_of
 
 Noise = Literal["even", "shaped", "planning"]
-
-
-class Asking(Protocol):
-    """What settings say of a table and its noise."""
-
-    @property
-    def dataset(self) -> str: ...
-
-    @property
-    def noise(self) -> Noise: ...
-
-    @property
-    def own_definition(self) -> str: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +31,15 @@ class Shape:
     geometry: Geometry
     budget: Budget
 
-    def goes_with(self, settings: Asking, names: Sequence[str]) -> bool:
+    def goes_with(
+        self, dataset: str, names: Sequence[str], *, noise: Noise, definition: str
+    ) -> bool:
         """Whether it was planned for these coefficients of this table, and is asked for."""
         M = self.geometry.second_moment
         return (
-            self.of == _mark(settings.dataset, names)
-            and self.budget.definition == settings.own_definition
-            and noise_of(self.geometry) == settings.noise
+            self.of == _mark(dataset, names)
+            and self.budget.definition == definition
+            and noise_of(self.geometry) == noise
             and (M is None or len(M) == len(names))
         )
 
@@ -121,7 +110,9 @@ def shape_of(packed: str) -> Shape:
             regularization=1.0,
             geometry=geometry,
         )
-        return Shape(of=str(content["of"]), geometry=geometry, budget=kind(**parts))
+        found = Shape(of=str(content["of"]), geometry=geometry, budget=kind(**parts))
+        split_of(found.budget)  # whose parts a control has to reach
+        return found
     except (AssertionError, KeyError, TypeError, ArithmeticError):
         raise ValueError("This shape of the noise is damaged.") from None
 

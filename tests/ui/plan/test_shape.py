@@ -12,11 +12,13 @@ import pytest
 
 from dpci_core import Plan, PublicTable, fit_moments, forecast, read_plan
 from dpci_core.design import Geometry
+from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan import as_yaml
-from dpci_core.plan.link import pack
+from dpci_core.plan.link import pack, unpack
 from tests.ui.test_pages import check, now, start, stop_jobs
 from ui.plan import numbers, options
 from ui.plan import work as plan_work
+from ui.release.words import PRICED, plan_words
 from ui.session import text
 from ui.session.budget import Split, split_of
 from ui.session.case import make_case
@@ -238,6 +240,24 @@ def test_approve_tells_the_shape_in_a_sentence():
     assert case.design.geometry is not None
     assert text.noise_sentence(case.design) in words(app)
     assert "extreme rows weighted down" in words(app)
+
+
+def test_the_release_tells_the_shape_and_names_what_it_pays_for_it():
+    case = make_case(SHAPED, SOURCE)
+    plan = plan_of(case, "Shaped")
+    assert text.noise_sentence(plan.design) in plan_words(plan)
+    assert set(dict(share_out(plan.design).lines)) <= set(PRICED)
+    assert "shaped" not in plan_words(plan_of(make_case(EVEN, SOURCE), "Even"))
+
+
+def test_a_second_moment_of_another_size_in_a_link_is_planned_anew():
+    opened = settings_of(plan_of(make_case(PLANNING, SOURCE), "A"))
+    content = unpack(opened.shape)
+    assert isinstance(content, dict)
+    content["second_moment"] = [[0.5, 0.0], [0.0, 0.4]]
+    case = make_case(replace(opened, shape=pack(content)), SOURCE)
+    assert not case.is_opened
+    assert case.design == make_case(PLANNING, SOURCE).design
 
 
 def test_output_perturbation_has_no_switch_and_no_shape():
