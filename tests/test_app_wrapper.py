@@ -13,6 +13,8 @@ import streamlit as st
 from starlette.formparsers import MultiPartParser
 
 import app as wrapper
+from ui import gate
+from ui.session.quota import UPLOAD
 
 CONFIG = tomllib.loads((Path(wrapper.__file__).parent / ".streamlit" / "config.toml").read_text())
 
@@ -27,12 +29,12 @@ def answer(kind: str) -> dict[str, str]:
     async def send(message):
         seen.append(message)
 
-    asyncio.run(wrapper.SecurityHeaders(inner)({"type": kind}, None, send))
+    asyncio.run(gate.SecurityHeaders(inner)({"type": kind}, None, send))
     return {name.decode(): value.decode() for name, value in seen[0]["headers"]}
 
 
 def test_every_answer_carries_the_headers():
-    assert answer("http") == {"x-own": "1", **wrapper.HEADERS}
+    assert answer("http") == {"x-own": "1", **gate.HEADERS}
 
 
 def test_websockets_pass_untouched():
@@ -40,7 +42,7 @@ def test_websockets_pass_untouched():
 
 
 def test_nothing_from_elsewhere_may_run_and_nobody_may_frame_the_page():
-    policy = wrapper.HEADERS["content-security-policy"]
+    policy = gate.HEADERS["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "http" not in policy
@@ -53,13 +55,11 @@ def test_an_upload_within_the_limit_never_reaches_a_temporary_file(monkeypatch):
         async with wrapper.lifespan(None):
             return MultiPartParser.spool_max_size
 
-    assert (
-        asyncio.run(started()) >= wrapper.UPLOAD_LIMIT + 2**20
-    )  # a body may be longer than its file
+    assert asyncio.run(started()) >= UPLOAD + 2**20  # a body may be longer than its file
 
 
 def test_the_limits_agree():
-    assert CONFIG["server"]["maxUploadSize"] * 2**20 == wrapper.UPLOAD_LIMIT
+    assert CONFIG["server"]["maxUploadSize"] * 2**20 == UPLOAD
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,6 @@ def test_what_strangers_need_not_see_is_closed(path, is_closed):
     async def send(message):
         seen.append(message)
 
-    asyncio.run(wrapper.Closed(inner)({"type": "http", "path": path, "method": "GET"}, None, send))
+    asyncio.run(gate.Closed(inner)({"type": "http", "path": path, "method": "GET"}, None, send))
     assert bool(reached) is not is_closed
     assert [m["status"] for m in seen if "status" in m] == ([404] if is_closed else [])

@@ -27,11 +27,16 @@ def watched(
     """Watch the forecasts that this thread makes inside, alone or in a search of the planner; no
     number changes.
 
-    Args:    progress: called before every forecast with the draws of matrix noise that are done, of
-             all forecasts so far; how many a search will take is not known before.  should_stop:
-             asked before every forecast.
-    Privacy: none of its own. Times and steps depend on the moments as the answers do.
-    Raises:  StoppedError out of whatever runs inside, once should_stop says so.
+    Args:
+        progress: called before every forecast with the draws of matrix noise that are done, of all
+            forecasts so far; how many a search will take is not known before.
+        should_stop: asked before every forecast.
+
+    Privacy:
+        None of its own. Times and steps depend on the moments as the answers do.
+
+    Raises:
+        StoppedError: out of whatever runs inside, once should_stop says so.
 
     >>> import numpy as np
     >>> from dpci_core import Design, Logistic, Moments, PureDP, Target, needed_records

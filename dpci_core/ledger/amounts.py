@@ -62,9 +62,11 @@ class Cap:
     """The most that may ever be spent on the people of a data set, in one currency; it is never
     raised.
 
-    Args:    definition: "pure" (amount is an epsilon) or "zcdp" (amount is a rho).
-             epsilon, delta: where the cap was declared as (epsilon, delta), what was declared; see
-             `approx`.
+    Args:
+        definition: "pure" (amount is an epsilon) or "zcdp" (amount is a rho).
+        amount: > 0, exact.
+        epsilon, delta: where the cap was declared as (epsilon, delta), what was declared; see
+            `approx`.
 
     >>> Cap.pure("1.5").amount, Cap.approx(1, "1e-6").amount
     (Decimal('1.5'), Decimal('0.0243559703594'))
@@ -127,9 +129,10 @@ class Cap:
 class Cost:
     """The price of one release in its own definition, with the parts it is made of.
 
-    Args:    amount: epsilon of a "pure", rho of a "zcdp" cost.
-             lines: (name, amount) of each part, in the same currency; they add up exactly to the
-             amount.
+    Args:
+        definition: "pure" or "zcdp".
+        amount: epsilon of a "pure", rho of a "zcdp" cost.
+        lines: (name, amount) of each part, in the same currency; they add up exactly to the amount.
 
     >>> Cost(
     ...     definition="pure", amount="0.3", lines=[("coefficients", "0.1"), ("Hessian", "0.2")]

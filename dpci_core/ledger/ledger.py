@@ -8,7 +8,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,6 +23,7 @@ from dpci_core.base.errors import (
     without_frames,
 )
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
+from dpci_core.ledger.anchor import Anchor
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
@@ -59,15 +60,20 @@ class Ledger:
     """Caps and charges in one file; every method is one whole operation, safe beside other threads
     and processes.
 
-    Args:    path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder.  It
-             and its key come into being at the first write.  key_path: default $DPCI_LEDGER_KEY,
-             else the path with .key added.
-             clock: gives the time of entries, kept to the hour.  read_only: refuse to write.
-             busy_seconds: patience with other writers.
-    Privacy: what is booked is spent, whatever happens next; no sum is ever rounded; nothing is
-             booked on a ledger whose seals do not hold.
-    Raises:  LedgerError from every method, with what to do; after it, nothing of that operation
-             stands.
+    Args:
+        path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder. It and
+            its key come into being at the first write.
+        key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
+        clock: gives the time of entries, kept to the hour.
+        read_only: refuse to write.
+        busy_seconds: patience with other writers.
+
+    Privacy:
+        What is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on
+        a ledger whose seals do not hold.
+
+    Raises:
+        LedgerError: from every method, with what to do; after it, nothing of that operation stands.
     """
 
     def __init__(
@@ -82,13 +88,13 @@ class Ledger:
         self.path = (
             _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
         )
-        beside = self.path.with_name(self.path.name + ".key")
-        self.key_path = _place(key_path, KEY_VARIABLE) or beside
+        self.key_path = _place(key_path, KEY_VARIABLE) or _beside(self.path, ".key")
         if self.key_path == self.path:
             raise LedgerRuleError("ledger_is_its_key", path=self.path)
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
+        self._anchor = Anchor(_beside(self.path, ".head"))
 
     def create_dataset(
         self,
@@ -103,12 +109,18 @@ class Ledger:
     ) -> Account:
         """Return a new account; the same people share the cap they already have.
 
-        Args:    cap: the most that may ever be spent; None or the same again with `same_people_as`.
-                 unit: whom one row stands for, in words.  person: who declares this.
-                 same_people_as: the data set that has some or all of these people already.
-                 other_people: says that no data set of this ledger has any of them.
-        Raises:  SamePeopleQuestionError where the ledger has data sets and neither of the two was
-                 given.
+        Args:
+            name: of the data set.
+            schema_hash: of the declared columns, levels and bounds.
+            cap: the most that may ever be spent; None or the same again with `same_people_as`.
+            unit: whom one row stands for, in words.
+            person: who declares this.
+            same_people_as: the data set that has some or all of these people already.
+            other_people: says that no data set of this ledger has any of them.
+
+        Raises:
+            SamePeopleQuestionError: where the ledger has data sets and neither of the two was
+                given.
         """
         name = dataset_name(name)
         schema_hash, unit = one_line(schema_hash, name="schema_hash"), one_line(unit, name="unit")
@@ -154,8 +166,21 @@ class Ledger:
         Only a charge with `is_new` gives the right to draw: any other has been drawn for, or may
         have been.
 
-        Raises:  BudgetExceededError; UnknownDatasetError; SchemaChangedError; LedgerError for a rho
-                 under a pure cap, or for a known request id with anything else changed.
+        Args:
+            dataset: name of the account.
+            schema_hash: of the declared columns; it must be the account's.
+            cost: amount and its lines, in the definition of the release.
+            purpose: one line of text.
+            plan_hash: of what will be drawn.
+            person: who spends.
+            request_id: of this release.
+
+        Raises:
+            BudgetExceededError: where the cap leaves less.
+            UnknownDatasetError: for a name without an account.
+            SchemaChangedError: for other columns.
+            LedgerError: for a rho under a pure cap, or for a known request id with anything else
+                changed.
         """
         request_id, plan_hash = (
             one_line(request_id, name="request_id"),
@@ -272,6 +297,10 @@ class Ledger:
             problems.append(without_frames(error))
         lost = [missing_head(entries, record) for record in against]
         problems += filter(None, lost)
+        try:
+            problems += filter(None, [self._anchor.lost(entries)])
+        except LedgerDamagedError as error:
+            problems.append(without_frames(error))
         strange = [
             unknown_result(entries, record)
             for record, gone in zip(against, lost, strict=True)
@@ -326,9 +355,20 @@ class Ledger:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
             entries = read_entries(connection)
+            if lost := self._anchor.lost(entries):
+                raise LedgerDamagedError("not_trusted", problem=lost)
+            if not entries and not self._anchor.is_there:
+                if _is_filled(self.key_path) and read_key(self.key_path):
+                    raise LedgerDamagedError("key_without_ledger", path=self.key_path)
+                self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
             key = read_key(self.key_path) if entries else make_key(self.key_path)
             last = entries[-1] if entries else None
-            yield _Page(connection, key, check_entries(entries, key), last, self._clock)
+            page = _Page(connection, key, check_entries(entries, key), last, self._clock)
+            yield page
+            if page.last is not None and page.last is not last:
+                self._anchor.begin(page.last.head)
+        if page.last is not None:
+            self._anchor.settle(page.last.head)
 
 
 @dataclass(slots=True)
@@ -373,6 +413,16 @@ def _place(given: Path | None, variable: str) -> Path | None:
     if not text.strip() or "\0" in text:
         raise LedgerRuleError("empty_path", variable=variable)
     return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _is_filled(path: Path) -> bool:
+    with suppress(OSError):
+        return path.stat().st_size > 0
+    return False
 
 
 def new_nonce() -> str | None:

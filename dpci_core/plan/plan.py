@@ -32,12 +32,18 @@ VERSION = 1
 class Plan:
     """A starting point, a design and an n, with a goal and words for people.
 
-    Args:    source: `PublicTable` or `DeclaredTable`.  features: the first so many encoded
-             features, their names, or None for all.  n_records: n to plan for, public.  goal: a
-             `Target` in encoded units, or None.
-             delta: at which the epsilon of the budget is stated; exact.
-    Privacy: nothing here comes from a private table, so everything a plan says may steer a release.
-    Raises:  ValueError naming the field.
+    Args:
+        source: `PublicTable` or `DeclaredTable`.
+        features: the first so many encoded features, their names, or None for all.
+        n_records: n to plan for, public.
+        goal: a `Target` in encoded units, or None.
+        delta: at which the epsilon of the budget is stated; exact.
+
+    Privacy:
+        Nothing here comes from a private table, so everything a plan says may steer a release.
+
+    Raises:
+        ValueError: naming the field.
 
     >>> from dpci_core import Logistic, PureDP
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")

@@ -200,7 +200,7 @@ def _told(column: Column, name: str) -> str:
 
 
 def goal_words(goal: Target, names: tuple[str, ...]) -> str:
-    """The wish in words, with the name of its coefficient."""
+    """The goal in words, with the name of its coefficient."""
     if goal.coefficient is None:
         return goal.sentence
     return goal.told_of(f"the interval of {_name(names[goal.coefficient])}")

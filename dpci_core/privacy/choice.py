@@ -129,8 +129,16 @@ def choose(
     """
     check_choice(noise, CHOICE_NOISES, name="noise")
     if isinstance(source, SystemSource):
-        given: Sequence[float] = _checked(scores).tolist()
-        return source.noisy_max(given, scale=scale, is_gumbel=noise == "gumbel")
+        listed: Sequence[float] = _checked(scores).tolist()
+        return source.noisy_max(listed, scale=scale, is_gumbel=noise == "gumbel")
+    given = _checked(scores)
+    if given.ndim == 1 and len(given) > _EXACT_UP_TO:  # drawing is quicker than the law of many
+        drawn = (
+            source.exponential(1.0, len(given))
+            if noise == "exponential"
+            else source.gumbel(0.0, 1.0, len(given))
+        )
+        return int(np.argmax(given + scale * drawn))
     probabilities = noisy_max_probabilities(scores, scale=scale, noise=noise)
     return int(chosen_at(probabilities, source.random(probabilities.shape[:-1])))
 

@@ -128,7 +128,7 @@ def release(
     """Release the model of a plan from a private file, once, and return what was written to
     `folder`.
 
-    Args:    dataset: name of the ledger's account.  request_id: of this wish; the same one again
+    Args:    dataset: name of the ledger's account.  request_id: of this release; the same one again
              returns the recorded release and never draws.  folder: a new folder for the result, its
              parent exists.
              allow_unreviewed: allow Gaussian objective perturbation.  encoding: of a CSV file.

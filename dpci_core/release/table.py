@@ -28,7 +28,7 @@ from dpci_core.schema.mapping import MappingNote, RecordMapper
 
 TextEncoding = Literal["utf-8", "latin-1"]
 
-LONGEST_HEADER = 4 * 1024**2
+LONGEST_HEADER = 2**20
 """Bytes of a CSV header that are read at most."""
 BLOCK_ROWS = 8192
 """Rows mapped at a time: memory holds the matrix of records and little else."""
@@ -203,7 +203,8 @@ def _first_line(raw: IO[bytes]) -> bytes:
                 is_quoted,
             )  # two marks within marks stand for one
         elif not is_quoted:
-            may_open = byte in _MARKS or bytes(line) == codecs.BOM_UTF8
+            is_start = len(line) == len(codecs.BOM_UTF8) and line == codecs.BOM_UTF8
+            may_open = is_start or byte in _MARKS
     raise DataRejectedError("no_rows_below_names")
 
 

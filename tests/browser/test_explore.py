@@ -10,7 +10,6 @@ import urllib.request
 
 import pytest
 
-from app import HEADERS
 from tests.browser.driver import (
     GROUPS,
     chart,
@@ -21,6 +20,7 @@ from tests.browser.driver import (
     wait_idle,
     wait_meta,
 )
+from ui.gate import HEADERS
 
 pytestmark = pytest.mark.browser
 

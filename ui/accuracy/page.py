@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpci_core.base.rows import WeightedRows
 from dpci_core.tuning.training import Measured
-from ui.accuracy import chart, choosing, published
+from ui.accuracy import cards, chart, choosing, published
 from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy.job import AccuracyJob
 from ui.accuracy.numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
@@ -74,6 +74,7 @@ def page() -> None:
             _live(view)
     published.section()
     choosing.section(view)
+    cards.section()
 
 
 NOT_WEIGHTED = (

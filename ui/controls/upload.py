@@ -24,7 +24,7 @@ from dpci_core.schema import (
     propose_schema,
     propose_standard,
 )
-from ui.session import state, steps
+from ui.session import quota, state, steps
 from ui.session.compute import Upload
 from ui.session.words import in_words
 
@@ -59,7 +59,7 @@ def panel() -> None:
     """Declaration, uploader, target and schema; puts an `Upload` into the session when all is in
     order.
     """
-    if state.is_public_demo():
+    if quota.is_public_demo():
         st.info(DEMO_ONLY)
         return
     kind = st.radio(

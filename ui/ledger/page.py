@@ -35,7 +35,7 @@ def page() -> None:
         "spent. **The ledger remembers it for you**: what may be spent at most, what was, on what, "
         "by whom, and what is left."
     )
-    if access.off_on_public_demo("The ledger"):
+    if access.is_off("The ledger"):
         return
     link_problem()
     try:

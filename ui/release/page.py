@@ -82,7 +82,7 @@ def page() -> None:
     with left:
         st.title("Release, once")
         st.markdown(words.INTRODUCTION)
-        if access.off_on_public_demo("Release"):
+        if access.is_off("Release"):
             return
         link_problem()
         try:

@@ -6,31 +6,44 @@ docs/deployment.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ui.session import state
+from ui.session import quota
 
 BROKEN_SECRETS = (
     "The file with this dashboard's secrets cannot be read, so it is not known who may log in. "
     "Whoever runs the dashboard has to mend it."
 )
+BROKEN_ACCESS = (
+    "The section [access] of this dashboard's secrets cannot be read, so it is not known who may "
+    "come in. Whoever runs the dashboard has to mend it: `people` is a list of texts, "
+    "`email_is_verified` is true or false, and there is nothing else."
+)
 NOT_ON_THE_LIST = "This account is not on the list of people who may use this dashboard."
+SUBJECT = "sub:"
+"""Before the provider's own identifier, so that it cannot pass for an address."""
 
 
 def person() -> str | None:
     """Who is logged in, as the ledger writes it; None where there is no login.
 
-    The e-mail address, unless the provider says that it was never verified; otherwise the
-    provider's own identifier.
+    The e-mail address, if the provider says that it was verified, or `[access]` says that it always
+    is; otherwise "sub:" and the provider's own identifier.
     """
     if not (_section("auth") and st.user.get("is_logged_in")):
         return None
-    name = st.user.get("email") if st.user.get("email_verified", True) else None
-    return str(name or st.user.get("sub") or "") or None
+    is_verified = st.user.get("email_verified") in (True, "true") or (
+        _section("access").get("email_is_verified") is True
+    )
+    if is_verified and (email := st.user.get("email")):
+        return str(email)
+    return f"{SUBJECT}{sub}" if (sub := st.user.get("sub")) else None
 
 
 def require_login() -> None:
@@ -42,7 +55,11 @@ def require_login() -> None:
         st.stop()
     auth = _section("auth")
     if not auth:
+        _may_upload()
         return
+    if not _is_access_clear():
+        st.error(BROKEN_ACCESS)
+        st.stop()
     who = person()
     if who is None:
         st.title("Private confidence intervals")
@@ -60,6 +77,7 @@ def require_login() -> None:
         st.error(NOT_ON_THE_LIST)
         st.button("Log out", on_click=st.logout, key="logout")
         st.stop()
+    _may_upload()
 
 
 def leave() -> None:
@@ -69,20 +87,60 @@ def leave() -> None:
         st.button("Log out", on_click=st.logout, key="logout")
 
 
-def off_on_public_demo(page: str) -> bool:
-    """Whether this is a demo open to strangers; if so, says on the page that `page` is switched off
-    there.
+def is_off(page: str) -> bool:
+    """Whether a page that spends or keeps a budget is switched off here; if so, it says why.
 
-    For the pages that spend or keep a budget: a host with a temporary disk would forget what was
-    spent.
+    On a public demo: a host with a temporary disk would forget what was spent. And where others can
+    reach the port but nobody has to log in, unless whoever runs the dashboard says that everyone
+    may spend.
     """
-    if state.is_public_demo():
+    if quota.is_public_demo():
         st.info(
             f"{page} is switched off on this public demo: the machine it runs on may be wiped at "
             "any time and would forget what was spent. Run the dashboard on your own machine."
         )
         return True
-    return False
+    if _section("auth") or quota.is_open_to_all() or _is_local():
+        return False
+    st.info(
+        f"{page} is switched off here: this dashboard can be reached from other machines and asks "
+        "nobody to log in, so anybody could spend the privacy budget. Whoever runs it sets up a "
+        "login, lets it answer 127.0.0.1 only, or says `DPCI_OPEN_TO_ALL=yes`."
+    )
+    return True
+
+
+def _is_local() -> bool:
+    """Whether only this machine can have asked for this page."""
+    headers = st.context.headers
+    host = (headers.get("Host") or "localhost").lower()
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    is_passed_on = any(given.lower() in _FORWARDED for given in headers)
+    bound = str(st.get_option("server.address") or "")
+    return quota.is_loopback(bound) and quota.is_loopback(name) and not is_passed_on
+
+
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+"""What a proxy in front adds."""
+
+
+def _is_access_clear() -> bool:
+    given = st.secrets.get("access", {}) if st.secrets.load_if_toml_exists() else {}
+    if not isinstance(given, Mapping) or set(given) - {"people", "email_is_verified"}:
+        return False
+    people = given.get("people", [])
+    return (
+        isinstance(people, Sequence)
+        and not isinstance(people, str)
+        and all(isinstance(name, str) for name in people)
+        and isinstance(given.get("email_is_verified", False), bool)
+    )
+
+
+def _may_upload() -> None:
+    """Let this session upload."""
+    if (running := get_script_run_ctx()) is not None and runtime.exists():
+        quota.UPLOADERS.allow(running.session_id, runtime.get_instance().is_active_session)
 
 
 def _section(name: str) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""One design and one wish under the settings, with the moments to plan by. No Streamlit."""
+"""One design and one goal under the settings, with the moments to plan by. No Streamlit."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ui.session.shape import shape_of
 
 
 class PrecisionError(ValueError):
-    """A wish that cannot be computed with in the units of its coefficient; the message is for
+    """A goal that cannot be computed with in the units of its coefficient; the message is for
     people.
     """
 
 
 @dataclass(frozen=True)
 class Case:
-    """One design under these settings with the moments to plan by, and the wish in the scale of the
+    """One design under these settings with the moments to plan by, and the goal in the scale of the
     moments.
 
     moments: of rows with the weights of the design's geometry, where it has one.
     plain: of rows that count in full, with what noise is shaped by where that is asked for.
     is_opened: whether the geometry is that of a plan that was opened.
-    scale: what a scaled length is multiplied by to be in the units of the wish.
+    scale: what a scaled length is multiplied by to be in the units of the goal.
     columns: of the table, with the steps that effects are told for; none for a named set.
     """
 
@@ -84,7 +84,7 @@ def single(settings: Settings) -> Settings:
 
 
 def make_case(settings: Settings, source: TableSource) -> Case:
-    """Fit the table of these settings and say the wish in its terms.
+    """Fit the table of these settings and say the goal in its terms.
 
     Raises:  what loading and fitting raise; PrecisionError; ValueError where the settings allow no
              design.
@@ -153,7 +153,7 @@ def _shape(
 
 
 def place_of(settings: Settings, records: Records) -> int | None:
-    """Which coefficient the wish is about; None for the mean, also where the named one is not in
+    """Which coefficient the goal is about; None for the mean, also where the named one is not in
     the table.
     """
     names = records.feature_names
@@ -163,7 +163,7 @@ def place_of(settings: Settings, records: Records) -> int | None:
 
 
 def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> float:
-    """Units of the wish, for the step of its column, per scaled unit; the mean and the constant,
+    """Units of the goal, for the step of its column, per scaled unit; the mean and the constant,
     which mixes all units, stay scaled.
     """
     L = told_in(records, columns)
@@ -173,7 +173,7 @@ def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> f
 
 
 def make_target(settings: Settings, place: int | None, scale: float) -> Target:
-    """The wish of the settings, scaled.
+    """The goal of the settings, scaled.
 
     Raises:  PrecisionError.
     """

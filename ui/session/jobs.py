@@ -14,12 +14,15 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.rows import WeightedRows
+from ui.session.quota import most_minutes
 from ui.session.words import in_words
 
 if TYPE_CHECKING:
@@ -32,6 +35,10 @@ ABANDONED_SECONDS = 900.0
 this is generous.
 """
 KEPT_JOBS = 40
+GAVE_WAY = (
+    "It was stopped after {minutes} minutes because others are waiting. Ask for fewer replicates "
+    "or fewer curves, or come back when nobody waits."
+)
 GONE = "The {what} of this link is no longer kept here: start it again."
 MOST_WAITING = 12
 LARGEST_M, LARGEST_K = 20_000, 5_000
@@ -59,6 +66,8 @@ class Task:
     problem: str = ""
     looked_at: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
+    gives_way: Callable[[], bool] = lambda: False
+    """Whether it has run long enough that those who wait come first; its queue says so."""
 
     @property
     def is_active(self) -> bool:
@@ -69,7 +78,12 @@ class Task:
         """Run to the end; never raises."""
         self.state = "running"
         try:
-            self.state = "done" if self._execute() else "cancelled"
+            is_done = self._execute()
+            if is_done or self.stop.is_set() or not self.gives_way():
+                self.state = "done" if is_done else "cancelled"
+            else:
+                self.problem = GAVE_WAY.format(minutes=most_minutes())
+                self.state = "failed"
         except (ValueError, FileNotFoundError, ConvergenceError) as problem:
             self.problem, self.state = in_words(problem), "failed"
         # a worker that dies would leave everyone waiting; the message could quote data
@@ -94,7 +108,8 @@ class Task:
         return 0
 
     def _should_stop(self) -> bool:
-        return self.stop.is_set() or time.monotonic() - self.looked_at > ABANDONED_SECONDS
+        is_left = time.monotonic() - self.looked_at > ABANDONED_SECONDS
+        return is_left or self.stop.is_set() or self.gives_way()
 
     def _take(self, progress: Progress) -> None:
         self.progress = progress
@@ -197,7 +212,11 @@ class JobQueue:
                     self._lock.wait()
                 job = self._waiting.pop(0)
                 job.state = "running"
+            job.gives_way = partial(self._is_others_turn, time.monotonic())
             job.run()
+
+    def _is_others_turn(self, started: float) -> bool:
+        return bool(self._waiting) and time.monotonic() - started > 60.0 * most_minutes()
 
 
 QUEUE = JobQueue()

@@ -46,7 +46,7 @@ LETTERS: dict[str, str] = {
 """Of a total as it is typed."""
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
-"""The settings that are the wish on the page Plan."""
+"""The settings that are the goal on the page Plan."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
 SWEEPS = ("total", *PARTS, "n", "d", "c", "h")
@@ -78,7 +78,7 @@ class Settings:
     ("planning"). Both ask for the moments of the table (`compute.designed`).
     shape: the geometry of a plan that was opened, packed (`ui.session.shape`); "" where it is
     planned.
-    goal, goal_on, goal_length, goal_value, goal_chance: the wish on the page Plan; goal_on is ""
+    goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; goal_on is ""
     for the mean over the coefficients or a feature, whose length and value are then in its own
     units.
     """

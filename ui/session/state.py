@@ -4,7 +4,6 @@ to it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -264,11 +263,6 @@ def curves() -> compute.LRU:
     for all sessions.
     """
     return memo() if source().upload is not None else compute.CURVES
-
-
-def is_public_demo() -> bool:
-    """Whether uploads are switched off for everyone (`DPCI_PUBLIC_DEMO=1`)."""
-    return os.environ.get("DPCI_PUBLIC_DEMO") == "1"
 
 
 def films() -> compute.LRU:

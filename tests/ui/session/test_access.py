@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ui.session import access, state
+from ui.session import access, quota
 
 ROOT = Path(__file__).resolve().parents[3]
 AUTH = {
@@ -18,7 +18,8 @@ AUTH = {
     "cookie_secret": "x" * 32,
     "client_id": "dpci",
 }
-ADA = {"is_logged_in": True, "email": "ada@example.org", "sub": "42"}
+ADA = {"is_logged_in": True, "email": "ada@example.org", "email_verified": True, "sub": "42"}
+UNVERIFIED = {"is_logged_in": True, "email": "ada@example.org", "sub": "42"}
 
 
 def shell(secrets: dict | None = None, user: dict | None = None) -> AppTest:
@@ -75,19 +76,53 @@ def test_whoever_is_logged_in_sees_the_page_and_can_leave():
 
 
 @pytest.mark.parametrize(
-    ("people", "is_open"), [(["ada@example.org"], True), (["bob@example.org"], False), ([], False)]
+    ("user", "people", "is_open"),
+    [
+        (ADA, ["ada@example.org"], True),
+        (ADA, ["bob@example.org"], False),
+        (ADA, [], False),
+        (UNVERIFIED, ["ada@example.org"], False),
+        (UNVERIFIED, ["sub:42"], True),
+        ({**UNVERIFIED, "sub": "bob@example.org"}, ["bob@example.org"], False),
+        ({**ADA, "email_verified": "false"}, ["ada@example.org"], False),
+    ],
 )
-def test_a_list_of_people_is_kept_to(people, is_open):
-    assert page_is_open(shell({"auth": AUTH, "access": {"people": people}}, ADA)) is is_open
+def test_a_list_of_people_is_kept_to(user, people, is_open):
+    assert page_is_open(shell({"auth": AUTH, "access": {"people": people}}, user)) is is_open
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"people": "ada@example.org"},
+        {"people": ["ada@example.org"], "peple": []},
+        {"pople": ["ada@example.org"]},
+        {"people": [1]},
+        {"email_is_verified": "yes"},
+        "ada@example.org",
+    ],
+    ids=repr,
+)
+def test_a_list_that_cannot_be_read_lets_nobody_in(section):
+    app = shell({"auth": AUTH, "access": section}, ADA)
+    assert not page_is_open(app)
+    assert [error.value for error in app.error] == [access.BROKEN_ACCESS]
+
+
+def test_a_provider_that_never_says_verified_can_be_trusted_by_name():
+    trusted = {"people": ["ada@example.org"], "email_is_verified": True}
+    assert page_is_open(shell({"auth": AUTH, "access": trusted}, UNVERIFIED))
 
 
 @pytest.mark.parametrize(
     ("user", "name"),
     [
         (ADA, "ada@example.org"),
-        ({**ADA, "email_verified": True}, "ada@example.org"),
-        ({**ADA, "email_verified": False}, "42"),
-        ({"is_logged_in": True, "sub": "42"}, "42"),
+        ({**ADA, "email_verified": "true"}, "ada@example.org"),
+        ({**ADA, "email_verified": False}, "sub:42"),
+        ({**ADA, "email_verified": "false"}, "sub:42"),
+        (UNVERIFIED, "sub:42"),
+        ({"is_logged_in": True, "sub": "42"}, "sub:42"),
         ({"is_logged_in": True}, None),
         ({"is_logged_in": False, "email": "ada@example.org"}, None),
         ({"email": "ada@example.org"}, None),
@@ -149,24 +184,59 @@ def test_no_page_of_a_public_demo_takes_a_table(page, monkeypatch):
     }  # a result of our own, no table
 
 
-@pytest.mark.parametrize(("value", "is_demo"), [("1", True), ("0", False), (None, False)])
+def release_page() -> None:
+    import streamlit as st
+
+    from ui.session import access
+
+    if not access.is_off("Release"):
+        st.text("open")
+
+
+def is_released_from(monkeypatch, secrets=None, headers=None, address="127.0.0.1") -> bool:
+    before = st.get_option
+    monkeypatch.setattr(
+        access.st, "get_option", lambda name: address if name == "server.address" else before(name)
+    )
+    monkeypatch.setattr(type(access.st.context), "headers", property(lambda _: headers or {}))
+    app = AppTest.from_function(release_page)
+    for name, section in (secrets or {}).items():
+        app.secrets[name] = section
+    app.run()
+    is_open = [text.value for text in app.text] == ["open"]
+    assert is_open or "Release is switched off" in app.info[0].value
+    return is_open
+
+
+@pytest.mark.parametrize(
+    ("value", "is_demo"),
+    [(None, False), ("", False), ("0", False), ("no", False), ("Off", False)]
+    + [(yes, True) for yes in ("1", "true", "yes", "on", "TRUE", "1 ", "anything")],
+)
 def test_one_question_for_the_pages_that_spend(value, is_demo, monkeypatch):
-    def script() -> None:
-        import streamlit as st
-
-        from ui.session import access
-
-        if not access.off_on_public_demo("Release"):
-            st.text("open")
-
     if value is None:
         monkeypatch.delenv("DPCI_PUBLIC_DEMO", raising=False)
     else:
         monkeypatch.setenv("DPCI_PUBLIC_DEMO", value)
-    app = AppTest.from_function(script).run()
-    assert state.is_public_demo() is is_demo
-    assert [text.value for text in app.text] == ([] if is_demo else ["open"])
-    assert (
-        any("Release is switched off on this public demo" in info.value for info in app.info)
-        is is_demo
-    )
+    assert quota.is_public_demo() is is_demo
+    assert is_released_from(monkeypatch) is not is_demo
+
+
+@pytest.mark.parametrize(
+    ("headers", "address", "is_open"),
+    [
+        ({"Host": "localhost:8501"}, "127.0.0.1", True),
+        ({"Host": "[::1]:8501"}, "::1", True),
+        ({"Host": "localhost:8501"}, "0.0.0.0", False),
+        ({"Host": "localhost:8501"}, None, False),
+        ({"Host": "example.org"}, "127.0.0.1", False),
+        ({"Host": "localhost", "X-Forwarded-For": "203.0.113.9"}, "127.0.0.1", False),
+    ],
+)
+def test_whoever_reaches_the_port_does_not_spend(headers, address, is_open, monkeypatch):
+    assert is_released_from(monkeypatch, None, headers, address) is is_open
+    assert is_released_from(monkeypatch, {"auth": AUTH}, headers, address)
+    monkeypatch.setenv("DPCI_OPEN_TO_ALL", "yes")
+    assert is_released_from(monkeypatch, None, headers, address)
+    monkeypatch.setenv("DPCI_OPEN_TO_ALL", "maybe")
+    assert is_released_from(monkeypatch, None, headers, address) is is_open

@@ -52,6 +52,26 @@ def wait_for(condition, seconds: float = 60) -> None:
 LONG = 100_000_000
 
 
+@pytest.mark.parametrize("queue", ["alone", "crowded"])
+def test_a_long_job_gives_way_to_those_who_wait(queue, monkeypatch):
+    monkeypatch.setattr(jobs, "most_minutes", lambda: 0)
+    line = jobs.JobQueue()
+    long = job(m=LONG)
+    line.submit(long)
+    wait_for(lambda: long.progress is not None)
+    if queue == "alone":
+        time.sleep(0.2)
+        assert long.state == "running"
+        line.cancel(long)
+        wait_for(lambda: long.state == "cancelled")
+        return
+    other = job()
+    line.submit(other)
+    wait_for(lambda: other.state == "done")
+    assert long.state == "failed"
+    assert long.problem == jobs.GAVE_WAY.format(minutes=0)
+
+
 def test_jobs_run_in_order_and_know_their_place():
     queue = jobs.JobQueue()
     first, second, third = job(m=LONG), job(), job()

@@ -1,0 +1,204 @@
+"""What every request passes: hosts, origins, visitors and uploads, and what sets their quotas."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ui.gate import Quotas
+from ui.session.quota import MB, Quota, Uploaders, most_visitors
+
+FILE = "/_stcore/upload_file/ada/1"
+
+
+class Inner:
+    """An application that answers, or keeps its websocket open until it is told."""
+
+    def __init__(self) -> None:
+        self.reached = 0
+        self.end = asyncio.Event()
+
+    async def __call__(self, scope, receive, send):
+        self.reached += 1
+        if scope["type"] == "websocket" or scope["method"] == "PUT":
+            await self.end.wait()
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+async def ask(gate, path="/", kind="http", method="GET", client="127.0.0.1", **headers):
+    """Status of an answer; of a refused websocket its code."""
+    seen = []
+
+    async def send(message):
+        seen.append(message)
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    named = {"host": "localhost:8501", **{k.replace("_", "-"): v for k, v in headers.items()}}
+    await gate(
+        {
+            "type": kind,
+            "path": path,
+            "method": method,
+            "client": (client, 1),
+            "headers": [(k.encode(), v.encode()) for k, v in named.items()],
+        },
+        receive,
+        send,
+    )
+    return next((m.get("status") or m.get("code") for m in seen), None)
+
+
+def gate_of(inner, held=None, **quota):
+    uploaders = Uploaders()
+    uploaders.allow("ada", lambda _: True)
+    uploaders.allow("bob", lambda _: True)
+    return Quotas(inner, Quota(**quota), uploaders, lambda: dict(held or {}))
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("localhost:8501", None, 200),
+        ("127.0.0.1:8501", "http://127.0.0.1:8501", 200),
+        ("[::1]:8501", "http://[::1]:8501", 200),
+        ("LOCALHOST", "http://localhost", 200),
+        ("example.org", "https://example.org", 200),
+        ("example.org:443", "https://example.org", 200),
+        ("evil.example:8501", None, 400),
+        ("evil.example:8501", "http://evil.example:8501", 400),
+        ("localhost:8501", "http://localhost:1234", 400),
+        ("localhost:8501", "http://evil.example", 400),
+        ("localhost:8501", "null", 400),
+        ("localhost.evil.example", None, 400),
+        ("", None, 400),
+    ],
+)
+def test_it_answers_to_its_own_names_and_pages_only(host, origin, status):
+    async def run():
+        gate = gate_of(Inner(), hosts=frozenset({"localhost", "127.0.0.1", "::1", "example.org"}))
+        named = {"host": host} | ({} if origin is None else {"origin": origin})
+        assert await ask(gate, **named) == status
+        assert await ask(gate, "/_stcore/health", host="10.0.0.7") == 200
+        if status != 200:
+            assert await ask(gate, "/_stcore/stream", "websocket", **named) == 1013
+
+    asyncio.run(run())
+
+
+def test_a_full_dashboard_says_so_and_empties_again():
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, visitors=3, visitors_each=2)
+        stream = ("/_stcore/stream", "websocket")
+        open_pages = [asyncio.create_task(ask(gate, *stream, client="10.0.0.1")) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert await ask(gate, *stream, client="10.0.0.1") == 1013  # its share
+        assert await ask(gate, *stream, x_forwarded_for="9.9.9.9, 10.0.0.1") == 1013
+        assert await ask(gate, "/_stcore/health") == 200
+        open_pages.append(asyncio.create_task(ask(gate, *stream, client="10.0.0.2")))
+        await asyncio.sleep(0)
+        assert await ask(gate, *stream, client="10.0.0.3") == 1013
+        assert await ask(gate, accept="text/html,*/*", client="10.0.0.3") == 503
+        assert await ask(gate, "/_stcore/health") == 503
+        assert await ask(gate, "/static/a.js", accept="*/*", client="10.0.0.2") == 200
+        inner.end.set()
+        await asyncio.gather(*open_pages)
+        assert await ask(gate, "/_stcore/health") == 200
+        assert await ask(gate, *stream, client="10.0.0.3") is None
+        assert gate._open == {}
+
+    asyncio.run(run())
+
+
+def test_a_proxy_of_this_machine_is_not_one_visitor():
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, visitors=10, visitors_each=2)
+        stream = ("/_stcore/stream", "websocket")
+        tasks = [
+            asyncio.create_task(ask(gate, *stream, x_forwarded_for=f"1.1.1.1, 10.0.0.{k % 2}"))
+            for k in range(4)
+        ]
+        await asyncio.sleep(0)
+        assert inner.reached == 4
+        assert await ask(gate, *stream, x_forwarded_for="2.2.2.2, 10.0.0.1") == 1013
+        inner.end.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("path", "length", "held", "status"),
+    [
+        (FILE, 5 * MB, {}, 200),
+        (f"/base{FILE}", 5 * MB, {}, 200),
+        ("/_stcore/upload_file/eve/1", 1, {}, 404),
+        ("/_stcore/upload_file/", 1, {}, 404),
+        (FILE, "", {}, 411),
+        (FILE, "-1", {}, 411),
+        (FILE, "9" * 13, {}, 411),
+        (FILE, 12 * MB, {}, 413),
+        (FILE, 10 * MB, {"ada": 12 * MB}, 413),
+        (FILE, 10 * MB, {"bob": 12 * MB}, 200),
+        (FILE, 10 * MB, {"bob": 15 * MB, "cyd": 12 * MB}, 413),
+    ],
+)
+def test_uploads_have_quotas_and_need_the_login(path, length, held, status):
+    async def run():
+        inner = Inner()
+        inner.end.set()
+        gate = gate_of(inner, held, upload=10 * MB, upload_session=20 * MB, upload_all=30 * MB)
+        assert await ask(gate, path, method="PUT", content_length=str(length)) == status
+        assert inner.reached == (status == 200)
+        assert await ask(gate, path, method="DELETE") == 200
+
+    asyncio.run(run())
+
+
+def test_files_on_their_way_count():
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, upload=10 * MB, upload_session=20 * MB, upload_all=25 * MB)
+        size = {"method": "PUT", "content_length": str(10 * MB)}
+        tasks = [asyncio.create_task(ask(gate, FILE, **size)) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert await ask(gate, FILE, **size) == 413
+        assert await ask(gate, FILE.replace("ada", "bob"), **size) == 413
+        inner.end.set()
+        await asyncio.gather(*tasks)
+        assert await ask(gate, FILE, **size) == 200
+
+    asyncio.run(run())
+
+
+def test_sessions_that_ended_are_forgotten():
+    uploaders = Uploaders()
+    uploaders.allow("ada", lambda _: True)
+    uploaders.allow("bob", lambda session: session != "ada")
+    assert "ada" not in uploaders
+    assert "bob" in uploaders
+
+
+def test_quotas_are_set_by_whoever_runs_it_and_nonsense_stops_the_start():
+    usual = Quota.from_environment({})
+    assert usual.hosts == {"localhost", "127.0.0.1", "::1"}
+    assert usual.visitors == most_visitors()
+    given = {"DPCI_HOSTS": "Example.org, b.org", "DPCI_VISITORS": "7", "DPCI_UPLOADS_MB": "50"}
+    assert Quota.from_environment(given) == Quota(
+        hosts=usual.hosts | {"example.org", "b.org"},
+        visitors=7,
+        visitors_each=3,
+        upload_all=50 * MB,
+    )
+    assert Quota.from_environment({"DPCI_HOSTS": "*"}).hosts is None
+    demo = Quota.from_environment({"DPCI_PUBLIC_DEMO": "true"})
+    assert (demo.upload, demo.upload_all) == (6 * MB, 100 * MB)
+    for name in ("DPCI_VISITORS", "DPCI_UPLOADS_MB"):
+        for value in ("0", "-1", "many", "1e3", "٣", "9" * 30):
+            with pytest.raises(ValueError, match=name):
+                Quota.from_environment({name: value})

@@ -1,0 +1,210 @@
+"""What every request passes before Streamlit sees it: headers, hosts, quotas. ASGI only.
+
+Streamlit takes an upload from any session, also before a login, as many pages as there are
+descriptors, and a page of any port of this machine: too much for a process that holds a private
+table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from streamlit import runtime
+
+from ui.session.quota import UPLOADERS, Quota, Uploaders, is_loopback
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src "
+        "'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src "
+        "'self' ws: wss:; worker-src 'self' blob:; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+}
+
+CLOSED = ("/_stcore/metrics/", "/_stcore/agent/")
+"""Parts of Streamlit that tell strangers about the process or would let a program drive it."""
+_UPLOAD = "/_stcore/upload_file/"
+_HEALTH = "/_stcore/health"
+_FRAMING = 2**20
+"""Bytes of a body around its file."""
+_FULL = "This dashboard is full: {n} pages are open. Try again in a few minutes."
+
+
+class Closed:
+    """Answer 404 for `CLOSED`, under any base path."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_closed = scope["type"] == "http" and any(part in f"{scope['path']}/" for part in CLOSED)
+        await (PlainTextResponse("Not Found", 404) if is_closed else self.app)(scope, receive, send)
+
+
+class SecurityHeaders:
+    """Add `HEADERS` to every HTTP answer; websockets pass untouched."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Scope) -> None:
+            if message["type"] == "http.response.start":
+                extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *extra]
+            await send(message)
+
+        await self.app(scope, receive, send if scope["type"] != "http" else send_with_headers)
+
+
+class Quotas:
+    """Refuse foreign hosts and origins, visitors above the quota, and uploads above it or from a
+    session that is not past the login.
+
+    Args:
+        quota: what the process takes.
+        uploaders: sessions that may upload.
+        held: bytes of the files each session has uploaded.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        quota: Quota | None = None,
+        uploaders: Uploaders = UPLOADERS,
+        held: Callable[[], dict[str, int]] | None = None,
+    ) -> None:
+        self.app = app
+        self.quota = Quota.from_environment() if quota is None else quota
+        self.uploaders = uploaders
+        self.held = held or bytes_held
+        self._open: Counter[str] = Counter()
+        self._arriving: Counter[str] = Counter()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers, path = Headers(scope=scope), scope["path"]
+        is_health = path.endswith(_HEALTH)
+        if not is_health and (why := self._foreign(headers)):
+            await self._refuse(400, why, scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._visit(_address(scope, headers), scope, receive, send)
+        elif self._open.total() >= self.quota.visitors and (
+            is_health or "text/html" in headers.get("accept", "")
+        ):
+            full = _FULL.format(n=self._open.total())
+            await self._refuse(503, full, scope, receive, send)
+        elif _UPLOAD in path and scope["method"] == "PUT":
+            session = path.partition(_UPLOAD)[2].partition("/")[0]
+            await self._upload(session, headers.get("content-length", ""), scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _foreign(self, headers: Headers) -> str:
+        """Why a request is not for this dashboard; empty if it is."""
+        host, name = headers.get("host", ""), _name(headers.get("host", ""))
+        if self.quota.hosts is not None and name not in self.quota.hosts:
+            return "This dashboard does not answer to that name: see DPCI_HOSTS."
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() not in _spellings(host):
+            return "This page belongs to another site."
+        return ""
+
+    async def _visit(self, address: str, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._open.total() >= self.quota.visitors or (
+            address and self._open[address] >= self.quota.visitors_each
+        ):
+            await self._refuse(503, _FULL.format(n=self._open.total()), scope, receive, send)
+            return
+        self._open[address] += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self._open[address] -= 1
+            self._open += Counter()  # forgets addresses without a page
+
+    async def _upload(
+        self, session: str, length: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if session not in self.uploaders:
+            await self._refuse(404, "Not Found", scope, receive, send)
+            return
+        if not (length.isascii() and length.isdigit() and len(length) <= 12):
+            await self._refuse(411, "Say how long the file is.", scope, receive, send)
+            return
+        size, held, quota = int(length), self.held(), self.quota
+        of_session = held.get(session, 0) + self._arriving[session] + size - _FRAMING
+        of_all = sum(held.values()) + self._arriving.total() + size - _FRAMING
+        if size > quota.upload + _FRAMING:
+            why = f"A file may have at most {quota.upload // 2**20} MB here."
+        elif of_session > quota.upload_session:
+            why = "You have uploaded as much as one page may hold. Remove a file first."
+        elif of_all > quota.upload_all:
+            why = "This dashboard holds as many uploaded bytes as it may. Try again later."
+        else:
+            self._arriving[session] += size
+            try:
+                await self.app(scope, receive, send)
+            finally:
+                self._arriving[session] -= size
+                self._arriving += Counter()
+            return
+        await self._refuse(413, why, scope, receive, send)
+
+    async def _refuse(
+        self, status: int, why: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1013, "reason": why})
+        else:
+            await PlainTextResponse(why, status)(scope, receive, send)
+
+
+def bytes_held() -> dict[str, int]:
+    """Bytes of the uploaded files of each session."""
+    if not runtime.exists():
+        return {}
+    storage = getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {})
+    return {
+        session: sum(len(file.data) for file in list(files.values()))
+        for session, files in list(storage.items())
+    }
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _spellings(host: str) -> set[str]:
+    """What an origin calls a host: a usual port is left out."""
+    whole = host.lower()
+    return {whole} | {whole.removesuffix(port) for port in (":80", ":443")}
+
+
+def _address(scope: Scope, headers: Headers) -> str:
+    """Where a visitor comes from: of a proxy on this machine what it says, empty for this machine
+    itself.
+    """
+    client = (scope.get("client") or ("", 0))[0]
+    if client and not is_loopback(client):
+        return str(client)
+    return headers.get("x-forwarded-for", "").rpartition(",")[2].strip()

@@ -1,0 +1,131 @@
+"""What one process takes from strangers: visitors, uploaded bytes, and from whom. No Streamlit.
+
+Whoever runs the dashboard sets them by `DPCI_…`; what cannot be read stops the start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+MB = 2**20
+UPLOAD = 200 * MB
+"""Bytes of one file; the same limit as server.maxUploadSize."""
+_DEMO_UPLOAD = 6 * MB
+"""Of one file where no tables are taken: a result of our own may be opened again."""
+_DESCRIPTORS_EACH = 4
+_DESCRIPTORS_KEPT = 150
+_MOST_VISITORS = 200
+_OFF = ("", "0", "false", "no", "off")
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quota:
+    """What one process takes.
+
+    hosts: names it answers to, None for any (`DPCI_HOSTS`, separated by commas; `*` for any).
+    visitors: open pages (`DPCI_VISITORS`).
+    visitors_each: of one address.
+    upload: bytes of one file.
+    upload_session: of all files of one session.
+    upload_all: of all files that are held (`DPCI_UPLOADS_MB`).
+    """
+
+    hosts: frozenset[str] | None = _LOOPBACK
+    visitors: int = _MOST_VISITORS
+    visitors_each: int = _MOST_VISITORS // 2
+    upload: int = UPLOAD
+    upload_session: int = 2 * UPLOAD
+    upload_all: int = 800 * MB
+
+    @classmethod
+    def from_environment(cls, given: Mapping[str, str] | None = None) -> Quota:
+        """The quotas that were set, sane ones for the others.
+
+        Raises:
+            ValueError: naming the variable.
+        """
+        found = os.environ if given is None else given
+        most_minutes(found)  # nonsense stops the start
+        visitors = _count(found, "DPCI_VISITORS", most_visitors())
+        is_demo = is_public_demo(found)
+        upload = _DEMO_UPLOAD if is_demo else UPLOAD
+        return cls(
+            hosts=_hosts(found.get("DPCI_HOSTS", "")),
+            visitors=visitors,
+            visitors_each=max(1, visitors // 2),
+            upload=upload,
+            upload_session=2 * upload,
+            upload_all=MB * _count(found, "DPCI_UPLOADS_MB", 100 if is_demo else 800),
+        )
+
+
+def is_public_demo(given: Mapping[str, str] | None = None) -> bool:
+    """Whether tables, Release and Ledger are switched off for everyone: `DPCI_PUBLIC_DEMO` is set
+    to anything but a plain no.
+    """
+    found = os.environ if given is None else given
+    return found.get("DPCI_PUBLIC_DEMO", "").strip().lower() not in _OFF
+
+
+def is_open_to_all(given: Mapping[str, str] | None = None) -> bool:
+    """Whether everyone who reaches the port may spend, on purpose: `DPCI_OPEN_TO_ALL=yes`."""
+    found = os.environ if given is None else given
+    return found.get("DPCI_OPEN_TO_ALL", "") == "yes"
+
+
+def most_minutes(given: Mapping[str, str] | None = None) -> int:
+    """Minutes that a simulation may take while others wait (`DPCI_JOB_MINUTES`)."""
+    found = os.environ if given is None else given
+    return _count(found, "DPCI_JOB_MINUTES", 3 if is_public_demo(found) else 15)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address is this machine's own."""
+    return host in _LOOPBACK or host.startswith("127.")
+
+
+def most_visitors() -> int:
+    """Pages that the descriptors of this process are enough for, at most `_MOST_VISITORS`."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return _MOST_VISITORS
+    available, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if available == resource.RLIM_INFINITY:
+        return _MOST_VISITORS
+    return max(1, min(_MOST_VISITORS, (available - _DESCRIPTORS_KEPT) // _DESCRIPTORS_EACH))
+
+
+class Uploaders:
+    """Sessions that may upload: those that are past the login."""
+
+    def __init__(self) -> None:
+        self._allowed: set[str] = set()
+
+    def allow(self, session: str, is_active: Callable[[str], bool]) -> None:
+        """Let a session upload, and forget those that ended."""
+        if session not in self._allowed:
+            self._allowed = {s for s in self._allowed if is_active(s)} | {session}
+
+    def __contains__(self, session: str) -> bool:
+        return session in self._allowed
+
+
+UPLOADERS = Uploaders()
+
+
+def _count(given: Mapping[str, str], name: str, usual: int) -> int:
+    text = given.get(name, "").strip()
+    if not text:
+        return usual
+    if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 6 and int(text) > 0):
+        raise ValueError(f"Expected {name} to be a whole number from 1 to 999999.")
+    return int(text)
+
+
+def _hosts(text: str) -> frozenset[str] | None:
+    names = {name.strip().lower() for name in text.split(",")} - {""}
+    return None if names == {"*"} else _LOOPBACK | names
