@@ -195,7 +195,7 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             records,
             signs,
             candidates=candidates,
-            epsilon=total,
+            total=total,
             spending=spending,
             score=checked_score(self.method, None),
             source=source,

@@ -274,8 +274,11 @@ def noise_sentence(design: Design) -> str:
 NO_SHAPE = (
     "No shape makes these intervals shorter here, so the noise is as large in every direction."
 )
-HOW_SHAPED = "Shape and share are chosen for the shortest intervals; the split divides the rest."
-OPENED_SHAPE = "Shape and share are those of the plan that was opened."
+HOW_SHAPED = (
+    "The shape, and what it costs, are chosen for the shortest intervals; the split divides the "
+    "rest of the budget."
+)
+OPENED_SHAPE = "The shape, and what it costs, are those of the plan that was opened."
 TARGETS = {
     "penalised": "The coefficient at this penalty (as in the paper)",
     "unpenalised": "The coefficient without penalty",
