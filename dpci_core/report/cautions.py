@@ -76,7 +76,7 @@ def cautions(
     if design.target == "penalised" and shrinkage is not None and shrinkage < LEAST_LEFT:
         said.append(
             f"The intervals are for the coefficient penalised at c = {design.regularization:g}, "
-            f"pulled to about {percent(max(shrinkage, 0.0))} of what the effects are without "
+            f"shrunk to about {percent(max(shrinkage, 0.0))} of what the effects are without "
             "penalty. For the effects themselves choose the target without penalty, or a smaller c."
         )
     return tuple(said)
