@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from dpci_core.ledger import Cap
-from dpci_core.release import ReleaseLostError, load_release, run
+from dpci_core.release import ReleaseLostError, load_release, once, run
 from tests.release_desk import RHO, Desk, make_plan
 
 STAGES = (
@@ -43,19 +43,19 @@ their time there.
 def log_draws(folder: Path) -> Path:
     """Every draw of noise first leaves a line with its request in a file that outlives a kill."""
     path = folder / "draws"
-    original = run._carry_out
+    original = once._carry_out
 
-    def logged(plan, header, price, charge, place):
+    def logged(question, header, charge, place):
         def draw(X, y, **design):
             with path.open("a") as lines:
                 lines.write(f"{charge.request_id}\n")
             return run_draw(X, y, **design)
 
         run.draw_release = draw
-        return original(plan, header, price, charge, place)
+        return original(question, header, charge, place)
 
     run_draw = run.draw_release
-    run._carry_out = logged
+    once._carry_out = logged
     return path
 
 
@@ -75,7 +75,7 @@ def attempt(desk: Desk, request: str, stage: str | None) -> int:
     code = 1
     try:
         if stage is not None:
-            run._reached = lambda reached: (
+            once.reached = lambda reached: (
                 os.kill(os.getpid(), signal.SIGKILL) if reached == stage else None
             )
         desk.release(request, to=request)

@@ -14,28 +14,32 @@ from typing import Any
 
 import pandas as pd
 
-from dpci_core.cli.choice import add_choice, is_choice, run_choice
+from dpci_core.cli.choice import add_choice, choice_lines, choice_of, print_choice
 from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
+    ChoiceRecord,
+    Entry,
+    PlanRelease,
     Price,
     Release,
     check_account,
-    check_table,
+    check_header,
     effect_lines,
     load_release,
-    price_of,
     read_cells,
     read_header,
-    release,
+    release_once,
     warnings_of,
 )
+from dpci_core.release.choice import Choice
 from dpci_core.report.cautions import silent
 from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
 from dpci_core.schema import RecordMapper
 
+Asked = PlanRelease | Choice
 _RECORDS_NEEDED = (
     "The file decides how many records there are. If they are too few for this plan to run, the "
     "release fails after booking and stays spent: the plan must hold for the true number."
@@ -94,12 +98,12 @@ def add_release(rooms: Any) -> None:
 def run_release(options: argparse.Namespace) -> int:
     """Check, ask, release; exit code 1 after a sentence on the error output."""
     try:
-        plan = read_plan(options.plan)
-        ledger = Ledger(options.ledger, key_path=options.key)
-        if is_choice(options):
-            return run_choice(options, plan, ledger)
+        plan, ledger = read_plan(options.plan), Ledger(options.ledger, key_path=options.key)
+        asked = choice_of(options, plan) or PlanRelease(
+            plan=plan, allow_unreviewed=options.allow_unreviewed
+        )
         if options.check:
-            return _check(options, plan, ledger)
+            return _check(options, asked, ledger)
         missing = [
             f"--{name}" for name in ("file", "dataset", "folder") if getattr(options, name) is None
         ]
@@ -110,18 +114,17 @@ def run_release(options: argparse.Namespace) -> int:
             f"Request {request}: give it again with --request if anything goes wrong; it is never "
             "drawn twice."
         )
-        if ledger.find(request) is None and not _is_confirmed(options, plan, ledger):
+        if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        made = release(
-            plan,
+        made = release_once(
+            asked,
             options.file,
             ledger=ledger,
             dataset=options.dataset,
             person=options.person or getpass.getuser(),
             request_id=request,
             folder=options.folder,
-            allow_unreviewed=options.allow_unreviewed,
             encoding=options.encoding,
         )
     except (ValueError, OSError, RuntimeError) as error:
@@ -135,17 +138,17 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _check(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> int:
+def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
     """What would be spent for what; with --file the header is held against the schema."""
-    price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
+    asked.price()
     if options.file is not None:
-        check_table(plan, options.file, encoding=options.encoding)
+        check_header(asked, options.file, encoding=options.encoding)
     if options.dataset is not None:
-        check_account(ledger, options.dataset, plan)
-    if options.json:
-        print(json.dumps(_price_record(plan, price), indent=1))
+        check_account(ledger, options.dataset, asked.plan)
+    if options.json and isinstance(asked, PlanRelease):
+        print(json.dumps(_price_record(asked.plan, asked.priced), indent=1))
         return 0
-    print("\n".join(_price_lines(plan, price)))
+    print("\n".join(_price_lines(asked)))
     if options.dataset is not None:
         print(_remaining(ledger, options.dataset))
     return 0
@@ -167,7 +170,10 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
     }
 
 
-def _price_lines(plan: Plan, price: Price) -> list[str]:
+def _price_lines(asked: Asked) -> list[str]:
+    if isinstance(asked, Choice):
+        return [*choice_lines(asked), _RECORDS_NEEDED]
+    plan, price = asked.plan, asked.priced
     cost, numbers = price.cost, price.numbers
     lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
     return [
@@ -177,9 +183,13 @@ def _price_lines(plan: Plan, price: Price) -> list[str]:
         f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
         f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
-        *(f"Warning: {sentence}" for sentence in warnings_of(plan, price)),
+        *(f"Warning: {sentence}" for sentence in _warnings(asked)),
         _RECORDS_NEEDED,
     ]
+
+
+def _warnings(asked: Asked) -> tuple[str, ...]:
+    return () if isinstance(asked, Choice) else warnings_of(asked.plan, asked.priced)
 
 
 def _remaining(ledger: Ledger, dataset: str) -> str:
@@ -190,17 +200,17 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
     )
 
 
-def _is_confirmed(options: argparse.Namespace, plan: Plan, ledger: Ledger) -> bool:
+def _is_confirmed(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> bool:
     """Whether the warnings were accepted and the name of the data set was typed once more, after
     the price was shown.
     """
-    price = price_of(plan, allow_unreviewed=options.allow_unreviewed)
-    warnings = () if options.accept_warnings else warnings_of(plan, price)
+    asked.price()
+    warnings = () if options.accept_warnings else _warnings(asked)
     if options.confirm is None:
-        _say("\n".join([*_price_lines(plan, price), _remaining(ledger, options.dataset)]))
+        _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
         _say("This cannot be undone.")
     else:
-        _say("\n".join(f"Warning: {sentence}" for sentence in warnings_of(plan, price)))
+        _say("\n".join(f"Warning: {sentence}" for sentence in _warnings(asked)))
     if not sys.stdin.isatty():
         missing = [] if options.confirm else ["--confirm with the name of the data set"]
         missing += ["--accept-warnings"] if warnings else []
@@ -221,33 +231,36 @@ def _typed(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def _print_result(made: Release, options: argparse.Namespace) -> None:
+def _print_result(made: Entry, options: argparse.Namespace) -> None:
     """The released numbers; what was mapped goes to the steward at a terminal alone, never into the
     log of a server.
     """
     if options.json:
         print(made.to_json(), end="")
     else:
-        level = f"{100 * made.design.confidence_level:.10g} %"
-        print(f"{level} intervals for the {made.target_words}, in original units:")
-        print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
-        for c in (c for c in made.coefficients if not c.is_flat):
-            numbers = (
-                c.original.estimate,
-                c.original.low,
-                c.original.high,
-                c.original.length,
-                c.planned_original,
-            )
-            print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
-        print("\n".join(effect_lines(made)))
-        if made.silent:
-            print(silent(made.silent))
+        if isinstance(made, ChoiceRecord):
+            print_choice(made)
+        elif isinstance(made, Release):
+            _print_release(made)
         print(f"Written to {options.folder}.")
-    if made.note is not None and made.note.sentences() and sys.stderr.isatty():
+    note = made.note if isinstance(made, Release) else None
+    if note is not None and note.sentences() and sys.stderr.isatty():
         _say("For you alone, not for publication:")
-        for sentence in made.note.sentences():
+        for sentence in note.sentences():
             _say(f"  {sentence}")
+
+
+def _print_release(made: Release) -> None:
+    level = f"{100 * made.design.confidence_level:.10g} %"
+    print(f"{level} intervals for the {made.target_words}, in original units:")
+    print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
+    for c in (c for c in made.coefficients if not c.is_flat):
+        at, length = c.original, c.original.length
+        numbers = (at.estimate, at.low, at.high, length, c.planned_original)
+        print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
+    print("\n".join(effect_lines(made)))
+    if made.silent:
+        print(silent(made.silent))
 
 
 def run_predict(options: argparse.Namespace) -> int:

@@ -190,7 +190,7 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             records,
             signs,
             candidates=candidates,
-            epsilon=total,
+            total=total,
             spending=spending,
             score=checked_score(self.method, None),
             source=source,

@@ -12,7 +12,13 @@ from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning.choose import Candidate, TuningResult, checked_candidates, rows_each, tune_by
-from dpci_core.tuning.released import certifiable_kinds, certified, check_each, spending_of_release
+from dpci_core.tuning.released import (
+    CURRENCIES,
+    certifiable_kinds,
+    certified,
+    check_each,
+    spending_of_release,
+)
 from dpci_core.tuning.selection import (
     Score,
     SelectionMethod,
@@ -20,6 +26,7 @@ from dpci_core.tuning.selection import (
     checked_score,
     distinct_candidates,
     select_by,
+    total_of,
 )
 
 
@@ -61,7 +68,8 @@ def select_for_release(
     y: npt.ArrayLike,
     *,
     candidates: Sequence[Candidate],
-    epsilon: Amount,
+    epsilon: Amount | None = None,
+    rho: Amount | None = None,
     method: SelectionMethod = "stability",
     validation_share: Amount = "0.1",
     score: Score | None = None,
@@ -70,22 +78,23 @@ def select_for_release(
 
     Args:
         X, y, candidates: as for `tune_for_release`.
-        epsilon: for everything; book it before the call, as one amount.
+        epsilon, rho: for everything, one of them; book it before the call, as one amount.
         method, validation_share, score: as for `tuning.select_privately`.
 
-    Privacy: epsilon-DP for replace-one neighbours, n public. Every training is a release's
-             (docs/release.md, section 2), the choice is drawn exactly, and what minimisers are off
-             by is in the bounds of the scores (docs/selection.md, section 2).
+    Privacy: epsilon-DP or rho-zCDP for replace-one neighbours, n public. Every training is a
+             release's (docs/release.md, section 2), the choice is drawn exactly, and what
+             minimisers are off by is in the bounds of the scores (docs/selection.md, section 2).
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
              DataRejectedError.
     """
-    amount = to_decimal(epsilon, name="epsilon")
+    amount, currency = total_of(method, epsilon=epsilon, rho=rho)
     listed = certifiable_kinds(distinct_candidates(candidates))
     features, labels = check_unit_records(X, y)
     spending = spending_of_release(
         method,
         candidates=listed,
-        epsilon=amount,
+        epsilon=epsilon,
+        rho=rho,
         n_records=len(labels),
         n_features=features.shape[1],
         validation_share=validation_share,
@@ -96,9 +105,11 @@ def select_for_release(
         features,
         labels,
         candidates=listed,
-        epsilon=amount,
+        total=amount,
         spending=spending,
         score=checked_score(method, score),
         source=source,
-        trainer=lambda A, learner, share: certified(A, learner, share, source),
+        trainer=lambda A, learner, share: certified(
+            A, learner, share, source, CURRENCIES[currency]
+        ),
     )

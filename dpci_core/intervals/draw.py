@@ -271,14 +271,17 @@ def draw_release(
     Source:  WKL Algorithms 1-5; docs/release.md.
     """
     check_design(design)
-    _check_rows(X, y)
+    check_rows(X, y)
     return _draw(
         signed(X, y), shares=share_out(design), source=SystemSource(), to_original=to_original
     )
 
 
-def _check_rows(X: Array | WeightedRows, y: Array) -> None:
-    """The last look at what the sensitivities rest on; says nothing about the records it found."""
+def check_rows(X: Array | WeightedRows, y: Array) -> None:
+    """Raise UnfitRecordsError for encoded records (n, p) with labels (n,) that break a rule.
+
+    The last look at what the sensitivities rest on; says nothing about the records it found.
+    """
     rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(len(X)))
     shapes_fit = (
         rows.ndim == 2

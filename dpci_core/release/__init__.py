@@ -4,14 +4,8 @@ checked later.
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
-from dpci_core.release.choice import (
-    ChoiceRecord,
-    HistogramChoice,
-    ModelChoice,
-    check_choice_table,
-    load_choice,
-    release_choice,
-)
+from dpci_core.release.choice import HistogramChoice, ModelChoice
+from dpci_core.release.chosen import ChoiceRecord, load_choice
 from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
 from dpci_core.release.effects import (
     Effect,
@@ -20,19 +14,20 @@ from dpci_core.release.effects import (
     effects,
     reading_sentence,
 )
-from dpci_core.release.reading import load_release
-from dpci_core.release.record import Coefficient, Guarantee, Interval, RecordError, Release
-from dpci_core.release.report import intervals_csv, model_card, report_html
-from dpci_core.release.run import (
+from dpci_core.release.once import (
+    Question,
     ReleaseFailedError,
     ReleaseLostError,
     ReleaseRefusedError,
     ReleaseUnfinishedError,
     check_account,
-    check_table,
-    price_of,
-    release,
+    check_header,
+    release_once,
 )
+from dpci_core.release.reading import load_release
+from dpci_core.release.record import Coefficient, Entry, Guarantee, Interval, RecordError, Release
+from dpci_core.release.report import intervals_csv, model_card, report_html
+from dpci_core.release.run import PlanRelease, check_table, price_of, release
 from dpci_core.release.table import (
     Header,
     MemoryFile,
@@ -51,13 +46,16 @@ __all__ = [
     "Coefficient",
     "Drawn",
     "Effect",
+    "Entry",
     "Guarantee",
     "Header",
     "HistogramChoice",
     "Interval",
     "MemoryFile",
     "ModelChoice",
+    "PlanRelease",
     "Price",
+    "Question",
     "RecordError",
     "Release",
     "ReleaseFailedError",
@@ -69,8 +67,8 @@ __all__ = [
     "TextEncoding",
     "assumptions_of",
     "check_account",
-    "check_choice_table",
     "check_feasible",
+    "check_header",
     "check_table",
     "draw_release",
     "effect_lines",
@@ -86,7 +84,7 @@ __all__ = [
     "read_records",
     "reading_sentence",
     "release",
-    "release_choice",
+    "release_once",
     "report_html",
     "schema_hash",
     "share_out",

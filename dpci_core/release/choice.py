@@ -1,56 +1,34 @@
 """A release of what is chosen privately: a histogram of a declared column, or one of several
 penalties with its model.
 
-In the order of `release.run`: check, book, read, draw, write, and note the result. One line of the
-ledger pays for training and choice, which are two sides of a maximum (docs/selection.md). It is
-booked before the rows are divided.
+One line of the ledger pays for training and choice, which are two sides of a maximum
+(docs/selection.md). It is booked before the rows are divided.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
-import os
-from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from abc import abstractmethod
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
-from dpci_core.base.errors import DataRejectedError, Finding, InfeasibleDesignError, without_frames
 from dpci_core.base.rows import WeightedRows
-from dpci_core.intervals.draw import _check_rows
-from dpci_core.ledger import Charge, Cost, Ledger, LedgerError, as_text, safe_cell
+from dpci_core.intervals.draw import check_rows
+from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import Plan, as_yaml
-from dpci_core.plan.codec import read
-from dpci_core.plan.link import canonical, load_json
+from dpci_core.plan.link import canonical
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.release.content import _software, schema_hash
-from dpci_core.release.folder import write_folder
+from dpci_core.release import once
+from dpci_core.release.chosen import CHOICE_NAME, ChoiceRecord, load_choice, report_of
+from dpci_core.release.content import entry_of, software
+from dpci_core.release.once import Question, check_reachable
 from dpci_core.release.record import NEIGHBOURS
-from dpci_core.release.run import (
-    ReleaseLostError,
-    ReleaseRefusedError,
-    ReleaseUnfinishedError,
-    _check_place,
-    _check_reachable,
-    _failed,
-    check_account,
-)
-from dpci_core.release.table import (
-    Header,
-    TableError,
-    TableFile,
-    TextEncoding,
-    read_cells,
-    read_header,
-    read_records,
-)
+from dpci_core.release.table import Header, TableError, read_cells, read_records
 from dpci_core.report.covered import transformations
 from dpci_core.schema import NumericColumn, RecordMapper
 from dpci_core.schema.mapping import number_of
@@ -59,74 +37,6 @@ from dpci_core.tuning.histograms import checked_bins, select_histogram, spend_hi
 from dpci_core.tuning.learners import Learner, Method, learner_noise
 from dpci_core.tuning.released import certified, spending_of_release
 from dpci_core.tuning.selection import Ramp, Spending, distinct_candidates, select_by
-
-CHOICE_NAME = "choice.json"
-"""The record in the folder of a result."""
-_MOST_BYTES = 16 * 1024**2
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChoiceRecord:
-    """What one release of a private choice publishes, and what it is about.
-
-    kind: "histogram" or "model".
-    epsilon: of everything.  train: of one training or count.
-    candidates: numbers of bins, or penalties c.  chosen: the one that won.
-    column, edges, counts: of a histogram: noisy counts cut to [0, n_train], of the chosen bins.
-    names, coefficients: of a model, in encoded units, the constant last; regularization: the c it
-        was trained at.
-    Scores, the other models and counts are no part of it.
-    """
-
-    version: int
-    kind: str
-    title: str
-    dataset: str
-    person: str
-    unit: str
-    released_at: str
-    request_id: str
-    charge_id: int
-    ledger_head: str
-    plan_hash: str
-    schema_hash: str
-    definition: str
-    epsilon: str
-    neighbours: str
-    train: str
-    n_records: int
-    n_train: int
-    n_validation: int
-    candidates: tuple[float, ...]
-    chosen: float
-    column: str
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-    names: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    regularization: float
-    assumptions: tuple[str, ...]
-    software: dict[str, str]
-
-    def to_json(self) -> str:
-        """Return the text of the record."""
-        return json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
-
-    def table(self) -> str:
-        """Return the released numbers as CSV: bins with shares, or coefficients."""
-        if self.kind == "histogram":
-            total = sum(self.counts)
-            lines = ["from,to,noisy count,share"]
-            for low, high, count in zip(self.edges, self.edges[1:], self.counts, strict=False):
-                share = count / total if total else 1.0 / len(self.counts)
-                lines.append(f"{low!r},{high!r},{count},{share!r}")
-            return "\n".join(lines) + "\n"
-        out = io.StringIO(newline="")
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["coefficient", "released"])
-        for name, value in zip(self.names, self.coefficients, strict=True):
-            writer.writerow([safe_cell(name), repr(value)])
-        return out.getvalue()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,17 +53,15 @@ class Drawing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(ABC):
-    """A question to the private table of a plan: the plan declares columns, unit and n; its own
-    budget plays no part.
+class Choice(Question[ChoiceRecord]):
+    """What is chosen privately; the plan's own budget plays no part.
 
-    plan: whose table.
     epsilon: of everything (> 0), exact.
     candidates: numbers of bins, or penalties c.
     validation_share: of the rows, that score.
     """
 
-    plan: Plan
+    record_name = CHOICE_NAME
     epsilon: Decimal
     candidates: tuple[float, ...]
     validation_share: Decimal
@@ -194,11 +102,6 @@ class Choice(ABC):
         line = "histogram" if self.column else "model and choice"
         return Cost(definition="pure", amount=self.epsilon, lines=[(line, self.epsilon)])
 
-    @property
-    @abstractmethod
-    def needed(self) -> tuple[str, ...]:
-        """Columns that the table must have."""
-
     @abstractmethod
     def spending(self, n_records: int) -> Spending:
         """What is spent on what at an n; every refusal that public numbers decide."""
@@ -208,13 +111,26 @@ class Choice(ABC):
         """Read, divide, train, choose; the records exist in here only."""
 
     def price(self) -> Cost:
-        """Return the price after every check that needs no file.
-
-        Raises:  ValueError, InfeasibleDesignError: nothing was spent.
-        """
-        _check_reachable(self.plan.schema)
+        check_reachable(self.plan.schema)
         self.spending(self.plan.n_records)
         return self.cost
+
+    def check_size(self, n_records: int) -> None:
+        self.spending(n_records)
+
+    def answer(self, header: Header, charge: Charge) -> tuple[ChoiceRecord, dict[str, str]]:
+        made = _record(self, self.draw(header), charge)
+        once.reached("drawn")
+        return made, {
+            CHOICE_NAME: made.to_json(),
+            f"{self.kind}.csv": made.table(),
+            "report.md": report_of(made),
+            "plan.yaml": as_yaml(self.plan),
+        }
+
+    @classmethod
+    def load(cls, folder: Path) -> ChoiceRecord:
+        return load_choice(folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,6 +209,7 @@ class HistogramChoice(Choice):
         column = self.declared
         mapper = RecordMapper(self.plan.schema, (column.name,))
         cells = read_cells(header, mapper)[column.name]
+        once.reached("read")
         if not cells:
             raise TableError("no_rows")
         values = np.array([number_of(cell) for cell in cells])
@@ -388,13 +305,14 @@ class ModelChoice(Choice):
     def draw(self, header: Header) -> Drawing:
         X, y, _ = read_records(header, RecordMapper(self.plan.schema, self.plan.features))
         assert not isinstance(X, WeightedRows)  # `make` saw to it
-        _check_rows(X, y)
+        once.reached("read")
+        check_rows(X, y)
         source, spending = SystemSource(), self.spending(len(y))
         result = select_by(
             X,
             y,
             candidates=self.listed,
-            epsilon=self.epsilon,
+            total=self.epsilon,
             spending=spending,
             score=Ramp(),
             source=source,
@@ -412,135 +330,12 @@ class ModelChoice(Choice):
         )
 
 
-def release_choice(
-    choice: Choice,
-    file: TableFile | str,
-    *,
-    ledger: Ledger,
-    dataset: str,
-    person: str,
-    request_id: str,
-    folder: Path | str,
-    encoding: TextEncoding = "utf-8",
-) -> ChoiceRecord:
-    """Release what is chosen from a private file, once, and return what was written to `folder`.
-
-    Args:    as for `release.release`.
-    Privacy: choice.epsilon, pure; replace-one neighbours, the number of rows is public.
-    Raises:  as `release.release`. No message holds anything from below the header.
-    """
-    place, request_id = Path(folder).absolute(), request_id.strip()
-    if os.path.lexists(place):
-        return _recorded(place, choice, ledger, request_id)
-    if ledger.find(request_id) is not None:
-        raise ReleaseLostError("release_lost", request=request_id)
-    cost = choice.price()
-    check_account(ledger, dataset, choice.plan)
-    header = check_choice_table(choice, file, encoding=encoding)
-    _check_place(place)
-    charge = ledger.book(
-        dataset,
-        schema_hash=schema_hash(choice.plan.schema),
-        cost=cost,
-        purpose=choice.title,
-        plan_hash=choice.digest,
-        person=person,
-        request_id=request_id,
-    )
-    if not charge.is_new:
-        raise ReleaseLostError("release_lost", request=request_id)
-    outcome = _carry_out(choice, header, charge, place)
-    if not isinstance(outcome, ChoiceRecord):  # out here no traceback leads to the records
-        if not _holds(place, charge):
-            raise _failed(ledger, charge, outcome)
-        outcome = load_choice(place)  # stopped after the folder had its name
-    _finish(ledger, charge, place)
-    return outcome
-
-
-def check_choice_table(
-    choice: Choice, file: TableFile | str, *, encoding: TextEncoding = "utf-8"
-) -> Header:
-    """Return the header of a private table, as far as public facts tell whether it will do; nothing
-    below it is opened.
-
-    Raises:  as `release.check_table`.
-    """
-    path = Path(file) if isinstance(file, str) else file
-    if isinstance(path, Path) and path.exists() and not path.is_file():
-        raise ReleaseRefusedError("not_a_file")
-    header = read_header(file, encoding=encoding)
-    header.check_has(choice.needed)
-    if header.n_records == 0:
-        raise DataRejectedError("nothing_to_release")
-    if header.n_records is not None:
-        choice.spending(header.n_records)
-    return header
-
-
-def load_choice(path: str | Path) -> ChoiceRecord:
-    """Return the record of a choice.json, or of the folder that holds one.
-
-    Raises:  ValueError that begins with the path of the field; OSError where nothing can be opened.
-    """
-    file = Path(path)
-    file = file / CHOICE_NAME if file.is_dir() else file
-    with file.open("rb") as raw:
-        content = raw.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise ValueError(f"Expected a {CHOICE_NAME} of at most {_MOST_BYTES // 1024**2} MB.")
-    try:
-        found: ChoiceRecord = read(ChoiceRecord, load_json(content.decode("utf-8")))
-    except RecursionError:
-        raise ValueError(f"Expected the JSON of a {CHOICE_NAME}.") from None
-    return found
-
-
-def _carry_out(
-    choice: Choice, header: Header, charge: Charge, place: Path
-) -> ChoiceRecord | Finding | Exception:
-    """Everything between booking and the finished folder; why it failed, free of records, where it
-    did.
-    """
-    try:
-        made = _record(choice, choice.draw(header), charge)
-        files = {
-            CHOICE_NAME: made.to_json(),
-            f"{choice.kind}.csv": made.table(),
-            "report.md": _report(made),
-            "plan.yaml": as_yaml(choice.plan),
-        }
-        write_folder(
-            place, files, owner=charge.request_id, dated=charge.booked_at, reached=lambda _: None
-        )
-        return made
-    except (TableError, InfeasibleDesignError) as error:
-        return without_frames(error)  # of the file as a whole, or of n and other public numbers
-    except OSError:
-        return Finding("not_read_or_written")
-    except MemoryError:
-        return Finding("out_of_memory")
-    except Exception as error:
-        return Finding("broken_off", problem=type(error).__name__)
-    except BaseException:
-        return Finding("stopped")
-
-
 def _record(choice: Choice, drawn: Drawing, charge: Charge) -> ChoiceRecord:
     plan, spending = choice.plan, drawn.spending
     return ChoiceRecord(
+        **entry_of(charge, plan, title=choice.title),
         version=1,
         kind=choice.kind,
-        title=choice.title,
-        dataset=charge.dataset,
-        person=charge.person,
-        unit=plan.unit,
-        released_at=charge.booked_at,
-        request_id=charge.request_id,
-        charge_id=charge.charge_id,
-        ledger_head=charge.head,
-        plan_hash=choice.digest,
-        schema_hash=schema_hash(plan.schema),
         definition="pure",
         epsilon=as_text(choice.epsilon),
         neighbours=NEIGHBOURS,
@@ -557,7 +352,7 @@ def _record(choice: Choice, drawn: Drawing, charge: Charge) -> ChoiceRecord:
         coefficients=drawn.coefficients,
         regularization=drawn.regularization,
         assumptions=_assumptions(choice),
-        software=dict(_software()),
+        software=dict(software()),
     )
 
 
@@ -585,75 +380,3 @@ def _assumptions(choice: Choice) -> tuple[str, ...]:
         "Nobody who should not know the records could watch the machine, or how long it took."
     )
     return tuple(found)
-
-
-def _report(made: ChoiceRecord) -> str:
-    """The release on one page, in Markdown."""
-    what = (
-        f"{len(made.counts)} bins" if made.kind == "histogram" else f"penalty c = {made.chosen:g}"
-    )
-    several = len(made.candidates) > 1
-    lines = [
-        f"# {made.title}",
-        "",
-        f"Released from {made.dataset!r} for ε = {made.epsilon} (pure differential privacy), "
-        f"everything together. Neighbours are {made.neighbours}.",
-        "",
-        f"{made.n_records:,} records; {made.n_train:,} behind the result, {made.n_validation:,} "
-        "behind the choice." if several else f"{made.n_records:,} records.",
-        f"Chosen privately among {len(made.candidates)} candidates: {what}." if several
-        else f"Nothing was chosen: {what}.",
-        "The candidates' scores are not released, nor are the results of those not chosen.",
-        "",
-        "## What it rests on",
-        "",
-        *(f"- {sentence}" for sentence in made.assumptions),
-        "",
-        f"Charge {made.charge_id} of the ledger; {made.released_at}.",
-    ]  # fmt: skip
-    return "\n".join(lines) + "\n"
-
-
-def _result_hash(place: Path) -> str:
-    return hashlib.sha256((place / CHOICE_NAME).read_bytes()).hexdigest()
-
-
-def _holds(place: Path, charge: Charge) -> bool:
-    """Whether the folder holds the result of this very charge."""
-    try:
-        made = load_choice(place)
-    except (OSError, ValueError):
-        return False
-    return made.charge_id == charge.charge_id and made.request_id == charge.request_id
-
-
-def _finish(ledger: Ledger, charge: Charge, place: Path) -> None:
-    try:
-        ledger.finish(charge.charge_id, result_hash=_result_hash(place))
-    except LedgerError as error:
-        problem = without_frames(error)
-    else:
-        return
-    raise ReleaseUnfinishedError(
-        "release_unfinished", folder=place, charge=charge.charge_id, problem=problem
-    )
-
-
-def _recorded(place: Path, choice: Choice, ledger: Ledger, request_id: str) -> ChoiceRecord:
-    """The result that is in the folder already, if it is that of this request; its entry is
-    completed if need be.
-    """
-    try:
-        made = load_choice(place)
-    except (OSError, ValueError):
-        raise ReleaseRefusedError("no_release", folder=place) from None
-    charge = ledger.find(request_id)
-    if made.request_id != request_id or made.plan_hash != choice.digest:
-        raise ReleaseRefusedError("another_release", folder=place)
-    if charge is None or charge.charge_id != made.charge_id or charge.plan_hash != made.plan_hash:
-        raise ReleaseRefusedError("release_unknown", folder=place)
-    if charge.state == "booked":
-        _finish(ledger, charge, place)
-    elif charge.state == "failed" or charge.result_hash != _result_hash(place):
-        raise ReleaseRefusedError("release_replaced", folder=place)
-    return made

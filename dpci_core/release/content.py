@@ -7,6 +7,7 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 from dpci_core.design import guarantee_at
 from dpci_core.intervals.draw import Drawn
@@ -80,16 +81,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         charge: that the ledger booked for it.
     """
     return Release(
-        title=plan.title,
-        dataset=charge.dataset,
-        person=charge.person,
-        unit=plan.unit,
-        released_at=charge.booked_at,
-        request_id=charge.request_id,
-        charge_id=charge.charge_id,
-        ledger_head=charge.head,
-        plan_hash=plan.digest,
-        schema_hash=price.schema_hash,
+        **entry_of(charge, plan, title=plan.title),
         guarantee=_guarantee(plan, drawn.shares),
         design=plan.design,
         schema=plan.schema,
@@ -108,12 +100,28 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         warnings=warnings_of(plan, price),
         verdict=drawn.usefulness.sentence,
         assumptions=assumptions_of(plan, price.numbers),
-        software=dict(_software()),
+        software=dict(software()),
     )
 
 
+def entry_of(charge: Charge, plan: Plan, *, title: str) -> dict[str, Any]:
+    """Return the fields of an `Entry` about a charge on the table of a plan."""
+    return {
+        "title": title,
+        "dataset": charge.dataset,
+        "person": charge.person,
+        "unit": plan.unit,
+        "released_at": charge.booked_at,
+        "request_id": charge.request_id,
+        "charge_id": charge.charge_id,
+        "ledger_head": charge.head,
+        "plan_hash": charge.plan_hash,
+        "schema_hash": charge.schema_hash,
+    }
+
+
 @cache
-def _software() -> tuple[tuple[str, str], ...]:
+def software() -> tuple[tuple[str, str], ...]:
     """Name and version of what computes a release; looking them up takes as long as drawing the
     noise.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,8 +111,32 @@ class Guarantee:
         definition_named(self.definition)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry(ABC):
+    """What every record says about its place in the ledger."""
+
+    title: str
+    dataset: str
+    person: str
+    unit: str
+    released_at: str
+    request_id: str
+    charge_id: int
+    ledger_head: str
+    plan_hash: str
+    schema_hash: str
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of the record's file as plain values."""
+
+    def to_json(self) -> str:
+        """Return the text of the record's file."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Release:
+class Release(Entry):
     """One release: the record that release.json holds, and a model that predicts.
 
     note: for the steward alone, which cells of the table were mapped; only right after the release,
@@ -125,16 +150,6 @@ class Release:
     warnings: what spoke against the plan before the draw, in sentences.
     """
 
-    title: str
-    dataset: str
-    person: str
-    unit: str
-    released_at: str
-    request_id: str
-    charge_id: int
-    ledger_head: str
-    plan_hash: str
-    schema_hash: str
     guarantee: Guarantee
     design: Design
     schema: Schema
@@ -232,7 +247,6 @@ class Release:
         return np.asarray(expit(self.decision(frame)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the content of release.json as plain values."""
         matrices = {"hessian": plain(self.hessian), "covariance": plain(self.covariance)}
         said: dict[str, Any] = {}
         if self.second_moment:
@@ -271,7 +285,3 @@ class Release:
             "assumptions": list(self.assumptions),
             "software": self.software,
         }
-
-    def to_json(self) -> str:
-        """Return the text of release.json."""
-        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -52,8 +52,6 @@ from dpci_core.solvers.replicates import (
     Table,
     draw_counts,
     fit_replicates,
-    replicate_covariance,
-    replicate_hessian,
     replicate_moments,
 )
 
@@ -437,7 +435,9 @@ def _moments(
     counts, n = draws.counts[: len(theta)], plan.n_records
     weights = None if metric is None else metric.weights
     if is_halfway(job.design):
-        S = replicate_covariance(job.table, counts, theta, n_records=n, weights=weights)
+        _, S = replicate_moments(
+            job.table, counts, theta, n_records=n, weights=weights, of=("covariance",)
+        )
         return None, S if metric is None else metric.of.matrix(S)
     H, S = replicate_moments(job.table, counts, theta, n_records=n, weights=weights)
     return (H, S) if metric is None else (metric.of.matrix(H), metric.of.matrix(S))
@@ -467,12 +467,13 @@ def _intervals(
     if H is None:
         whiten = None if metric is None else metric.of.whiten
         at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten)
-        H = replicate_hessian(
+        H, _ = replicate_moments(
             job.table,
             draws.counts[: len(theta)],
             at,
             n_records=n,
             weights=None if metric is None else metric.weights,
+            of=("hessian",),
         )
         H = H if metric is None else metric.of.matrix(H)
     widths = private_half_widths(

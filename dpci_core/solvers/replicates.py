@@ -8,6 +8,7 @@ its own gradient, and where the steps do not converge quickly `minimise` takes o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -291,6 +292,9 @@ def replicate_gradients(table: Table, counts: Counts, theta: Array, *, n_records
     return np.asarray(sums / n_records + 2.0 * table.regularization * theta)
 
 
+Moment = Literal["hessian", "covariance"]
+
+
 def replicate_moments(
     table: Table,
     counts: Counts,
@@ -298,6 +302,7 @@ def replicate_moments(
     *,
     n_records: int,
     weights: Counts | None = None,
+    of: tuple[Moment, ...] = ("hessian", "covariance"),
 ) -> tuple[Array, Array]:
     """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
     `moments_at`.
@@ -308,48 +313,17 @@ def replicate_moments(
         theta: (B, p).
         n_records: size of a replicate.
         weights: as for `fit_replicates`.
+        of: which are wanted; one alone costs about half, the other is empty (0, p, p).
     """
-    curved, squared = _moment_sums(table, counts, theta, weights, of=("curvature", "slope"))
-    return _hessian(table, curved, n_records), _covariance(table, squared, theta, n_records)
-
-
-def replicate_hessian(
-    table: Table,
-    counts: Counts,
-    theta: Array,
-    *,
-    n_records: int,
-    weights: Counts | None = None,
-) -> Array:
-    """Return the first of `replicate_moments`, at about half the cost."""
-    sums = _moment_sums(table, counts, theta, weights, of=("curvature",))[0]
-    return _hessian(table, sums, n_records)
-
-
-def replicate_covariance(
-    table: Table,
-    counts: Counts,
-    theta: Array,
-    *,
-    n_records: int,
-    weights: Counts | None = None,
-) -> Array:
-    """Return the second of `replicate_moments`, at about half the cost."""
-    sums = _moment_sums(table, counts, theta, weights, of=("slope",))[1]
-    return _covariance(table, sums, theta, n_records)
-
-
-def _hessian(table: Table, sums: Array, n_records: int) -> Array:
-    return np.asarray(sums / n_records + 2.0 * table.regularization * np.eye(sums.shape[-1]))
-
-
-def _covariance(table: Table, sums: Array, theta: Array, n_records: int) -> Array:
-    outer = theta[:, :, None] * theta[:, None, :]
-    return np.asarray(sums / n_records - (2.0 * table.regularization) ** 2 * outer)
+    curved, squared = _moment_sums(table, counts, theta, weights, of=of)
+    two_c, at = 2.0 * table.regularization, theta[: len(squared)]
+    outer = at[:, :, None] * at[:, None, :]
+    H = curved / n_records + two_c * np.eye(theta.shape[-1])
+    return H, squared / n_records - two_c**2 * outer
 
 
 def _moment_sums(
-    table: Table, counts: Counts, theta: Array, weights: Counts | None, *, of: tuple[str, ...]
+    table: Table, counts: Counts, theta: Array, weights: Counts | None, *, of: tuple[Moment, ...]
 ) -> tuple[Array, Array]:
     """Sums (B, p, p) of f'' a a' and of f'^2 a a' of each replicate; one not asked for is empty."""
     B, p = theta.shape
@@ -357,7 +331,7 @@ def _moment_sums(
         counts, twice = table.weighted(counts), table.weighted(counts, 2)
     else:
         counts, twice = counts * weights, counts * weights**2
-    curved, squared = (np.empty((B if one in of else 0, p, p)) for one in ("curvature", "slope"))
+    curved, squared = (np.empty((B if one in of else 0, p, p)) for one in ("hessian", "covariance"))
     if (compiled := _compiled(table.loss)) is not None:
         kernels.weighted_moments(table.columns, theta, counts, twice, *compiled, curved, squared)
         return _mirrored(curved), _mirrored(squared)

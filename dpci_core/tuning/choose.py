@@ -40,13 +40,10 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TuningResult:
-    """The chosen candidate with its coefficients; counts of mistakes stay inside, they are no part
-    of the release.
+class ChosenModel:
+    """A privately chosen candidate with its coefficients (p,); scores, counts of mistakes and the
+    other models are no part of it.
 
-    epsilon: what all of it cost, exact.
-    n_train: records behind each candidate.
-    n_holdout: behind the choice.
     n_features: of the records.
     is_simulation: whether the noise came from a generator, from which it can be taken off again.
     """
@@ -54,9 +51,6 @@ class TuningResult:
     candidates: tuple[Candidate, ...]
     index: int
     theta: Array
-    epsilon: Decimal
-    n_train: int
-    n_holdout: int
     n_features: int
     is_simulation: bool
 
@@ -64,6 +58,27 @@ class TuningResult:
     def chosen(self) -> Candidate:
         """The candidate that was chosen."""
         return self.candidates[self.index]
+
+    def predict(self, X: npt.ArrayLike) -> Array:
+        """Return labels -1 or +1 for records (n, p) as they went in."""
+        records = np.asarray(X, dtype=np.float64)
+        if records.ndim != 2 or records.shape[1] != self.n_features:
+            raise ValueError(f"Expected X of shape (n, {self.n_features}), got {records.shape}.")
+        return np.where(self.chosen.map(records) @ self.theta > 0.0, 1.0, -1.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TuningResult(ChosenModel):
+    """What [CMS] Algorithm 4 chose.
+
+    epsilon: what all of it cost, exact.
+    n_train: records behind each candidate.
+    n_holdout: behind the choice.
+    """
+
+    epsilon: Decimal
+    n_train: int
+    n_holdout: int
 
     def sentence(self, delta: float = 0.05) -> str:
         """The utility bound and the price in words; printed beside every choice."""
@@ -81,14 +96,6 @@ class TuningResult:
             f"of {len(self.candidates)} candidates, each trained on {self.n_train:,}. Training and "
             f"choice together cost epsilon = {self.epsilon}.{mark}"
         )
-
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Return labels -1 or +1 for records (n, p) as they went in."""
-        records = np.asarray(X, dtype=np.float64)
-        if records.ndim != 2 or records.shape[1] != self.n_features:
-            raise ValueError(f"Expected X of shape (n, {self.n_features}), got {records.shape}.")
-        scores = self.chosen.map(records) @ self.theta
-        return np.where(scores > 0.0, 1.0, -1.0)
 
 
 def utility_bound(*, n_candidates: int, epsilon: float, delta: float) -> float:

@@ -1,13 +1,15 @@
 """Algorithms 1 and 2 of [CMS] to the letter, beside the tighter constant of [WKL].
 
 Their penalty is (Lambda/2)|theta|^2, ours c |theta|^2, so Lambda = 2c. Records have norm at most 1;
-neighbours differ in the value of one record, n is public; every guarantee here is pure epsilon-DP.
+neighbours differ in the value of one record, n is public. Guarantees are pure epsilon-DP, or zCDP
+where a rho is given.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice, check_count, check_positive
 from dpci_core.base.limits import regularization_in_range
 from dpci_core.losses import Loss, check_loss
+from dpci_core.privacy.budget import ZCDP
 from dpci_core.privacy.noise import sample_spherical_laplace
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.solvers.minimise import minimise
@@ -101,24 +104,34 @@ def objective_run(
     return ObjectiveRun(epsilon / 4.0 * (1.0 - _ROUNDING), raised, True)
 
 
-def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.Generator) -> Array:
+def train(
+    A: Array,
+    *,
+    learner: Learner,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    rng: np.random.Generator,
+) -> Array:
     """Return the coefficients (p,) of a learner on the rows y_i x_i of checked records; a
     simulation.
 
     Args:
         A: rows y_i x_i, (n, p).
         learner: method, loss and c.
-        epsilon: of the training; None without privacy.
+        epsilon, rho: of the training, one of them; neither without privacy.
 
-    Privacy: epsilon-DP for noise that cannot be predicted; none for "non_private", where epsilon
-             plays no part.
+    Privacy: epsilon-DP or rho-zCDP for noise that cannot be predicted; none for "non_private",
+             where neither plays a part.
     Raises:  ValueError, ConvergenceError.
     """
-    noise = learner_noise(learner, epsilon=epsilon, n_records=len(A))
-    noise_vector = offset = None
+    noise = learner_noise(learner, epsilon=epsilon, rho=rho, n_records=len(A))
+    noise_vector: Array | None = None
+    offset: Array | None = None
     if noise.rate is not None:
         drawn = sample_spherical_laplace(A.shape[1], rate=noise.rate, rng=rng)
         noise_vector, offset = (drawn, None) if noise.perturbs_objective else (None, drawn)
+    elif noise.sd is not None:
+        offset = np.asarray(rng.normal(0.0, noise.sd, A.shape[1]))
     theta = minimise(
         A,
         loss=learner.loss,
@@ -132,17 +145,22 @@ def train(A: Array, *, learner: Learner, epsilon: float | None, rng: np.random.G
 @dataclass(frozen=True, slots=True)
 class LearnerNoise:
     """The penalty a learner trains at, and the rate of its noise, which perturbs the objective or
-    is added at the end.
+    is added at the end; Gaussian noise, which is only added, has an sd instead.
     """
 
     regularization: float
     rate: float | None
     perturbs_objective: bool
     is_raised: bool = False
+    sd: float | None = None
 
 
-def learner_noise(learner: Learner, *, epsilon: float | None, n_records: int) -> LearnerNoise:
-    """Return how a learner trains on n records at an epsilon.
+def learner_noise(
+    learner: Learner, *, epsilon: float | None = None, rho: float | None = None, n_records: int
+) -> LearnerNoise:
+    """Return how a learner trains on n records at an epsilon or a rho.
+
+    For a rho a minimiser has Gaussian noise; an objective runs at the pure epsilon that costs it.
 
     Source:  CMS Algorithm 1 (output; rate n Lambda epsilon / 2 = n c epsilon) and Algorithm 2
              (`objective_run`).
@@ -150,6 +168,12 @@ def learner_noise(learner: Learner, *, epsilon: float | None, n_records: int) ->
     c = learner.regularization
     if learner.method == "non_private":
         return LearnerNoise(c, None, False)
+    if rho is not None:
+        check_positive(rho=rho)
+        if learner.method == "output":
+            law = ZCDP.noise(sensitivity=1.0, amount=rho, divided_by=n_records * c)
+            return LearnerNoise(c, None, False, sd=law.sd)
+        epsilon = ZCDP.pure_run(Decimal(rho))
     check_positive(epsilon=epsilon)
     assert epsilon is not None
     if learner.method == "output":

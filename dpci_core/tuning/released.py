@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 from dpci_core.base.array import Array
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
 from dpci_core.intervals.draw import GRID, check_feasible, draw_coefficients
 from dpci_core.mechanisms.shares import TAU, share_out
-from dpci_core.privacy.budget import Amount, Budget, PureDP, to_float_down
+from dpci_core.privacy.budget import ZCDP, Amount, Budget, PureDP, to_float_down
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner, learner_noise
@@ -25,6 +26,9 @@ from dpci_core.tuning.selection import (
     rounding_error,
     spend,
 )
+
+CURRENCIES: dict[str, type[Budget]] = {kind.symbol: kind for kind in (PureDP, ZCDP)}
+"""What a training is paid in."""
 
 
 def for_coefficients_alone(kind: type[Budget], amount: Decimal) -> Budget:
@@ -41,7 +45,8 @@ def spending_of_release(
     method: SelectionMethod,
     *,
     candidates: tuple[Candidate, ...],
-    epsilon: Amount,
+    epsilon: Amount | None = None,
+    rho: Amount | None = None,
     n_records: int,
     n_features: int,
     validation_share: Amount = "0.1",
@@ -61,6 +66,7 @@ def spending_of_release(
     spending = spend(
         method,
         epsilon=epsilon,
+        rho=rho,
         learners=[candidate.learner for candidate in candidates],
         n_records=n_records,
         validation_share=validation_share,
@@ -68,7 +74,8 @@ def spending_of_release(
         solver_error=solver_error,
     )
     check_work(spending, n_records * n_features, candidates)
-    check_each(candidates, n_features, spending.train, spending.n_train)
+    kind = CURRENCIES[spending.currency]
+    check_each(candidates, n_features, spending.train, spending.n_train, kind)
     return spending
 
 
@@ -87,27 +94,39 @@ def _dim(candidate: Candidate, n_features: int) -> int:
 
 
 def check_each(
-    candidates: tuple[Candidate, ...], n_features: int, epsilon: Decimal, n: int
+    candidates: tuple[Candidate, ...],
+    n_features: int,
+    amount: Decimal,
+    n: int,
+    kind: type[Budget] = PureDP,
 ) -> None:
     """Raise InfeasibleDesignError unless every candidate can be trained as a release is."""
     for candidate in candidates:
-        design = design_of(candidate.learner, epsilon, n)
+        design = design_of(candidate.learner, amount, n, kind)
         check_feasible(design, n_records=n, dim=_dim(candidate, n_features))
 
 
-def certified(A: Array, learner: Learner, epsilon: Decimal, source: SystemSource) -> Array:
+def certified(
+    A: Array,
+    learner: Learner,
+    amount: Decimal,
+    source: SystemSource,
+    kind: type[Budget] = PureDP,
+) -> Array:
     """Return the coefficients (p,) of a learner as a release draws them."""
-    return draw_coefficients(
-        A, shares=share_out(design_of(learner, epsilon, len(A))), source=source
-    )[0]
+    shares = share_out(design_of(learner, amount, len(A), kind))
+    return draw_coefficients(A, shares=shares, source=source)[0]
 
 
-def design_of(learner: Learner, epsilon: Decimal, n_records: int) -> Design:
+def design_of(
+    learner: Learner, amount: Decimal, n_records: int, kind: type[Budget] = PureDP
+) -> Design:
     """The design whose coefficients are what a learner trains, at the penalty that it may raise."""
-    noise = learner_noise(learner, epsilon=to_float_down(epsilon), n_records=n_records)
+    at: dict[str, Any] = {kind.symbol: to_float_down(amount)}
+    noise = learner_noise(learner, n_records=n_records, **at)
     return Design(
         loss=learner.loss,
         mechanism="output" if learner.method == "output" else "objective",
-        budget=for_coefficients_alone(PureDP, epsilon),
+        budget=for_coefficients_alone(kind, amount),
         regularization=noise.regularization,
     )

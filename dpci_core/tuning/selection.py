@@ -23,13 +23,15 @@ from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.privacy.choice import ChoiceNoise, choose
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.tuning.choose import Candidate, checked_candidates, choice_scale
+from dpci_core.tuning.choose import Candidate, ChosenModel, checked_candidates, choice_scale
 from dpci_core.tuning.learners import Learner, learner_noise, train
 from dpci_core.tuning.repeated import repeated_run
 from dpci_core.tuning.stability import (
+    ConcentratedPlan,
     ScoreBounds,
     SelectionPlan,
     linear_score_bounds,
+    plan_concentrated_selection,
     plan_selection,
 )
 
@@ -98,12 +100,13 @@ def rounding_error(dim: int, ramp: Ramp) -> float:
 class Spending:
     """What a method spends, from public numbers alone.
 
-    train: epsilon of one training, exact.
+    train: of one training, exact, in the currency.
     n_train: rows behind one model.
     n_validation: rows behind a score; 0 where none is taken.
     scale: of the noise on a score in [-1, 0]; None where nothing is chosen by scores.
     runs: trainings; expected ones for random stopping.
     plan: of stability-based validation.
+    currency: of `train`.
     """
 
     method: SelectionMethod
@@ -113,7 +116,8 @@ class Spending:
     scale: float | None
     noise: ChoiceNoise
     runs: int
-    plan: SelectionPlan | None
+    plan: SelectionPlan | ConcentratedPlan | None
+    currency: Literal["epsilon", "rho"] = "epsilon"
 
     def reach(self, *, probability: float = 0.95) -> float | None:
         """Return what the chosen score may fall short of the best by, where noise of this method is
@@ -122,14 +126,15 @@ class Spending:
         if self.scale is None or self.noise != "exponential":
             return None
         held = Decimal(1)
-        plan = self.plan or SelectionPlan(held, held, self.scale)
+        plan = SelectionPlan(held, held, self.scale)
         return plan.reach(self.runs, probability=probability)
 
 
 def spend(
     method: SelectionMethod,
     *,
-    epsilon: Amount,
+    epsilon: Amount | None = None,
+    rho: Amount | None = None,
     learners: Sequence[Learner],
     n_records: int,
     validation_share: Amount = "0.1",
@@ -140,7 +145,7 @@ def spend(
 
     Args:
         method: one of `SELECTION_METHODS`.
-        epsilon: of everything (> 0).
+        epsilon, rho: of everything (> 0), one of them; a rho for "stability" only.
         learners: of the candidates.
         n_records: of both parts together, public.
         validation_share: of the rows that score, in (0, 1).
@@ -150,17 +155,15 @@ def spend(
     Raises:  ValueError naming the argument.
     """
     check_method(method)
-    total = to_decimal(epsilon, name="epsilon")
+    total, currency = total_of(method, epsilon=epsilon, rho=rho)
     n_train, n_validation = divided(n_records, validation_share)
     ramp = checked_score(method, score)
 
     def bounds(most: Decimal) -> ScoreBounds:
         """At the smallest c in use: raised ones fall as epsilon grows."""
         assert isinstance(ramp, Ramp)
-        at = to_float_down(most)
-        c = min(
-            learner_noise(one, epsilon=at, n_records=n_train).regularization for one in learners
-        )
+        at: dict[str, Any] = {currency: to_float_down(most)}
+        c = min(learner_noise(one, n_records=n_train, **at).regularization for one in learners)
         return linear_score_bounds(
             n_train=n_train,
             n_validation=n_validation,
@@ -169,6 +172,8 @@ def spend(
             solver_error=0.0 if solver_error is None else solver_error(c),
         )
 
+    if currency == "rho":
+        return _share_out_rho(total, len(learners), n_train, n_validation, bounds)
     return share_out_selection(
         method,
         epsilon=total,
@@ -178,6 +183,49 @@ def spend(
         bounds=bounds,
         moves=1.0 / n_validation,
         split_noise="gumbel",
+    )
+
+
+def total_of(
+    method: SelectionMethod, *, epsilon: Amount | None, rho: Amount | None
+) -> tuple[Decimal, Literal["epsilon", "rho"]]:
+    """Return the amount for everything and its currency.
+
+    Raises:  ValueError unless there is one, and for a rho with a method that has no price in it.
+    """
+    if (epsilon is None) == (rho is None):
+        raise ValueError("Expected epsilon or rho, one of them.")
+    if rho is None:
+        assert epsilon is not None
+        return to_decimal(epsilon, name="epsilon"), "epsilon"
+    if method != "stability":
+        raise ValueError(f'Expected method="stability" with rho, got {method!r}; give epsilon.')
+    return to_decimal(rho, name="rho"), "rho"
+
+
+def _share_out_rho(
+    rho: Decimal,
+    n_candidates: int,
+    n_train: int,
+    n_validation: int,
+    bounds: Callable[[Decimal], ScoreBounds],
+) -> Spending:
+    """Stability-based validation under zCDP; a single candidate trains with everything."""
+    plan = None
+    if n_candidates > 1:
+        found = bounds(rho)
+        wider = ScoreBounds(found.training * WIDER, found.validation * WIDER, found.delta)
+        plan = plan_concentrated_selection(rho=rho, bounds=wider)
+    return Spending(
+        method="stability",
+        train=rho if plan is None else plan.train,
+        n_train=n_train,
+        n_validation=n_validation if plan else 0,
+        scale=None if plan is None else plan.scale,
+        noise="gumbel",
+        runs=n_candidates,
+        plan=plan,
+        currency="rho",
     )
 
 
@@ -274,30 +322,27 @@ def _each(n_train: int, n_candidates: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SelectionResult:
-    """The chosen candidate with its coefficients (p,), and what was spent. Scores are no part of
-    it.
+class SelectionResult(ChosenModel):
+    """What a method of `SELECTION_METHODS` chose, and what was spent.
 
-    epsilon: of everything, exact.
-    n_features: of the records.
-    is_simulation: whether the noise came from a generator, from which it can be taken off again.
+    total: of everything, exact, in the currency of `spending`.
     """
 
-    candidates: tuple[Candidate, ...]
-    index: int
-    theta: Array
-    epsilon: Decimal
+    total: Decimal
     spending: Spending
-    n_features: int
-    is_simulation: bool
 
     @property
-    def chosen(self) -> Candidate:
-        """The candidate that was chosen."""
-        return self.candidates[self.index]
+    def epsilon(self) -> Decimal | None:
+        """Of everything; None where a rho was spent."""
+        return self.total if self.spending.currency == "epsilon" else None
 
     @property
-    def plan(self) -> SelectionPlan | None:
+    def rho(self) -> Decimal | None:
+        """Of everything; None where an epsilon was spent."""
+        return self.total if self.spending.currency == "rho" else None
+
+    @property
+    def plan(self) -> SelectionPlan | ConcentratedPlan | None:
         """Of stability-based validation."""
         return self.spending.plan
 
@@ -311,16 +356,9 @@ class SelectionResult:
         """Rows behind a score."""
         return self.spending.n_validation
 
-    def predict(self, X: npt.ArrayLike) -> Array:
-        """Return labels -1 or +1 for records (n, p) as they went in."""
-        records = np.asarray(X, dtype=np.float64)
-        if records.ndim != 2 or records.shape[1] != self.n_features:
-            raise ValueError(f"Expected X of shape (n, {self.n_features}), got {records.shape}.")
-        return np.where(self.chosen.map(records) @ self.theta > 0.0, 1.0, -1.0)
-
 
 Trainer = Callable[[Array, Learner, Decimal], Array]
-"""From rows y_i x_i (n, p), a learner and an epsilon to private coefficients (p,)."""
+"""From rows y_i x_i (n, p), a learner and an amount to private coefficients (p,)."""
 
 
 def select_privately(
@@ -328,24 +366,26 @@ def select_privately(
     y: npt.ArrayLike,
     *,
     candidates: Sequence[Candidate],
-    epsilon: Amount,
+    epsilon: Amount | None = None,
+    rho: Amount | None = None,
     method: SelectionMethod = "stability",
     validation_share: Amount = "0.1",
     score: Score | None = None,
     rng: np.random.Generator,
 ) -> SelectionResult:
-    """Return one of the candidates, trained and chosen under one epsilon; a simulation
+    """Return one of the candidates, trained and chosen under one epsilon or rho; a simulation
     (`estimators.select_for_release` draws from the operating system).
 
     Args:
         X, y: as for `private_intervals`; norms are at most 1 after each candidate's map too.
         candidates: a list made without looking at the data.
-        epsilon: of everything.
-        method: one of `SELECTION_METHODS`.
+        epsilon, rho: of everything, one of them. For a rho scores have Gumbel noise and the chosen
+            candidate is trained again.
+        method: one of `SELECTION_METHODS`; "stability" for a rho.
         validation_share, score: as for `spend`.
         rng: a seeded generator; it draws the division, which depends on n alone, too.
 
-    Privacy: epsilon-DP, replace-one neighbours: a record trains or scores, never both.
+    Privacy: epsilon-DP or rho-zCDP, replace-one neighbours: a record trains or scores, never both.
     Raises:  ValueError naming the argument; DataRejectedError.
     Source:  docs/selection.md; Chaudhuri and Vinterbo 2013, Algorithms 1 and 2; Liu and Talwar
              2019.
@@ -356,6 +396,7 @@ def select_privately(
     spending = spend(
         method,
         epsilon=epsilon,
+        rho=rho,
         learners=[one.learner for one in listed],
         n_records=len(labels),
         validation_share=validation_share,
@@ -365,12 +406,12 @@ def select_privately(
         features,
         labels,
         candidates=listed,
-        epsilon=to_decimal(epsilon, name="epsilon"),
+        total=total_of(method, epsilon=epsilon, rho=rho)[0],
         spending=spending,
         score=checked_score(method, score),
         source=rng,
         trainer=lambda A, learner, amount: train(
-            A, learner=learner, epsilon=to_float_down(amount), rng=rng
+            A, learner=learner, rng=rng, **{spending.currency: to_float_down(amount)}
         ),
     )
 
@@ -389,7 +430,7 @@ def select_by(
     y: Array,
     *,
     candidates: tuple[Candidate, ...],
-    epsilon: Decimal,
+    total: Decimal,
     spending: Spending,
     score: Score,
     source: NoiseSource,
@@ -416,7 +457,7 @@ def select_by(
         candidates=candidates,
         index=index,
         theta=theta,
-        epsilon=epsilon,
+        total=total,
         spending=spending,
         n_features=X.shape[1],
         is_simulation=not isinstance(source, SystemSource),

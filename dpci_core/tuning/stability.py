@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpci_core.base.decimals import DOWN, EXACT, UP
 from dpci_core.base.errors import (
@@ -143,8 +143,29 @@ def _quotient(moved: float, scale: float) -> Decimal:
     return UP.divide(Decimal(moved), Decimal(scale))
 
 
+class _Reach:
+    """How far a choice by noisy scores reaches; the same for exponential and for Gumbel noise."""
+
+    __slots__ = ()
+    scale: float
+
+    def reach(self, n_candidates: int, *, probability: float = 0.95) -> float:
+        """Return what the chosen score falls short of the best one by, at most, with this
+        probability: scale ln(k / (1 - probability)).
+
+        About the models that were scored, not about one that is trained again.
+        """
+        check_count(n_candidates=n_candidates)
+        check_probability(probability=probability)
+        return self.scale * math.log(n_candidates / (1.0 - probability))
+
+    def is_blind(self, n_candidates: int, *, score_range: float = 1.0) -> bool:
+        """Whether the reach is the whole range of the score, so that the choice is a die."""
+        return n_candidates > 1 and self.reach(n_candidates) >= score_range
+
+
 @dataclass(frozen=True, slots=True)
-class SelectionPlan:
+class SelectionPlan(_Reach):
     """How a budget is spent on training and choice.
 
     epsilon: of everything.
@@ -187,20 +208,6 @@ class SelectionPlan:
         """
         largest = max(bounds.training, bounds.validation)
         return UP.add(self.train, _quotient(2.0 * largest, self.scale))
-
-    def reach(self, n_candidates: int, *, probability: float = 0.95) -> float:
-        """Return what the chosen score falls short of the best one by, at most, with this
-        probability: scale ln(k / (1 - probability)).
-
-        About the models that were scored, not about one that is trained again.
-        """
-        check_count(n_candidates=n_candidates)
-        check_probability(probability=probability)
-        return self.scale * math.log(n_candidates / (1.0 - probability))
-
-    def is_blind(self, n_candidates: int, *, score_range: float = 1.0) -> bool:
-        """Whether the reach is the whole range of the score, so that the choice is a die."""
-        return n_candidates > 1 and self.reach(n_candidates) >= score_range
 
 
 def plan_selection(
@@ -248,7 +255,7 @@ def plan_selection(
 
 
 @dataclass(frozen=True, slots=True)
-class ConcentratedPlan:
+class ConcentratedPlan(_Reach):
     """The same under zCDP: Gumbel noise, and the chosen candidate is trained again.
 
     rho: of everything.
@@ -259,6 +266,7 @@ class ConcentratedPlan:
     rho: Decimal
     train: Decimal
     scale: float
+    releases: ClassVar[Released] = "retrained"
 
     def price(self, bounds: ScoreBounds) -> Decimal:
         """Return the rho of choice and model, rounded up: the larger of train + beta_T^2 / (2

@@ -24,7 +24,7 @@ from dpci_core import ZCDP, Design, HuberSVM, PureDP
 from dpci_core.intervals.draw import draw_coefficients
 from dpci_core.privacy.exact import Law, RealNoise
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.release import ReleaseFailedError, draw_release, run, share_out
+from dpci_core.release import ReleaseFailedError, draw_release, once, share_out
 from tests.release_desk import RHO, Desk, make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -307,6 +307,6 @@ def test_the_attacks_watch_the_real_stages(tmp_path: Path, monkeypatch: pytest.M
     from tests.release_lab import STAGES
 
     seen: list[str] = []
-    monkeypatch.setattr(run, "_reached", seen.append)
+    monkeypatch.setattr(once, "reached", seen.append)
     Desk.at(tmp_path).release()
     assert set(STAGES) <= set(seen)

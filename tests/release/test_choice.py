@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import signal
+import struct
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +29,11 @@ from dpci_core.release import (
     ReleaseFailedError,
     ReleaseLostError,
     ReleaseRefusedError,
-    choice,
     load_choice,
     load_release,
-    release_choice,
+    once,
+    read_header,
+    release_once,
 )
 from tests.release.test_standard import PLAN as STANDARD_PLAN
 from tests.release_desk import Desk, make_plan
@@ -46,7 +51,7 @@ def model(desk: Desk, **given) -> ModelChoice:
 
 def released(desk: Desk, asked=None, *, request: str | None = None, file=None, folder=None):
     name = request or f"r{next(_numbers)}"
-    return release_choice(
+    return release_once(
         histogram(desk) if asked is None else asked,
         desk.file if file is None else file,
         ledger=desk.ledger,
@@ -190,7 +195,14 @@ def test_a_record_is_checked_when_it_is_read(desk: Desk) -> None:
     record = json.loads(path.read_text())
     for broken in ({**record, "counts": "many"}, {**record, "extra": 1}, {"kind": "model"}):
         path.write_text(json.dumps(broken))
-        with pytest.raises(ValueError, match=r"counts|extra|Expected|version"):
+        with pytest.raises(ValueError, match=r"counts|extra|missing"):
+            load_choice(path)
+    for field, other in (
+        ("kind", "both"), ("kind", "model"), ("edges", [0.0, 1.0]), ("names", ["age"]),
+        ("counts", []),
+    ):  # fmt: skip
+        path.write_text(json.dumps({**record, field: other}))
+        with pytest.raises(ValueError, match=r"kind|edges|names"):
             load_choice(path)
     with pytest.raises(ReleaseRefusedError):
         released(desk, request="c", folder=desk.folder / "out-c")
@@ -201,7 +213,7 @@ def test_the_released_bins_have_the_law_of_the_choice(desk: Desk, monkeypatch) -
     from dpci_core.tuning import histograms
 
     monkeypatch.setattr(histograms, "histogram_score", lambda *_, **__: -0.5)
-    header = choice.read_header(desk.file)
+    header = read_header(desk.file)
     asked = histogram(desk, bins=(4, 8))
     found = [asked.draw(header).chosen for _ in range(400)]
     assert binomtest(found.count(4.0), 400).pvalue > 1e-9
@@ -228,6 +240,89 @@ def test_a_model_is_chosen_in_the_plain_encoding_and_metric_only(desk: Desk) -> 
     shaped = make_plan(budget, mechanism="objective", geometry=Geometry(ridge=0.03, leverage=20))
     with pytest.raises(ValueError, match="without a geometry"):
         ModelChoice.make(shaped, epsilon=1, penalties=(0.1, 1.0))
+
+
+PLANTED = 0.123456789012345
+STAGES = (
+    "before booking", "booked", "read", "drawn", "wrote choice.json", "wrote histogram.csv",
+    "wrote report.md", "wrote plan.yaml", "renamed", "written", "finished",
+)  # fmt: skip
+
+
+def test_the_stages_are_those_of_every_release(desk: Desk, monkeypatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(once, "reached", seen.append)
+    released(desk)
+    assert seen == list(STAGES)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
+def test_killed_anywhere_it_leaves_no_score_and_is_never_drawn_again(
+    desk: Desk, monkeypatch
+) -> None:
+    from dpci_core.tuning import histograms
+
+    rich = Desk.at(make_folder(desk.folder / "rich"), cap=Cap.pure(20))
+    monkeypatch.setattr(histograms, "histogram_score", lambda *_, **__: PLANTED)
+    released(rich, request="warm")  # imports what is imported late
+    for stage in STAGES:
+        child = os.fork()
+        if not child:
+            once.reached = lambda at, stage=stage: (
+                at == stage and os.kill(os.getpid(), signal.SIGKILL)
+            )
+            try:
+                released(rich, request=stage)
+            finally:
+                os._exit(0)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1]), stage
+        charge, place = rich.ledger.find(stage), rich.folder / f"out-{stage}"
+        had = load_choice(place) if place.exists() else None
+        assert (had is None) or (charge is not None and charge.charge_id == had.charge_id)
+        for _ in range(2):
+            if charge is not None and had is None:
+                with pytest.raises(ReleaseLostError):
+                    released(rich, request=stage)
+            else:
+                found = released(rich, request=stage)
+                assert had in (None, found)
+                had = found
+    assert spent(rich) == str(Decimal("0.5") * (1 + len(STAGES)))
+    assert rich.ledger.verify().is_good
+    for path in rich.folder.rglob("*"):
+        content = path.read_bytes() if path.is_file() else b""
+        for form in (b"0.12345678", struct.pack("<d", PLANTED), struct.pack(">d", PLANTED)):
+            assert form not in content, path
+
+
+def make_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+@pytest.mark.parametrize("stage", ["read", "drawn", "wrote choice.json"])
+def test_what_breaks_in_the_middle_says_nothing(desk: Desk, monkeypatch, stage, capfd) -> None:
+    from dpci_core.tuning import histograms
+
+    monkeypatch.setattr(histograms, "histogram_score", lambda *_, **__: PLANTED)
+
+    def fail(at: str) -> None:
+        if at == stage:
+            raise ValueError(f"the score was {PLANTED}")
+
+    monkeypatch.setattr(once, "reached", fail)
+    with pytest.raises(ReleaseFailedError) as caught:
+        released(desk, request="broken")
+    error = caught.value
+    told = "".join(map(str, (error, repr(error), vars(error), error.__cause__, error.__context__)))
+    told += str(desk.ledger.find("broken")) + "".join(capfd.readouterr())
+    assert "0.1234" not in told
+    frames, trace = [], error.__traceback__
+    while trace:
+        frames.append(trace.tb_frame)
+        trace = trace.tb_next
+    locals_of = [f for f in frames if "/dpci_core/tuning/" in f.f_code.co_filename]
+    assert not locals_of  # nobody who keeps the error keeps records or scores with it
 
 
 # --- the command line -----------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from dpci_core.release import (
     ReleaseLostError,
     ReleaseRefusedError,
     ReleaseUnfinishedError,
+    once,
     price_of,
     read_header,
     run,
@@ -229,7 +230,7 @@ def test_the_guarantee_in_numbers(tmp_path: Path) -> None:
 
 def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(run, "_reached", seen.append)
+    monkeypatch.setattr(once, "reached", seen.append)
     desk.release()
     written = [
         f"wrote {name}"
@@ -256,7 +257,7 @@ def test_no_row_is_read_before_the_charge_is_on_disk(
                 "age,city,sick,name\n"
             )  # whatever was read before would still be in memory
 
-    monkeypatch.setattr(run, "_reached", check)
+    monkeypatch.setattr(once, "reached", check)
     with refuses(ReleaseFailedError, match="no rows"):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
@@ -342,7 +343,7 @@ def test_a_process_that_died_before_the_ledger_knew_is_completed(
         if stage == "written":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "_reached", die)
+    monkeypatch.setattr(once, "reached", die)
     with pytest.raises(KeyboardInterrupt):
         desk.release()
     assert desk.ledger.find("r1").state == "booked"
@@ -383,7 +384,7 @@ def test_a_failure_after_booking_is_spent_and_never_drawn_again(
                 KeyboardInterrupt if stage == "booked" else RuntimeError("37.125 is the age of Ada")
             )
 
-    monkeypatch.setattr(run, "_reached", fail)
+    monkeypatch.setattr(once, "reached", fail)
     expected = KeyboardInterrupt if stage == "booked" else ReleaseFailedError
     with pytest.raises(expected) as caught:
         desk.release()
@@ -404,7 +405,7 @@ def test_stopped_after_the_folder_has_its_name_is_done(
         if reached == "renamed":
             raise RuntimeError
 
-    monkeypatch.setattr(run, "_reached", fail)
+    monkeypatch.setattr(once, "reached", fail)
     made = desk.release()
     assert desk.ledger.find("r1").state == "done"
     assert made.to_dict() == load_release(desk.folder / "out").to_dict()

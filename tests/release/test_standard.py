@@ -26,6 +26,7 @@ from dpci_core.release import (
     effect_sentences,
     effects,
     load_release,
+    once,
     price_of,
     run,
     warnings_of,
@@ -227,7 +228,7 @@ def test_it_is_decided_before_anything_is_booked_or_read(
     desk, seen = desk_at(tmp_path), []
     price = run.price_of
     monkeypatch.setattr(run, "price_of", lambda *a, **k: seen.append("decided") or price(*a, **k))
-    monkeypatch.setattr(run, "_reached", seen.append)
+    monkeypatch.setattr(once, "reached", seen.append)
     desk.release()
     assert seen[:2] == ["decided", "before booking"]
 

@@ -4,10 +4,13 @@ what is refused.
 
 from __future__ import annotations
 
+import gc
 import io
+import itertools
 import logging
 import math
 import pickle
+import types
 from dataclasses import asdict, replace
 from decimal import Decimal
 
@@ -15,8 +18,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpci_core import HuberSVM, InfeasibleDesignError, Logistic
+from dpci_core import ZCDP, HuberSVM, InfeasibleDesignError, Logistic
 from dpci_core.estimators import select_for_release
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning import (
@@ -30,8 +34,9 @@ from dpci_core.tuning import (
     spend,
 )
 from dpci_core.tuning.learners import learner_noise
-from dpci_core.tuning.released import spending_of_release
+from dpci_core.tuning.released import design_of, spending_of_release
 from dpci_core.tuning.selection import mean_score
+from dpci_core.tuning.stability import linear_score_bounds
 
 N = 200
 
@@ -226,6 +231,10 @@ def test_a_single_candidate_trains_with_everything() -> None:
         ({"validation_share": "0"}, "validation_share"),
         ({"validation_share": "1"}, "n=200"),
         ({"validation_share": "0.001"}, "n=200"),
+        ({"rho": 1}, "one of them"),
+        ({"epsilon": None}, "one of them"),
+        ({"epsilon": None, "rho": 1, "method": "random"}, "with rho"),
+        ({"epsilon": None, "rho": "-1"}, "rho"),
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": "nan"}, "epsilon"),
     ],
@@ -274,6 +283,94 @@ def test_a_release_counts_what_its_minimisers_are_off_by() -> None:
         select_for_release(*table(), candidates=(candidate(0.1, "objective"),), epsilon=1)
 
 
+# --- a rho in the place of an epsilon -------------------------------------------------------------
+
+
+def test_a_rho_trains_all_and_the_chosen_one_again(monkeypatch) -> None:
+    trained, scored = [], []
+
+    def train(A, *, learner, rho, rng):
+        trained.append((learner, frozenset(A[:, 0]), rho, rng.random()))
+        return np.array([float(len(trained)), 0.0])
+
+    monkeypatch.setattr(selection, "train", train)
+    monkeypatch.setattr(
+        selection, "mean_score", lambda theta, X, *_: scored.append(frozenset(X[:, 0])) or -0.5
+    )
+    result = chosen(epsilon=None, rho="0.5", validation_share="0.25")
+    assert len(trained) == 4
+    assert len(scored) == 3
+    assert trained[3][0] == result.chosen.learner
+    assert {rows for _, rows, *_ in trained} == {trained[0][1]}
+    assert {rho for *_, rho, _ in trained} == {0.25}
+    assert result.theta[0] == 4.0  # the fresh one, not one that was scored
+    # beta_T = 0.5 / (150 c), c = 0.01: scale beta_T / sqrt(rho).
+    assert result.spending.scale == pytest.approx((0.5 / 1.5) / math.sqrt(0.5), rel=1e-5)
+    assert (result.rho, result.epsilon) == (Decimal("0.5"), None)
+    monkeypatch.undo()
+    assert chosen().rho is None
+
+
+def test_a_rho_is_chosen_by_gumbel_noise(monkeypatch) -> None:
+    scores = [-0.9, -0.3, -0.6]
+    given = iter(scores * 3_000)
+    monkeypatch.setattr(selection, "train", lambda A, **_: np.array([1.0, 0.0]))
+    monkeypatch.setattr(selection, "mean_score", lambda *_: next(given))
+    results = [chosen(epsilon=None, rho=8, seed=i) for i in range(3_000)]
+    counts = np.bincount([one.index for one in results], minlength=3)
+    scale = results[0].spending.scale
+    law, other = (noisy_max_probabilities(scores, scale=scale, noise=n) for n in NOISES)
+    assert stats.chisquare(counts, law * 3_000).pvalue > 1e-5
+    assert stats.chisquare(counts, other * 3_000).pvalue < 1e-5
+
+
+NOISES = ("gumbel", "exponential")
+
+
+def test_noise_of_a_training_at_a_rho() -> None:
+    rows, n, c, rho = np.zeros((100, 100)), 100, 0.1, 0.02
+    out = candidate(c, "output").learner
+    rng = np.random.default_rng(4)
+    trained = [selection.train(rows, learner=out, rho=rho, rng=rng) for _ in range(200)]
+    noise = np.concatenate(trained)
+    sd = 1 / (n * c * math.sqrt(2 * rho))
+    assert stats.kstest(noise, stats.norm(0, sd).cdf).pvalue > 1e-4
+    assert stats.kstest(noise, stats.norm(0, 1.1 * sd).cdf).pvalue < 1e-4
+    tilted = candidate(c).learner  # the pure epsilon whose half square is rho
+    assert learner_noise(tilted, rho=rho, n_records=n).rate == pytest.approx(
+        learner_noise(tilted, epsilon=0.2, n_records=n).rate, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("method", ["output", "objective_tight"])
+def test_a_release_at_a_rho(method) -> None:
+    X, y = table(2_000)
+    listed = (candidate(0.05, method), candidate(0.5, method))
+    result = select_for_release(X, y, candidates=listed, rho="0.5")
+    assert not result.is_simulation
+    assert np.array_equal(result.theta, np.round(result.theta * 2.0**30) / 2.0**30)
+    spending = spending_of_release(
+        "stability", candidates=listed, rho="0.5", n_records=2_000, n_features=2
+    )
+    assert spending == result.spending
+    assert spending.plan.price(
+        linear_score_bounds(n_train=1_800, n_validation=200, regularization=0.05)
+    ) <= Decimal("0.5")
+    design = design_of(listed[0].learner, spending.train, spending.n_train, ZCDP)
+    assert design.definition == "zcdp"
+    assert design.status == ""  # a peer-reviewed result
+    law = model_noise(design, 1_800)
+    drawn = learner_noise(listed[0].learner, rho=float(spending.train), n_records=1_800)
+    assert (law.sd is None, law.rate is None) == (drawn.sd is None, drawn.rate is None)
+    assert (law.sd or law.rate) == pytest.approx(drawn.sd or drawn.rate, rel=1e-9)
+
+
+def test_a_single_candidate_trains_with_the_whole_rho() -> None:
+    result = chosen(epsilon=None, rho=2, candidates=CANDIDATES[:1])
+    assert result.spending.train == 2
+    assert (result.n_validation, result.plan, result.spending.scale) == (0, None, None)
+
+
 def test_kernel_widths_are_candidates_too() -> None:
     X, y = table(600)
     widths = tuple(
@@ -320,6 +417,50 @@ def test_no_score_and_no_loser_leaves(monkeypatch, capfd) -> None:
         assert len(numbers) == 1
         assert numbers[0].shape == (2,)  # one model, not those of the others
         assert not any(word in name for name in dir(result) for word in ("score", "cv_"))
+
+
+def reachable(root: object) -> list[object]:
+    """Everything that hangs on an object, the memory behind arrays too."""
+    seen: dict[int, object] = {}
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        if id(one) in seen or isinstance(one, types.ModuleType | type | types.FunctionType):
+            continue
+        seen[id(one)] = one
+        todo += gc.get_referents(one)
+        if isinstance(one, np.ndarray) and one.base is not None:
+            todo.append(one.base)
+    return list(seen.values())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"epsilon": 1, "method": method} for method in SELECTION_METHODS] + [{"rho": "0.5"}],
+    ids=str,
+)
+def test_nothing_that_hangs_on_a_release_is_a_score_or_a_loser(given, monkeypatch) -> None:
+    from dpci_core.estimators import tuning as released
+
+    planted = [-0.123456789, -0.987654321, -0.555555555]
+    scores, models = itertools.cycle(planted), []
+    certified = released.certified
+    monkeypatch.setattr(selection, "mean_score", lambda *_: next(scores))
+    monkeypatch.setattr(
+        released, "certified", lambda *a, **k: models.append(certified(*a, **k)) or models[-1]
+    )
+    X, y = table(1_000)
+    pair = []
+    for _ in range(2):  # the same seed: a release draws nothing from it
+        np.random.seed(0)  # noqa: NPY002
+        pair.append(select_for_release(X, y, candidates=CANDIDATES, **given))
+    assert not np.array_equal(pair[0].theta, pair[1].theta)
+    for result in pair:
+        found = reachable(result)
+        assert not {one for one in found if isinstance(one, float)} & set(planted)
+        arrays = [one for one in found if isinstance(one, np.ndarray)]
+        assert len(arrays) == 1  # one model
+        assert any(np.array_equal(arrays[0], model) for model in models)
 
 
 def test_a_release_draws_its_lots_and_its_runs_from_the_system(monkeypatch) -> None:

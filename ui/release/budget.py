@@ -8,10 +8,10 @@ from typing import Any, cast
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.ledger import Account, Cap, Ledger
+from dpci_core.ledger import Account, Cap, Cost, Ledger
 from dpci_core.ledger.amounts import exact_amount
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import Price
+from dpci_core.release import Question, schema_hash
 from ui.controls.currency import CURRENCIES
 from ui.release import words
 from ui.session import access
@@ -26,16 +26,15 @@ _SAID, _CHOSEN = "budget_said", "release_account"
 OTHERS = "No, these are different people"
 
 
-def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
+def step(ledger: Ledger, asked: Question[Any]) -> Account | None:
     """The account of these people that the release is charged to; None while there is none."""
-    st.markdown(f"Price: {words.guarantee_words(priced)}")
+    cost, schema = asked.price(), schema_hash(asked.plan.schema)
+    st.markdown(f"Price: {words.guarantee_words(asked)}")
     with st.expander("What the price is made of"):
-        greek = ledger_text.GREEK[priced.cost.symbol]
-        for name, amount in priced.cost.lines:
-            said = words.PRICED.get(name, name)
-            st.markdown(f"- {said}: {greek} = {ledger_text.shown(amount)}")
+        for line in words.parts(asked):
+            st.markdown(f"- {line}")
     every = ledger.accounts()
-    fitting = {a.account_id: a for a in every if a.schema_hash == priced.schema_hash}
+    fitting = {a.account_id: a for a in every if a.schema_hash == schema}
     options = [*fitting, _NEW]
     if st.session_state.get(_CHOSEN) not in options:
         st.session_state[_CHOSEN] = options[-2] if fitting else _NEW
@@ -53,7 +52,7 @@ def step(ledger: Ledger, plan: Plan, priced: Price) -> Account | None:
     if chosen:
         st.caption(_left(fitting[chosen]))
         return fitting[chosen]
-    _form(every, plan, priced)
+    _form(every, asked.plan, cost)
     return None
 
 
@@ -61,7 +60,7 @@ def _left(account: Account) -> str:
     return f"{ledger_text.symbol(account.cap)} = {ledger_text.shown(account.remaining)} left"
 
 
-def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
+def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
     """Give a data set its budget, once and for all."""
     with st.container(border=True):
         st.markdown(
@@ -77,7 +76,7 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             "Privacy definition",
             list(CURRENCIES),
             format_func=CURRENCIES.__getitem__,
-            default=cast(Currency, priced.cost.definition),
+            default=cast(Currency, cost.definition),
             key="budget_kind",
         )
         letter = LETTERS.get(kind or "", "ε")
@@ -86,11 +85,11 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:
             _what_it_means()
-        cost = DEFINITIONS[priced.cost.definition]
-        can_pay = kind not in DEFINITIONS or DEFINITIONS[kind].price_of(cost, priced.cost.amount)
+        paid = DEFINITIONS[cost.definition]
+        can_pay = kind not in DEFINITIONS or DEFINITIONS[kind].price_of(paid, cost.amount)
         if kind and not can_pay:
             st.caption(
-                f"{CURRENCIES[kind]} cannot pay for this plan: none of it is worth a {cost.letter}."
+                f"{CURRENCIES[kind]} cannot pay for this plan: none of it is worth a {paid.letter}."
             )
         names = list(dict.fromkeys(a.dataset for a in every))
         if names:
@@ -108,7 +107,7 @@ def _form(every: tuple[Account, ...], plan: Plan, priced: Price) -> None:
             key="budget_make",
             type="primary",
             on_click=_make,
-            args=(plan, priced),
+            args=(plan,),
         )
 
 
@@ -154,7 +153,7 @@ def person_field(place: Any) -> str:
     ).strip()
 
 
-def _make(plan: Plan, priced: Price) -> None:
+def _make(plan: Plan) -> None:
     """Write the account, or say what is wrong."""
     typed = st.session_state
     people = typed.get("budget_people")
@@ -165,7 +164,7 @@ def _make(plan: Plan, priced: Price) -> None:
         shared = people if people not in (None, OTHERS) else None
         account = ledger.create_dataset(
             typed["budget_name"],
-            schema_hash=priced.schema_hash,
+            schema_hash=schema_hash(plan.schema),
             cap=None if shared else _meant_cap(),
             unit=plan.unit,
             person=access.person() or typed.get("release_person") or "",

@@ -11,25 +11,23 @@ import platformdirs
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.base.errors import DataRejectedError, InfeasibleDesignError
 from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, price
 from dpci_core.release import (
+    ChoiceRecord,
+    Entry,
+    Header,
     MemoryFile,
-    Price,
+    PlanRelease,
+    Question,
     Release,
     ReleaseRefusedError,
     check_account,
-    check_table,
-    load_release,
-    price_of,
-    release,
-    warnings_of,
+    check_header,
+    release_once,
 )
-from dpci_core.release.table import Header
-from dpci_core.schema import RecordMapper
 from ui.controls import declare, plan_file
 from ui.controls.hints import link_problem
-from ui.release import budget, result, words
+from ui.release import asked, budget, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
@@ -47,16 +45,14 @@ _WANTED, _SAID, _AGAIN, _FRESH = "release_wanted", "release_said", "release_agai
 class Request:
     """Everything that a click on the button would carry out."""
 
-    plan: Plan
-    price: Price
+    asked: Question[Any]
     account: Account
     attempt: int
-    is_unreviewed_allowed: bool
 
     @property
     def request_id(self) -> str:
-        """The same in every tab, as long as the ledger has no further charge for this plan."""
-        return f"{self.account.account_id}/{self.plan.digest}/{self.attempt}"
+        """The same in every tab, as long as the ledger has no further charge for this question."""
+        return f"{self.account.account_id}/{self.asked.digest}/{self.attempt}"
 
     @property
     def folder(self) -> Path:
@@ -98,12 +94,12 @@ def _steps(ledger: Ledger) -> None:
     if plan is None:
         _still_to_come("2", "3", "4")
         return
-    found = _price_step(plan)
-    if found is None:
-        _still_to_come("3", "4")
+    chosen = asked.step(plan)
+    if chosen is None:
+        _still_to_come("2", "3", "4")
         return
-    allowed, priced = found
-    account = budget.step(ledger, plan, priced)
+    st.header(f"2 · {words.PARTS['2']}")
+    account = budget.step(ledger, chosen)
     if account is None:
         _still_to_come("3", "4")
         return
@@ -112,14 +108,14 @@ def _steps(ledger: Ledger) -> None:
     except ReleaseRefusedError as problem:
         st.error(text.plain(in_words(problem)))
         return
-    charges = _charges(ledger, account, plan)
-    again = st.session_state.get(_AGAIN) == (account.account_id, plan.digest, len(charges))
+    charges = _charges(ledger, account, chosen.digest)
+    again = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
     _say()
     if charges and not again:
-        _released_before(account, plan, charges[-1], priced)
+        _released_before(account, chosen, charges[-1])
         return
-    request = Request(plan, priced, account, len(charges), allowed)
-    file, header = _file_step(plan)
+    request = Request(chosen, account, len(charges))
+    file, header = _file_step(chosen)
     _release_step(ledger, request, file, header)
 
 
@@ -168,75 +164,49 @@ def declare_of(plan: Plan) -> Any:
     return plan.source
 
 
-# --- 2: its price ---------------------------------------------------------------------------------
-
-
-def _price_step(plan: Plan) -> tuple[bool, Price] | None:
-    """Whether a result that is not peer-reviewed was allowed, and the price; None where the plan
-    cannot run.
-    """
-    st.header(f"2 · {words.PARTS['2']}")
-    allowed = False
-    if plan.design.status:
-        st.warning(plan.design.status)
-        allowed = st.checkbox(words.ALLOW, key="release_unreviewed", persist_state="session")
-        if not allowed:
-            st.caption(words.OTHERWISE)
-            return None
-    try:
-        priced = state.memo().get(
-            ("price", plan.digest, allowed), lambda: price_of(plan, allow_unreviewed=allowed)
-        )
-    except ValueError as problem:
-        st.error(text.plain(in_words(problem)))
-        return None
-    return allowed, priced
-
-
 # --- what was released before ---------------------------------------------------------------------
 
 
-def _charges(ledger: Ledger, account: Account, plan: Plan) -> tuple[Charge, ...]:
-    """Every charge of this plan on this account, oldest first."""
+def _charges(ledger: Ledger, account: Account, digest: str) -> tuple[Charge, ...]:
+    """Every charge of this question on this account, oldest first."""
     found = (c for c in ledger.history(account.dataset) if c.account_id == account.account_id)
-    return tuple(c for c in found if c.plan_hash == plan.digest)
+    return tuple(c for c in found if c.plan_hash == digest)
 
 
-def _released_before(account: Account, plan: Plan, last: Charge, priced: Price) -> None:
-    """The newest charge of this plan: its result, or what became of it."""
+def _released_before(account: Account, chosen: Question[Any], last: Charge) -> None:
+    """The newest charge of this question: its result, or what became of it."""
     st.header("3 · The release")
-    st.info(words.before_words(last))
-    made: Release | None = None
+    subject = words.subject(chosen)
+    st.info(words.before_words(last, subject))
+    made: Entry | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
         try:
-            made = load_release(folder_of(last.request_id))
+            made = chosen.load(folder_of(last.request_id))
         except (OSError, ValueError):
             st.warning(words.no_folder(folder_of(last.request_id)))
-    if made is not None:
+    if isinstance(made, ChoiceRecord):
+        result.choice_panel(made, folder_of(last.request_id))
+    elif isinstance(made, Release) and isinstance(chosen, PlanRelease):
         fresh = st.session_state.get(_FRESH)
         result.panel(
             made,
             folder_of(last.request_id),
             fresh if fresh and fresh[0] == last.request_id else None,
-            priced.numbers,
+            chosen.priced.numbers,
         )
-    with st.expander("Release the same plan once more"):
+    with st.expander(f"Release the same {subject} once more"):
         st.markdown(words.AGAIN)
         st.button(
             "I want another release, at the same price again",
             key="release_once_more",
             on_click=_once_more,
-            args=(account.account_id, plan.digest, last.charge_id),
+            args=(account.account_id, chosen.digest, last.charge_id),
         )
 
 
 def _once_more(account_id: int, digest: str, charge_id: int) -> None:
     account = next(a for a in Ledger().accounts() if a.account_id == account_id)
-    known = [
-        c
-        for c in Ledger().history(account.dataset)
-        if c.account_id == account_id and c.plan_hash == digest
-    ]
+    known = _charges(Ledger(), account, digest)
     if known and known[-1].charge_id == charge_id:  # another tab may have released in the meantime
         st.session_state[_AGAIN] = (account_id, digest, len(known))
 
@@ -244,7 +214,8 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
 # --- 3: the file ----------------------------------------------------------------------------------
 
 
-def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
+def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]:
+    plan = chosen.plan
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.FILE)
     st.markdown(
@@ -267,14 +238,13 @@ def _file_step(plan: Plan) -> tuple[MemoryFile | None, Header | None]:
         return None, None
     file = MemoryFile(upload.name, upload.getvalue())
     try:
-        header = check_table(plan, file, encoding=cast(Any, encoding))
-    except (DataRejectedError, InfeasibleDesignError) as problem:
+        header = check_header(chosen, file, encoding=cast(Any, encoding))
+    except ValueError as problem:
         st.error(text.plain(in_words(problem)))
         return file, None
-    needed = RecordMapper(plan.schema, plan.features).needed
-    others = len(header.columns) - len(needed)
+    others = len(header.columns) - len(chosen.needed)
     st.success(
-        f"Only its header was read: all {len(needed)} columns of the plan are there"
+        f"Only its header was read: {words.columns_are_there(chosen)}"
         + (f", and {others} that stay unread." if others else ".")
         + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
     )
@@ -290,12 +260,12 @@ def _release_step(
     ledger: Ledger, request: Request, file: MemoryFile | None, header: Header | None
 ) -> None:
     st.header(f"4 · {words.PARTS['4']}")
-    account, plan = request.account, request.plan
-    spent = price(account.cap, request.price.cost)
+    account, cost = request.account, request.asked.price()
+    spent = price(account.cap, cost)
     with st.container(border=True):
-        said = warnings_of(plan, request.price)
+        said = words.warnings(request.asked)
         box(said)
-        st.markdown(words.before_click(plan, account, request.price, spent))
+        st.markdown(words.before_click(request.asked, account, spent))
         if spent > account.remaining:
             st.error(
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
@@ -312,7 +282,7 @@ def _release_step(
             person, typed.strip() == account.dataset, header is not None, is_read=is_read
         )
         st.button(
-            f"Spend {ledger_text.cost_words(request.price.cost)} and release",
+            f"Spend {ledger_text.cost_words(cost)} and release",
             key="release_now",
             type="primary",
             disabled=bool(missing),
@@ -341,15 +311,14 @@ def _carry_out(
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
         try:
             request.folder.parent.mkdir(parents=True, exist_ok=True)
-            made = release(
-                request.plan,
+            made = release_once(
+                request.asked,
                 file,
                 ledger=ledger,
                 dataset=request.account.dataset,
                 person=person,
                 request_id=request.request_id,
                 folder=request.folder,
-                allow_unreviewed=request.is_unreviewed_allowed,
                 encoding=header.encoding,
             )
         except (ValueError, RuntimeError, OSError) as problem:
@@ -357,7 +326,8 @@ def _carry_out(
             said = "The folder of releases cannot be written." if is_file else in_words(problem)
             st.session_state[_SAID] = said
         else:
-            st.session_state[_FRESH] = (request.request_id, made.note)
+            note = made.note if isinstance(made, Release) else None
+            st.session_state[_FRESH] = (request.request_id, note)
             st.session_state.pop(_AGAIN, None)
     st.rerun()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
 
@@ -13,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core.plan.numbers import PlanNumbers
-from dpci_core.release import Release, effect_sentences, reading_sentence
+from dpci_core.release import ChoiceRecord, Release, effect_sentences, reading_sentence
 from dpci_core.release.effects import Effect, effect_lines, effects
 from dpci_core.release.record import Interval
 from dpci_core.report.cautions import silent
@@ -62,6 +63,51 @@ def panel(
     _files(folder)
     if fresh is not None:
         _mapped(fresh[1])
+
+
+def choice_panel(made: ChoiceRecord, folder: Path) -> None:
+    """A histogram or the coefficients of a chosen model, and the files."""
+    is_histogram = made.kind == "histogram"
+    what = f"{len(made.counts)} bins" if is_histogram else f"the penalty c = {number(made.chosen)}"
+    several = len(made.candidates) > 1
+    st.markdown(
+        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
+        f"from {made.n_records:,} rows for ε = {plain(made.epsilon)}. Entry {made.charge_id} of "
+        "the ledger."
+    )
+    sentence = (
+        f"Chosen privately among {len(made.candidates)} candidates: {what}."
+        if several
+        else f"Nothing was chosen: {what}."
+    )
+    table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False)
+    if is_histogram:
+        show("choice", histogram_chart(made), sentence, table, is_plain=True)
+    else:
+        st.markdown(sentence)
+        st.dataframe(table, hide_index=True, alt=sentence, key="choice_table")
+    _files(folder)
+
+
+def histogram_chart(made: ChoiceRecord) -> go.Figure:
+    """The released counts over the declared range."""
+    edges = made.edges
+    fig = go.Figure()
+    fig.add_bar(
+        x=[(a + b) / 2 for a, b in pairwise(edges)],
+        y=made.counts,
+        width=[b - a for a, b in pairwise(edges)],
+        marker={"color": BLUE, "line": {"color": PAPER, "width": 0.5}},
+        hovertext=[
+            f"{number(a)} to {number(b)}: {count:,}"
+            for (a, b), count in zip(pairwise(edges), made.counts, strict=True)
+        ],
+        hoverinfo="text",
+    )
+    fig.update_xaxes(title=literal(made.column), gridcolor=GRID, zeroline=False)
+    fig.update_yaxes(title="rows, noisy count", gridcolor=GRID, automargin=True)
+    meta: dict[str, object] = {"release": made.request_id, "guarantee": f"pure {made.epsilon}"}
+    return fig.update_layout(common_layout(meta=meta, height=320, top=20, bottom=48))
 
 
 def takeaway(made: Release) -> str:

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from dpci_core import Plan
 from dpci_core.ledger import Account, Charge
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import Price
+from dpci_core.release import HistogramChoice, ModelChoice, PlanRelease, Question, warnings_of
+from dpci_core.release.choice import Choice
 from dpci_core.report.covered import covered
 from ui.session.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
-from ui.views.ledger_text import cost_words, moment, shown, symbol
+from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
 
 INTRODUCTION = (
     "Here the private table is read, **once**: the model is fitted, noise is drawn from the "
     "operating system, and you get coefficients and intervals that may be published. It costs "
     "budget, and it cannot be undone."
 )
+KINDS = {
+    "plan": "The model with its intervals",
+    "model": "The model, its penalty chosen privately",
+    "histogram": "A histogram of one column",
+}
+CHOICE = {
+    "model": "The plan's model **without intervals**, at one of these penalties: each is trained "
+    "on most of the rows, the others choose.",
+    "histogram": "Noisy counts of a declared number between its bounds; of several numbers of bins "
+    "one is chosen privately.",
+}
 NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
     "levels, known beforehand. The table of this plan is not of that kind yet."
@@ -66,24 +79,65 @@ def plan_words(plan: Plan) -> str:
     )
 
 
-def guarantee_words(price: Price) -> str:
+def guarantee_words(asked: Question[Any]) -> str:
     """The price in its own definition, and what it means for one person."""
-    cost, numbers = price.cost, price.numbers
+    cost = asked.price()
     amount = f"**{cost_words(cost)}**"
     if not DEFINITIONS[cost.definition].has_delta:
         return f"{amount}. {risk_pure(float(cost.amount))}"
+    assert isinstance(asked, PlanRelease)
+    numbers = asked.priced.numbers
     return (
         f"{amount}, that is ε = {number(numbers.epsilon)} at δ = {numbers.delta:g}. "
         f"{risk_approx(numbers.epsilon, numbers.delta)}"
     )
 
 
-def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> str:
+def parts(asked: Question[Any]) -> list[str]:
+    """What the price is made of."""
+    cost = asked.price()
+    if isinstance(asked, Choice):
+        spending = asked.spending(asked.plan.n_records)
+        return [
+            f"one training gets at most {GREEK[cost.symbol]} = {number(float(spending.train))}, on "
+            f"{spending.n_train:,} rows",
+            "training and choice are two sides of a maximum: they do not add up",
+        ]
+    return [
+        f"{PRICED.get(name, name)}: {GREEK[cost.symbol]} = {shown(amount)}"
+        for name, amount in cost.lines
+    ]
+
+
+def columns_are_there(asked: Question[Any]) -> str:
+    """Which columns of a table were looked for and found."""
+    if isinstance(asked, HistogramChoice):
+        return f"the column “{plain(asked.column)}” is there"
+    return f"all {len(asked.needed)} columns of the plan are there"
+
+
+def warnings(asked: Question[Any]) -> tuple[str, ...]:
+    """What speaks against a release, before anything is spent."""
+    if isinstance(asked, PlanRelease):
+        return warnings_of(asked.plan, asked.priced)
+    assert isinstance(asked, Choice)
+    plan = asked.spending(asked.plan.n_records).plan
+    k, is_model = len(asked.candidates), isinstance(asked, ModelChoice)
+    if plan is None or not is_model or not plan.is_blind(k):
+        return ()
+    return (
+        "With 95 % the choice is off by up to the whole range of the score: it is a die. Larger "
+        "penalties, more rows or a larger ε would let it see.",
+    )
+
+
+def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
     """Price, what remains, unit, planned lengths, and that it cannot be undone."""
+    plan, price = asked.plan, asked.price()
     left = exact_difference(account.remaining, spent)
     in_cap = (
         ""
-        if price.cost.symbol == account.cap.symbol
+        if price.symbol == account.cap.symbol
         else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
     )
     remains = (
@@ -91,14 +145,20 @@ def before_click(plan: Plan, account: Account, price: Price, spent: Decimal) -> 
         if left >= 0
         else "nothing"
     )
+    if isinstance(asked, PlanRelease):
+        length = number(asked.priced.numbers.ci_length_mean)
+        expected = f"**Planned:** intervals {length} long on average (scaled coefficients)."
+        differ = "lengths will differ, and with far fewer"
+    else:
+        expected = "**Scores and results of the candidates not chosen are never released.**"
+        differ = "the split between training and choice will differ, and with far fewer"
     return (
-        f"- **Price:** {guarantee_words(price)}{in_cap}\n"
+        f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
         f"- {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
-        f"- **Planned:** intervals {number(price.numbers.ci_length_mean)} long on average (scaled "
-        "coefficients).\n"
-        f"- If the table has another number of rows than {plan.n_records:,}, lengths will differ, "
-        "and with far fewer the release can fail; the price is spent all the same.\n"
+        f"- {expected}\n"
+        f"- If the table has another number of rows than {plan.n_records:,}, {differ} "
+        "the release can fail; the price is spent all the same.\n"
         "- **This cannot be undone.** Whatever happens after the click, the price is spent."
     )
 
@@ -127,22 +187,29 @@ def missing(person: str, is_confirmed: bool, has_file: bool, *, is_read: bool = 
     return f"Still needed: {', '.join(wanted)}." if wanted else ""
 
 
-def before_words(charge: Charge) -> str:
-    """What became of an earlier charge of the same plan."""
+def subject(asked: Question[Any]) -> str:
+    """What was released, in a word."""
+    if isinstance(asked, PlanRelease):
+        return "plan"
+    return "histogram" if isinstance(asked, HistogramChoice) else "choice"
+
+
+def before_words(charge: Charge, subject: str = "plan") -> str:
+    """What became of an earlier charge of the same kind."""
     when = f"on {moment(charge.booked_at)} by {plain(charge.person)}"
     if charge.state == "done":
         return (
-            f"This plan was released {when}. The result is below; looking at it again costs "
+            f"This {subject} was released {when}. The result is below; looking at it again costs "
             "nothing."
         )
     if charge.state == "failed":
         return (
-            f"A release of this plan {when} failed, and its price is spent: "
+            f"A release of this {subject} {when} failed, and its price is spent: "
             f"{plain(charge.reason or '')}"
         )
     return (
-        f"A release of this plan was booked {when} and has no result in the ledger: it is running, "
-        "or it broke off. Its price is spent, and no noise is ever drawn for it again."
+        f"A release of this {subject} was booked {when} and has no result in the ledger: it is "
+        "running, or it broke off. Its price is spent, and no noise is ever drawn for it again."
     )
 
 

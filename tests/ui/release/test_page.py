@@ -18,10 +18,18 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
-from dpci_core.release import effect_sentences, load_release, schema_hash
+from dpci_core.plan import read_plan as load_plan
+from dpci_core.release import (
+    HistogramChoice,
+    effect_sentences,
+    load_choice,
+    load_release,
+    schema_hash,
+)
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
+from tests.test_leaks import go_to
 from tests.ui.test_pages import check, start
 from ui.release import budget as release_budget
 from ui.release import result as release_result
@@ -606,3 +614,147 @@ def test_a_job_that_is_gone_is_said_so(page, job, what):
         f"The {what} of this link is no longer kept" in i.value
         for i in start(page, **{job: "zzz"}).info
     )
+
+
+# --- what is chosen privately ---------------------------------------------------------------------
+
+
+def asking(kind: str, epsilon: str = "0.5", **fields: str):
+    """The page with a budget, a file, and something else than the plan's own release asked for."""
+    app = begin()
+    app.radio(key="release_kind").set_value(kind).run()
+    app.text_input(key="release_epsilon").set_value(epsilon)
+    for key, value in fields.items():
+        app.text_input(key=f"release_{key}").set_value(value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def chosen_and_ready(kind: str, **fields: str):
+    app = with_file(with_budget(asking(kind, **fields)))
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    check(app)
+    return app
+
+
+def test_a_histogram_is_released_as_the_command_line_does():
+    app = chosen_and_ready("histogram", histogram_candidates="4, 8 16")
+    assert "the column “age” is there, and 2 that stay unread" in words(app)
+    assert "**Price:** **ε = 0.5**" in words(app)
+    app.button(key="release_now").click().run()
+    check(app)
+    (charge,) = Ledger().history()
+    assert [(name, str(amount)) for name, amount in charge.cost.lines] == [("histogram", "0.5")]
+    assert (charge.state, str(charge.spent), charge.person) == ("done", "0.5", "Ada")
+    folder = folder_of(charge.request_id)
+    made = load_choice(folder)
+    assert {path.name for path in folder.iterdir()} == {
+        "choice.json", "histogram.csv", "report.md", "plan.yaml",
+    }  # fmt: skip
+    asked = HistogramChoice.make(
+        load_plan(folder / "plan.yaml"), "age", epsilon="0.5", bins=(4, 8, 16)
+    )
+    assert made.plan_hash == charge.plan_hash == asked.digest
+    assert made.n_records == 3_000
+    assert "This histogram was released" in words(app)
+    assert plain(f"Chosen privately among 3 candidates: {made.chosen:g} bins.") in words(app)
+    assert button(app, "release_now") is None
+    table = next(d.value for d in app.dataframe if "noisy count" in d.value.columns)
+    assert table["noisy count"].tolist() == list(made.counts)
+    # The plan itself, another question of the same plan: not released, nothing else is spent.
+    app.radio(key="release_kind").set_value("plan").run()
+    check(app)
+    assert "was released" not in words(app)
+
+
+def test_a_model_is_released_at_a_privately_chosen_penalty():
+    app = chosen_and_ready("model", model_candidates="0.05, 0.5")
+    app.button(key="release_now").click().run()
+    check(app)
+    (charge,) = Ledger().history()
+    made = load_choice(folder_of(charge.request_id))
+    assert made.chosen in (0.05, 0.5)
+    table = next(d.value for d in app.dataframe if "released" in d.value.columns)
+    assert table["released"].tolist() == list(made.coefficients)
+    app.button(key="release_once_more").click().run()
+    check(app)
+    with_file(app)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    assert [str(c.spent) for c in Ledger().history()] == ["0.5", "0.5"]
+
+
+def test_a_stale_tab_does_not_choose_twice():
+    first = chosen_and_ready("histogram")
+    second = with_file(asking("histogram"))
+    second.text_input(key="release_person").set_value("Ada")
+    second.text_input(key="release_typed").set_value("Clinic").run()
+    first.button(key="release_now").click().run()
+    second.button(key="release_now").click().run()
+    check(second)
+    assert len(Ledger().history()) == 1
+    assert "This histogram was released" in words(second)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        ("histogram", {"epsilon": ""}, "Still needed: ε"),
+        ("histogram", {"epsilon": "much"}, "much"),
+        ("histogram", {"epsilon": "0"}, "ε is 0, but has to be above 0"),
+        ("histogram", {"histogram_candidates": "4, 4"}, "twice"),
+        ("histogram", {"histogram_candidates": "4; x"}, "numbers with commas"),
+        ("histogram", {"histogram_candidates": ""}, "at least one"),
+        ("histogram", {"share": "1"}, "to leave rows on both sides of n=3000"),
+        ("model", {"model_candidates": "0.1 0.1"}, "repeats"),
+        ("model", {"model_candidates": "nan"}, "penalty c is nan"),
+    ],
+)
+def test_what_the_command_line_refuses_the_page_refuses(kind, fields, said):
+    app = asking(kind, **fields)
+    assert said in words(app)
+    assert button(app, "release_now") is None
+    assert not app.exception
+    assert Ledger().history() == ()
+
+
+def test_a_question_is_remembered_and_fits_the_table_that_is_described_now():
+    app = asking("histogram", histogram_candidates="4, 8")
+    go_to(app, "ledger")
+    go_to(app, "release")
+    assert app.text_input(key="release_epsilon").value == "0.5"
+    assert app.text_input(key="release_histogram_candidates").value == "4, 8"
+    assert app.selectbox(key="release_column").value == "age"
+    schema = Schema((CategoricalColumn("smoker", ("no", "yes")),), "ill", "yes")
+    other = begin(declared=packed_table(replace(TABLE, schema=schema)), d="1")
+    other.session_state["release_column"] = "age"
+    other.radio(key="release_kind").set_value("histogram").run()
+    other.text_input(key="release_epsilon").set_value("1").run()
+    assert not other.exception
+    assert any("it declares none" in plain(e.value) for e in other.error)
+
+
+def test_a_model_of_weighted_rows_is_refused_in_words():
+    declared = replace(TABLE, schema=replace(SCHEMA, standard=StandardEncoding(radius=3.0)))
+    app = begin(declared=packed_table(declared), target="unpenalised", n="100000", c="0.0001")
+    app.radio(key="release_kind").set_value("model").run()
+    app.text_input(key="release_epsilon").set_value("1").run()
+    assert not app.exception
+    assert any("scaled by their bounds" in e.value for e in app.error)
+
+
+def test_a_choice_that_is_a_die_says_so_and_is_read_first():
+    app = chosen_and_ready("model", model_candidates="0.0001, 0.5")
+    assert any("it is a die" in w.value for w in app.warning)
+    app.checkbox(key="release_read").uncheck().run()
+    assert button(app, "release_now").disabled
+
+
+def test_a_chosen_histogram_needs_its_column_in_the_file():
+    app = with_file(with_budget(asking("histogram")), csv_bytes(rows().drop(columns="age")))
+    assert any("age" in e.value for e in app.error)
+    assert button(app, "release_now").disabled
+    assert Ledger().history() == ()

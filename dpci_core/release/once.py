@@ -1,0 +1,316 @@
+"""What may be asked of a private table, and the one way of asking: check, book, read, draw, write,
+and note the result; in this order, and once.
+
+docs/release.md says why. Whatever happens after booking, a charge stays spent and is never drawn
+for twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from dpci_core.base.codes import ReleaseCode, SpentCode
+from dpci_core.base.errors import (
+    CodedError,
+    DataRejectedError,
+    Finding,
+    InfeasibleDesignError,
+    without_frames,
+)
+from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
+from dpci_core.plan import Plan
+from dpci_core.release.content import schema_hash
+from dpci_core.release.folder import try_place, write_folder
+from dpci_core.release.record import Entry
+from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header
+from dpci_core.report.refusals import said
+from dpci_core.schema import CategoricalColumn, Schema
+
+
+class ReleaseRefusedError(CodedError, ValueError):
+    """Something is wrong with what was asked for; nothing was booked."""
+
+    def __init__(self, code: ReleaseCode, **facts: object) -> None:
+        super().__init__(code, **facts)
+
+
+class _SpentError(CodedError, RuntimeError):
+    """Something went wrong after the release was booked; the charge stays spent."""
+
+    def __init__(self, code: SpentCode, **facts: object) -> None:
+        super().__init__(code, **facts)
+
+
+class ReleaseFailedError(_SpentError):
+    """The release ended without a result after it was booked. The charge stays spent; a new request
+    starts anew.
+    """
+
+
+class ReleaseLostError(_SpentError):
+    """This request was booked before and has no result here: it is running, or broke off. It is
+    never drawn again.
+    """
+
+
+class ReleaseUnfinishedError(_SpentError):
+    """The result is written, but the ledger could not note it; the same request again completes the
+    entry.
+    """
+
+
+Made_co = TypeVar("Made_co", bound=Entry, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(ABC, Generic[Made_co]):
+    """What is asked of the private table of a plan, which declares columns, unit and n."""
+
+    plan: Plan
+    record_name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """For the ledger."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """SHA-256 of everything that was decided."""
+
+    @property
+    @abstractmethod
+    def needed(self) -> tuple[str, ...]:
+        """Columns that the table must have."""
+
+    @abstractmethod
+    def price(self) -> Cost:
+        """Return the price after every check that needs no file.
+
+        Raises:  ValueError, ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
+        """
+
+    @abstractmethod
+    def check_size(self, n_records: int) -> None:
+        """Refuse what public numbers rule out at this n."""
+
+    @abstractmethod
+    def answer(self, header: Header, charge: Charge) -> tuple[Made_co, dict[str, str]]:
+        """Return the record and the files of its folder; the rows exist in here only."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Made_co:
+        """Return the record of a finished folder; ValueError or OSError."""
+
+
+def release_once(
+    question: Question[Made_co],
+    file: TableFile | str,
+    *,
+    ledger: Ledger,
+    dataset: str,
+    person: str,
+    request_id: str,
+    folder: Path | str,
+    encoding: TextEncoding = "utf-8",
+) -> Made_co:
+    """Release the answer to a question from a private file, once, and return what was written to
+    `folder`.
+
+    Args:    dataset: name of the ledger's account.  request_id: of this release; the same one again
+             returns the recorded release and never draws.  folder: a new folder for the result, its
+             parent exists.  encoding: of a CSV file.
+    Privacy: the price of the question in its own definition; replace-one neighbours, the number of
+             rows is public.
+    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header),
+             InfeasibleDesignError, LedgerError; after it ReleaseFailedError,
+             ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
+             message holds anything from below the header.
+    """
+    place, request_id = Path(folder).absolute(), request_id.strip()
+    if os.path.lexists(place):
+        return _recorded(question, place, ledger, request_id)
+    if ledger.find(request_id) is not None:
+        raise ReleaseLostError("release_lost", request=request_id)
+    cost = question.price()
+    check_account(ledger, dataset, question.plan)
+    header = check_header(question, file, encoding=encoding)
+    _check_place(place)
+    reached("before booking")
+    charge = ledger.book(
+        dataset,
+        schema_hash=schema_hash(question.plan.schema),
+        cost=cost,
+        purpose=question.title,
+        plan_hash=question.digest,
+        person=person,
+        request_id=request_id,
+    )
+    reached("booked")
+    if not charge.is_new:
+        raise ReleaseLostError("release_lost", request=request_id)
+    outcome = _carry_out(question, header, charge, place)
+    if isinstance(outcome, Finding | Exception):  # out here no traceback leads to the records
+        if not _holds(question, place, charge):
+            raise _failed(ledger, charge, outcome)
+        outcome = question.load(place)  # stopped after the folder had its name
+    reached("written")
+    _finish(question, ledger, charge, place)
+    reached("finished")
+    return outcome
+
+
+def check_reachable(schema: Schema) -> None:
+    """Cells are compared without blanks around them: a level declared with some would count nobody,
+    and still cost.
+    """
+    levels = (
+        level
+        for column in schema.features
+        if isinstance(column, CategoricalColumn)
+        for level in column.levels
+    )
+    for text in (
+        schema.target,
+        schema.positive,
+        *(column.name for column in schema.features),
+        *levels,
+    ):
+        if text != text.strip():
+            raise ReleaseRefusedError("blanks_around", text=text)
+
+
+def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
+    """Raise ReleaseRefusedError unless the budget was given for the plan's unit, which the record
+    states.
+
+    An account never changes, so what is read here still holds when the charge is booked.
+    """
+    unit = ledger.account(dataset).unit
+    if unit != plan.unit.strip():
+        raise ReleaseRefusedError("another_unit", plan=plan.unit, dataset=dataset, ledger=unit)
+
+
+def check_header(
+    question: Question[Made_co], file: TableFile | str, *, encoding: TextEncoding = "utf-8"
+) -> Header:
+    """Return the header of a private table that can answer a question, as far as public facts tell.
+
+    The header and the number of rows that a Parquet file states beside it; nothing below a header
+    is opened.
+    Raises:  ReleaseRefusedError for what is no file, DataRejectedError, InfeasibleDesignError or
+             ValueError for too few rows.
+    """
+    path = Path(file) if isinstance(file, str) else file
+    if (
+        isinstance(path, Path) and path.exists() and not path.is_file()
+    ):  # a pipe gives its bytes once
+        raise ReleaseRefusedError("not_a_file")
+    header = read_header(file, encoding=encoding)
+    header.check_has(question.needed)
+    if header.n_records == 0:
+        raise DataRejectedError("nothing_to_release")
+    if header.n_records is not None:
+        question.check_size(header.n_records)
+    return header
+
+
+def _check_place(place: Path) -> None:
+    """What would keep the result from being written has to show before anything is spent on it."""
+    if not place.parent.is_dir():
+        raise ReleaseRefusedError("folder_missing", folder=place.parent)
+    try:
+        try_place(place)
+    except OSError as error:
+        raise ReleaseRefusedError(
+            "folder_not_writable", folder=place, problem=error.strerror
+        ) from None
+
+
+def reached(stage: str) -> None:
+    """Nothing; tests stop the process here."""
+
+
+def _failed(ledger: Ledger, charge: Charge, reason: Finding | Exception) -> ReleaseFailedError:
+    """The error to raise after noting the failure; a ledger that cannot be written leaves the
+    charge booked.
+    """
+    try:
+        ledger.fail(charge.charge_id, reason=said(reason))
+    except LedgerError:
+        return ReleaseFailedError("failure_not_noted", reason=reason, charge=charge.charge_id)
+    return ReleaseFailedError("release_failed", reason=reason, charge=charge.charge_id)
+
+
+def _carry_out(
+    question: Question[Made_co], header: Header, charge: Charge, place: Path
+) -> Made_co | Finding | Exception:
+    """Everything between booking and the finished folder; why it failed, free of records, where it
+    did.
+    """
+    try:
+        made, files = question.answer(header, charge)
+        write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
+        return made
+    except (TableError, InfeasibleDesignError) as error:
+        return without_frames(error)  # of the file as a whole, or of n and other public numbers
+    except OSError:
+        return Finding("not_read_or_written")
+    except MemoryError:
+        return Finding("out_of_memory")
+    except Exception as error:
+        return Finding("broken_off", problem=type(error).__name__)
+    except BaseException:
+        return Finding("stopped")
+
+
+def _result_hash(question: Question[Made_co], place: Path) -> str:
+    return hashlib.sha256((place / question.record_name).read_bytes()).hexdigest()
+
+
+def _holds(question: Question[Made_co], place: Path, charge: Charge) -> bool:
+    """Whether the folder holds the release of this very charge."""
+    try:
+        made = question.load(place)
+    except (OSError, ValueError):
+        return False
+    return made.charge_id == charge.charge_id and made.request_id == charge.request_id
+
+
+def _finish(question: Question[Made_co], ledger: Ledger, charge: Charge, place: Path) -> None:
+    try:
+        ledger.finish(charge.charge_id, result_hash=_result_hash(question, place))
+    except LedgerError as error:
+        problem = without_frames(error)
+    else:
+        return
+    raise ReleaseUnfinishedError(
+        "release_unfinished", folder=place, charge=charge.charge_id, problem=problem
+    )
+
+
+def _recorded(question: Question[Made_co], place: Path, ledger: Ledger, request_id: str) -> Made_co:
+    """The release that is in the folder already, if it is that of this request; its entry is
+    completed if need be.
+    """
+    try:
+        made = question.load(place)
+    except (OSError, ValueError):
+        raise ReleaseRefusedError("no_release", folder=place) from None
+    charge = ledger.find(request_id)
+    if made.request_id != request_id or made.plan_hash != question.digest:
+        raise ReleaseRefusedError("another_release", folder=place)
+    if charge is None or charge.charge_id != made.charge_id or charge.plan_hash != made.plan_hash:
+        raise ReleaseRefusedError("release_unknown", folder=place)
+    if charge.state == "booked":
+        _finish(question, ledger, charge, place)
+    elif charge.state == "failed" or charge.result_hash != _result_hash(question, place):
+        raise ReleaseRefusedError("release_replaced", folder=place)
+    return made
