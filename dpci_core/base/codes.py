@@ -40,6 +40,7 @@ LedgerCode = Literal[
     "not_openable", "busy", "disk_full", "not_writable", "disk_failed", "key_not_a_file",
     "key_missing", "key_unreadable", "key_open_to_others", "not_a_key", "key_not_writable",
     "ledger_is_its_key", "no_cap", "another_content", "unknown_charge", "charge_has_ended",
+    "anchor_not_writable", "anchor_unreadable", "not_an_anchor", "key_without_ledger",
     "reading_only", "empty_path", "no_time_zone", "cap_not_converted", "dataset_exists",
     "same_people_and_others", "name_taken", "name_of_other_people", "another_cap", "unit_differs",
     "no_head", "record_unreadable",

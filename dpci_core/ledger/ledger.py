@@ -8,7 +8,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -23,6 +23,7 @@ from dpci_core.base.errors import (
     without_frames,
 )
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
+from dpci_core.ledger.anchor import Anchor
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
@@ -87,13 +88,13 @@ class Ledger:
         self.path = (
             _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
         )
-        beside = self.path.with_name(self.path.name + ".key")
-        self.key_path = _place(key_path, KEY_VARIABLE) or beside
+        self.key_path = _place(key_path, KEY_VARIABLE) or _beside(self.path, ".key")
         if self.key_path == self.path:
             raise LedgerRuleError("ledger_is_its_key", path=self.path)
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
+        self._anchor = Anchor(_beside(self.path, ".head"))
 
     def create_dataset(
         self,
@@ -296,6 +297,10 @@ class Ledger:
             problems.append(without_frames(error))
         lost = [missing_head(entries, record) for record in against]
         problems += filter(None, lost)
+        try:
+            problems += filter(None, [self._anchor.lost(entries)])
+        except LedgerDamagedError as error:
+            problems.append(without_frames(error))
         strange = [
             unknown_result(entries, record)
             for record, gone in zip(against, lost, strict=True)
@@ -350,9 +355,20 @@ class Ledger:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
             entries = read_entries(connection)
+            if lost := self._anchor.lost(entries):
+                raise LedgerDamagedError("not_trusted", problem=lost)
+            if not entries and not self._anchor.is_there:
+                if _is_filled(self.key_path) and read_key(self.key_path):
+                    raise LedgerDamagedError("key_without_ledger", path=self.key_path)
+                self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
             key = read_key(self.key_path) if entries else make_key(self.key_path)
             last = entries[-1] if entries else None
-            yield _Page(connection, key, check_entries(entries, key), last, self._clock)
+            page = _Page(connection, key, check_entries(entries, key), last, self._clock)
+            yield page
+            if page.last is not None and page.last is not last:
+                self._anchor.begin(page.last.head)
+        if page.last is not None:
+            self._anchor.settle(page.last.head)
 
 
 @dataclass(slots=True)
@@ -397,6 +413,16 @@ def _place(given: Path | None, variable: str) -> Path | None:
     if not text.strip() or "\0" in text:
         raise LedgerRuleError("empty_path", variable=variable)
     return Path(os.path.abspath(os.path.expanduser(text)))
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _is_filled(path: Path) -> bool:
+    with suppress(OSError):
+        return path.stat().st_size > 0
+    return False
 
 
 def new_nonce() -> str | None:

@@ -18,7 +18,7 @@ from dpci_core.ledger.key import Key
 from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import LedgerDamagedError
 
-_HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{16}):([0-9a-f]{64})")
+HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{16}):([0-9a-f]{64})")
 _MOST_BYTES = 100_000_000
 _TO_THE_HOUR = len("2026-03-01T12")
 
@@ -77,7 +77,7 @@ class RecordedHead:
     caution: Finding | None = None
 
     def __post_init__(self) -> None:
-        if self.head != NO_HEAD and not (isinstance(self.head, str) and _HEAD.fullmatch(self.head)):
+        if self.head != NO_HEAD and not (isinstance(self.head, str) and HEAD.fullmatch(self.head)):
             raise LedgerRuleError("no_head", source=self.source)
 
     @property

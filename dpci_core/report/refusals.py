@@ -221,6 +221,19 @@ SENTENCES: dict[Code, str] = {
         "disk, then run `python -m dpci_core ledger verify`."
     ),
     "key_not_a_file": "The ledger's key {path} is not a file. Put the right file back.",
+    "anchor_not_writable": (
+        "The end of the ledger could not be written to {path} ({problem}), and nothing was booked."
+    ),
+    "anchor_unreadable": (
+        "{path}, which holds the end of the ledger once more, cannot be read ({problem})."
+    ),
+    "not_an_anchor": (
+        "{path} should hold the end of the ledger once more and holds something else. " + _RESTORE
+    ),
+    "key_without_ledger": (
+        "There is a key {path}, but its ledger is empty or gone. Put the ledger back. If nothing "
+        "was ever booked with this key, move the key away, and a new ledger begins."
+    ),
     "key_missing": (
         "The ledger's key {path} is missing. Put it back from your backup, or name its place in "
         "DPCI_LEDGER_KEY; without it entries can be neither checked nor added."
@@ -341,7 +354,8 @@ SENTENCES: dict[Code, str] = {
     ),
     "entries_removed": (
         "{source} was written when the ledger had {entry} entries, and it has {n_entries}: entries "
-        "were removed from its end, or this is an older copy or another ledger."
+        "were removed from its end, or this is an older copy or another ledger. If you put back a "
+        "backup on purpose, hold it against every release first, then remove its .head file."
     ),
     "entry_replaced": (
         "Entry {entry} is not the one that {source} was written after: entries were replaced, or "

@@ -114,7 +114,7 @@ def test_a_broken_ledger_verifies_with_exit_code_1(
         found["n_entries"],
         found["records"],
         len(found["problems"]),
-    ) == (1, False, 2, 1, 2)
+    ) == (1, False, 2, 1, 3)
     Ledger().key_path.unlink()
     code, out, _ = run(capsys, "verify")
     assert (code, "is missing" in out) == (1, True)

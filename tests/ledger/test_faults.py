@@ -454,6 +454,7 @@ def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert seen.count(str(ledger.key_path)) == 3  # made, read for the charge, read to verify
     assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == [
         "ledger.sqlite",
+        "ledger.sqlite.head",
         "ledger.sqlite.key",
     ]
 

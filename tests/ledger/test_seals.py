@@ -260,6 +260,7 @@ def test_an_entry_of_an_older_copy_does_not_fit_elsewhere(original: Ledger, tmp_
         )
     (tmp_path / "other").mkdir()
     shutil.copy(original.key_path, tmp_path / "other")
+    (tmp_path / "other" / f"{original.path.name}.head").write_text("dpci-ledger-head 0 0\n")
     twin = fill(
         Ledger(tmp_path / "other" / original.path.name)
     )  # the same words under the same key
@@ -288,6 +289,7 @@ def test_a_ledger_rewritten_by_who_has_the_key_differs_from_the_records(
     heads = [RecordedHead(entry.head) for entry in ledger.entries()]
     (tmp_path / "new").mkdir()
     shutil.copy(ledger.key_path, tmp_path / "new")
+    (tmp_path / "new" / f"{ledger.path.name}.head").write_text("dpci-ledger-head 0 0\n")
     rewritten = fill(Ledger(tmp_path / "new" / ledger.path.name))
     assert rewritten.verify().is_good
     assert len(rewritten.verify(heads).problems) == 7

@@ -1,0 +1,121 @@
+"""The end of a ledger, kept once more in a file beside it: an older copy that is put back, a
+write-ahead log that is lost or cut, and a ledger that vanished are noticed before anything is
+booked.
+
+Two heads stand in the file. What is booked next is written down before it is committed, so that a
+full disk refuses the booking instead of leaving the anchor behind; what was committed is written
+down after. A ledger has to hold the second; the first may be missing, where a crash came between.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpci_core.base.errors import Finding, LedgerRuleError
+from dpci_core.ledger.entries import NO_HEAD, Entry
+from dpci_core.ledger.key import sync_folder
+from dpci_core.ledger.problems import LedgerDamagedError
+from dpci_core.ledger.verify import HEAD, RecordedHead, missing_head
+
+_LAYOUT = re.compile(r"dpci-ledger-head (\S+) (\S+)\n")
+_MOST_BYTES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One such file.
+
+    path: of the file.
+    """
+
+    path: Path
+
+    def lost(self, entries: Sequence[Entry]) -> Finding | None:
+        """What a ledger no longer holds that was committed to it, if anything.
+
+        Raises:
+            LedgerDamagedError: if the file cannot be read.
+        """
+        heads = self._read()
+        return None if heads is None else missing_head(entries, self._record(heads[0]))
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a file."""
+        return os.path.lexists(self.path)
+
+    def begin(self, head: str) -> None:
+        """Write down what is about to be committed.
+
+        Raises:
+            LedgerRuleError: if it cannot be written; then nothing may be committed.
+        """
+        try:
+            with _alone(self.path.parent):
+                heads = self._read() or (NO_HEAD, NO_HEAD)
+                self._write(heads[0], head)
+        except OSError as error:
+            problem = error.strerror
+            raise LedgerRuleError("anchor_not_writable", path=self.path, problem=problem) from None
+
+    def settle(self, head: str) -> None:
+        """Write down that it was committed. A failure leaves a weaker anchor, not a false one."""
+        with suppress(OSError, LedgerDamagedError), _alone(self.path.parent):
+            told, begun = self._read() or (NO_HEAD, NO_HEAD)
+            if self._record(head).sequence > self._record(told).sequence:
+                self._write(head, begun)
+
+    def _record(self, head: str) -> RecordedHead:
+        return RecordedHead(head, source=str(self.path))
+
+    def _read(self) -> tuple[str, str] | None:
+        try:
+            with self.path.open("rb") as file:
+                found = _LAYOUT.fullmatch(file.read(_MOST_BYTES).decode("ascii", "replace"))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            problem = error.strerror
+            raise LedgerDamagedError("anchor_unreadable", path=self.path, problem=problem) from None
+        heads = () if found is None else found.groups()
+        if not heads or not all(head == NO_HEAD or HEAD.fullmatch(head) for head in heads):
+            raise LedgerDamagedError("not_an_anchor", path=self.path)
+        return heads[0], heads[1]
+
+    def _write(self, told: str, begun: str) -> None:
+        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=self.path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(f"dpci-ledger-head {told} {begun}\n".encode("ascii"))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, self.path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+        sync_folder(self.path.parent)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time, where the system can: bookings may end in another order than they
+    were committed.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

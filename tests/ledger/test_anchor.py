@@ -1,0 +1,194 @@
+"""Budget that comes back is noticed: an older copy, a lost log, a ledger that vanished."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dpci_core.base.errors import LedgerRuleError
+from dpci_core.ledger import Ledger, LedgerDamagedError, anchor
+from dpci_core.ledger.entries import NO_HEAD
+from tests.ledger.test_faults import book, create, opened, posix
+from tests.refusals import refuses
+
+ENDS = ("", "-wal", "-shm")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return opened(tmp_path / "ledger.sqlite")
+
+
+def beside(ledger: Ledger, end: str) -> Path:
+    return ledger.path.with_name(ledger.path.name + end)
+
+
+def heads(ledger: Ledger) -> list[str]:
+    return beside(ledger, ".head").read_text().split()[1:]
+
+
+def put_back(ledger: Ledger, folder: Path) -> None:
+    for end in ENDS:
+        beside(ledger, end).unlink(missing_ok=True)
+        if (kept := folder / f"{ledger.path.name}{end}").exists():
+            shutil.copy(kept, ledger.path.parent)
+
+
+def copy(ledger: Ledger, folder: Path) -> Path:
+    folder.mkdir()
+    for end in (*ENDS, ".key"):
+        if beside(ledger, end).exists():
+            shutil.copy(beside(ledger, end), folder)
+    return folder
+
+
+def test_it_holds_the_end_after_every_booking(ledger: Ledger) -> None:
+    assert heads(ledger) == [ledger.head(), ledger.head()]
+    charge = book(ledger, "second")
+    assert heads(ledger) == [charge.head, charge.head]
+    assert book(ledger, "second").charge_id == charge.charge_id  # nothing was written
+    ledger.finish(charge.charge_id, result_hash="r")
+    assert heads(ledger) == [ledger.head(), ledger.head()]
+    assert ledger.verify().is_good
+
+
+def test_an_older_copy_is_noticed_before_anything_is_booked(ledger: Ledger, tmp_path: Path) -> None:
+    kept = copy(ledger, tmp_path / "kept")
+    book(ledger, "second")
+    put_back(ledger, kept)
+    assert not ledger.verify().is_good
+    assert ledger.find("second") is None
+    for write in (
+        lambda: book(ledger, "third"),
+        lambda: create(ledger, "Other", other_people=True),
+    ):
+        with refuses(LedgerDamagedError, match="was written when the ledger had 3 entries"):
+            write()
+    assert ledger.find("third") is None
+    beside(ledger, ".head").unlink()  # on purpose, after the records were compared
+    book(ledger, "third")
+    assert ledger.verify().is_good
+
+
+def test_another_ledger_of_the_same_key_in_its_place_is_noticed(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    shutil.copy(ledger.key_path, tmp_path / "other")
+    twin = Ledger(tmp_path / "other" / ledger.path.name)
+    beside(twin, ".head").write_text("dpci-ledger-head 0 0\n")
+    create(twin)
+    book(twin, "first")
+    book(twin, "second")
+    put_back(ledger, tmp_path / "other")
+    with refuses(LedgerDamagedError, match="is not the one that"):
+        book(ledger, "third")
+
+
+def test_a_lost_write_ahead_log_is_noticed(ledger: Ledger) -> None:
+    reader = ledger._database._connect_to_read()  # keeps the log from being written back
+    for k in range(3):
+        book(ledger, f"more {k}")
+    assert beside(ledger, "-wal").stat().st_size > 0
+    content = ledger.path.read_bytes()
+    reader.close()
+    for end in ("-wal", "-shm"):
+        beside(ledger, end).unlink(missing_ok=True)
+    ledger.path.write_bytes(content)
+    assert ledger.find("more 2") is None
+    assert not ledger.verify().is_good
+    with refuses(LedgerDamagedError, match="entries"):
+        book(ledger, "after")
+
+
+@pytest.mark.parametrize("gone", [("",), ("", ".head")])
+def test_a_ledger_that_vanished_beside_its_key_is_not_begun_anew(
+    ledger: Ledger, gone: tuple[str, ...]
+) -> None:
+    for end in (*gone, "-wal", "-shm"):
+        beside(ledger, end).unlink(missing_ok=True)
+    said = "ledger is empty or gone" if ".head" in gone else "was written when the ledger had 2"
+    for _ in range(2):
+        with refuses(LedgerDamagedError, match=said):
+            create(ledger)
+    beside(ledger, ".head").unlink(missing_ok=True)
+    ledger.key_path.rename(ledger.key_path.with_suffix(".old"))
+    create(ledger)
+    assert ledger.verify().is_good
+
+
+def test_a_ledger_without_one_goes_on_and_gets_one(ledger: Ledger) -> None:
+    beside(ledger, ".head").unlink()
+    assert ledger.verify().is_good
+    book(ledger, "second")
+    assert heads(ledger) == [ledger.head(), ledger.head()]
+
+
+@pytest.mark.parametrize("content", [b"", b"dpci-ledger-head 0\n", b"\xff" * 3000, b"nonsense\n"])
+def test_one_that_says_something_else_is_refused(ledger: Ledger, content: bytes) -> None:
+    beside(ledger, ".head").write_bytes(content)
+    with refuses(LedgerDamagedError, match="holds something else"):
+        book(ledger, "second")
+    assert not ledger.verify().is_good
+    assert ledger.find("second") is None
+
+
+def test_a_crash_between_is_no_lost_charge(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ledger.head()
+    with monkeypatch.context() as patch:  # dies before the commit
+        patch.setattr(anchor.Anchor, "begin", begin_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            book(ledger, "second")
+    assert heads(ledger)[0] == before == ledger.head()
+    assert heads(ledger)[1] != before
+    with monkeypatch.context() as patch:  # dies after it
+        patch.setattr(anchor.Anchor, "settle", lambda *_: None)
+        charge = book(ledger, "third")
+    assert heads(ledger) == [before, charge.head]
+    assert ledger.verify().is_good
+    book(ledger, "fourth")
+    assert heads(ledger) == [ledger.head(), ledger.head()]
+
+
+_BEGIN = anchor.Anchor.begin
+
+
+def begin_and_die(self: anchor.Anchor, head: str) -> None:
+    _BEGIN(self, head)
+    raise KeyboardInterrupt
+
+
+def test_bookings_that_end_in_another_order_leave_the_later_end(ledger: Ledger) -> None:
+    kept = anchor.Anchor(beside(ledger, ".head"))
+    first = ledger.head()
+    second = book(ledger, "second").head
+    kept.settle(first)
+    assert heads(ledger) == [second, second]
+    kept.settle(NO_HEAD)
+    assert heads(ledger) == [second, second]
+
+
+def test_what_cannot_be_written_down_is_not_booked(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = heads(ledger)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(anchor.os, "replace", full)
+    with refuses(LedgerRuleError, match="No space left on device.*nothing was booked"):
+        book(ledger, "second")
+    monkeypatch.undo()
+    assert ledger.find("second") is None
+    assert heads(ledger) == before
+    assert not [p for p in ledger.path.parent.iterdir() if ".new-" in p.name]
+    book(ledger, "second")
+
+
+@posix
+def test_only_its_owner_reads_it(ledger: Ledger) -> None:
+    assert os.stat(beside(ledger, ".head")).st_mode & 0o077 == 0
