@@ -90,7 +90,7 @@ def choice_panel(made: ChoiceRecord, folder: Path) -> None:
     if is_histogram:
         show("choice", histogram_chart(made), sentence, table, is_plain=True)
     else:
-        st.markdown(sentence)
+        st.markdown(f"{sentence} Its coefficients, in encoded units:")
         st.dataframe(table, hide_index=True, alt=sentence, key="choice_table")
     _files(folder)
 

@@ -681,6 +681,7 @@ def test_a_model_is_released_at_a_privately_chosen_penalty():
     assert made.chosen in (0.05, 0.5)
     table = next(d.value for d in app.dataframe if "released" in d.value.columns)
     assert table["released"].tolist() == list(made.coefficients)
+    assert "in encoded units" in words(app)
     app.button(key="release_once_more").click().run()
     check(app)
     with_file(app)
