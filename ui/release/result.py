@@ -26,7 +26,7 @@ from dpci_core.release.record import Interval
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
 from dpci_core.report.refusals import said
-from dpci_core.report.words import odds
+from dpci_core.report.words import called, odds
 from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
@@ -262,8 +262,8 @@ def release_chart(made: Release) -> go.Figure:
     fig.update_yaxes(
         tickvals=list(range(len(rows))),
         ticktext=[
-            f"{short_name(c.name)}<br><span style='font-size:11px'>{literal(_step_words(effect))}"
-            "</span>"
+            f"{short_name(called(c.name))}<br><span style='font-size:11px'>"
+            f"{literal(_step_words(effect))}</span>"
             for effect, c in rows
         ],
         showgrid=False,
@@ -323,7 +323,7 @@ def release_table(made: Release) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "coefficient": c.name,
+                "coefficient": called(c.name),
                 "told": "" if effect is None else effect.per,
                 "odds ratio": None
                 if effect is None or effect.odds is None

@@ -150,7 +150,7 @@ def test_what_speaks_against_a_release_is_read_before_it():
     (plan_box,) = (
         w.value for w in app.warning if "what the effects are without penalty" in w.value
     )
-    assert "pulled to about" in plan_box
+    assert "shrunk to about" in plan_box
     assert not button(app, "release_now").disabled
     app.checkbox(key="release_read").uncheck().run()
     assert button(app, "release_now").disabled
@@ -169,7 +169,7 @@ def test_before_the_click_everything_is_said():
     for needed in (
         "**Price:** **ε = 1**",
         "ε = 2 of 3",
-        "neighbouring tables differ",
+        "replace-one neighbours",
         "one patient",
         "cannot be undone",
     ):
