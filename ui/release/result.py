@@ -14,7 +14,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core.plan.numbers import PlanNumbers
-from dpci_core.release import ChoiceRecord, Release, effect_sentences, reading_sentence
+from dpci_core.release import (
+    CardRecord,
+    ChoiceRecord,
+    Release,
+    effect_sentences,
+    reading_sentence,
+)
 from dpci_core.release.effects import Effect, effect_lines, effects
 from dpci_core.release.record import Interval
 from dpci_core.report.cautions import silent
@@ -86,6 +92,24 @@ def choice_panel(made: ChoiceRecord, folder: Path) -> None:
     else:
         st.markdown(f"{sentence} Its coefficients, in encoded units:")
         st.dataframe(table, hide_index=True, alt=sentence, key="choice_table")
+    _files(folder)
+
+
+def card_panel(made: CardRecord, folder: Path) -> None:
+    """The card as a table of points, how often it is wrong, and the files."""
+    st.markdown(
+        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
+        f"from {made.n_records:,} rows for {plain(made.guarantee)}. Entry {made.charge_id} of "
+        "the ledger."
+    )
+    sentence = (
+        f"Wrong for {made.error_low:.1%} to {made.error_high:.1%} of the people it is for "
+        f"({100 * made.confidence_level:g} %). Drawn from {made.n_rules:,} cards; another draw "
+        "could give other points."
+    )
+    table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False, dtype=str)
+    st.dataframe(table, hide_index=True, alt=sentence, key="card_table")
+    st.markdown(sentence)
     _files(folder)
 
 
