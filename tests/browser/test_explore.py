@@ -258,3 +258,12 @@ def test_a_move_reaches_the_chart_while_one_waits(open_page):
         wait_meta(page, "chart_intervals", "total", float(value))
         times.append(time.monotonic() - start)
     assert statistics.median(times) < 10  # it arrives at all; how fast is measured in benchmarks
+
+
+def test_on_a_phone_every_page_can_be_reached_from_the_front(open_page):
+    page = open_page("/")
+    page.set_viewport_size({"width": 390, "height": 844})
+    wait_chart(page)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    page.get_by_test_id("stSidebarNavLink").get_by_text("Ledger", exact=True).click()
+    page.get_by_role("heading", name="Ledger", exact=True).wait_for()

@@ -8,7 +8,10 @@ SHEET = (
     """<style>
 .stMainBlockContainer { padding: 4rem 2rem 0.25rem; max-width: 110rem }
 .stMainBlockContainer > [data-testid=stVerticalBlock], .st-key-explore { gap: 0.5rem }
-[data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none }
+/* On a phone the navigation is in there. */
+@media (min-width: 768px) {
+  [data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none }
+}
 .st-key-later_watch { position: absolute; height: 0 }
 .st-key-controls, .st-key-sheet { gap: 0.25rem }
 [data-testid=stElementContainer]:has(> .stHtml style:only-child) { display: none }
