@@ -16,10 +16,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
+from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.rows import EncodedRows, Rows, WeightedRows
-from dpci_core.design import Calibration, CalibrationName, Design, Estimand, MechanismName
+from dpci_core.design import (
+    Calibration,
+    CalibrationName,
+    Design,
+    Estimand,
+    Geometry,
+    MechanismName,
+)
 from dpci_core.estimators.defaults import (
     certifiable,
     default_regularization,
@@ -74,6 +82,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
         target: Estimand | None = None,
+        geometry: Geometry | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:
@@ -91,6 +100,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self.calibration = calibration
         self.confidence_level = confidence_level
         self.target = target
+        self.geometry = geometry
         self.intervals = intervals
         self.fit_intercept = fit_intercept
 
@@ -221,13 +231,12 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             Design(
                 loss=self._loss(),
                 mechanism=self.mechanism,
-                budget=share
-                if self.intervals
-                else for_coefficients_alone(type(share), share.total),
+                budget=share if self.intervals else _without_matrices(share),
                 regularization=1.0 if self.regularization is None else self.regularization,
                 confidence_level=self.confidence_level,
                 calibration=self.calibration,
                 target=usual if self.target is None else self.target,
+                geometry=self.geometry,
             )
             for share in divide_budget(budget, n_models)
         ]
@@ -353,6 +362,12 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         )
 
 
+def _without_matrices(share: Budget) -> Budget:
+    """A budget with what the matrices would take spent on the coefficients."""
+    alone = for_coefficients_alone(type(share), EXACT.subtract(share.total, share.metric))
+    return replace(alone, metric=share.metric) if share.metric else alone
+
+
 def _signed(records: EncodedRows | WeightedRows, signs: Iterator[Array]) -> Iterator[Rows]:
     """The rows y_i x_i of each model in turn; written-out rows are turned where they are, so that
     only those asked for last are valid.
@@ -395,7 +410,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         calibration, confidence_level: as for `Design`.
         target: as for `Design`; None is "unpenalised" where typical values are declared and
             intervals asked for, else "penalised".
-        intervals: False spends the whole budget on the coefficients.
+        geometry: as for `Design`, planned from public or simulated rows of this very encoding
+            (`best_geometry`); with more than two classes each model learns its own second moment.
+            It goes with objective perturbation, and with either encoding.
+        intervals: False spends the whole budget on the coefficients, and on a metric.
         fit_intercept: only True.
 
     Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than
@@ -472,6 +490,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
         target: Estimand | None = None,
+        geometry: Geometry | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
     ) -> None:
@@ -490,6 +509,7 @@ class DPLinearSVC(PrivateLinearClassifier):
             calibration=calibration,
             confidence_level=confidence_level,
             target=target,
+            geometry=geometry,
             intervals=intervals,
             fit_intercept=fit_intercept,
         )

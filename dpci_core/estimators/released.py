@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.limits import confidence_level_in_range
-from dpci_core.base.rows import Rows
+from dpci_core.base.metric import Metric
+from dpci_core.base.rows import EncodedRows, Rows
 from dpci_core.design import Design
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import train_private
+from dpci_core.mechanisms.metric import release_metric
 from dpci_core.privacy.budget import Budget
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.solvers.metric import weighted
 from dpci_core.solvers.minimise import minimise
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleasedModel:
     """What one private fit drew: theta_priv (p,) and, if intervals were paid for, both noisy
-    matrices (p, p).
+    matrices (p, p), in the metric where the design has a geometry.
 
     How the solver got there (steps, final gradient) depends on the records without noise, so it is
     not kept.
@@ -36,6 +40,12 @@ class ReleasedModel:
     noise: NoiseLaw
     hessian: Array | None
     covariance: Array | None
+    metric: Metric | None = None
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """Open pickles of versions with fewer fields, which stand at their defaults."""
+        for field, value in zip(fields(self), [*state, None], strict=False):
+            object.__setattr__(self, field.name, value)
 
     def half_widths(self, contrasts: Array, confidence_level: float) -> HalfWidths:
         """Return the intervals of the combinations contrasts @ theta at a level, as half-widths;
@@ -56,6 +66,7 @@ class ReleasedModel:
             covariance_noise=covariance_noise(design, self.n_records, radius),
             theta_priv=self.theta_priv,
             contrasts=contrasts,
+            metric=self.metric,
         )
 
 
@@ -68,7 +79,8 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource)
         intervals: whether the matrices are released too.
         source: the operating system's entropy for a release, a generator for a simulation.
 
-    Privacy: `design.budget.total` in its definition, or `design.budget.model` without intervals.
+    Privacy: `design.budget.total` in its definition; without intervals the parts of the matrices
+             are not spent.
              From the operating system's entropy it is drawn as a release is: certified minimiser,
              its error hidden at a share of `budget.model` (docs/release.md); the design kept is the
              one that ran. A generator's promises nothing.
@@ -85,17 +97,28 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource)
         # Before any draw: a refusal that depends on the noise drawn would cut off its law.
         check_feasible(design, n_records=len(A), dim=A.shape[1])
         shares = share_out(design)
-        theta, noise = draw_coefficients(A, shares=shares, source=source)
+        A, metric = _in_metric(A, shares.running, source)
+        theta, noise = draw_coefficients(A, shares=shares, source=source, metric=metric)
         design = shares.running
     else:
-        model = train_private(A, design=design, rng=source, solver=minimise)
+        A, metric = _in_metric(A, design, source)
+        model = train_private(A, design=design, rng=source, solver=minimise, metric=metric)
         theta, noise = model.theta_priv, model.noise
     if not intervals:
-        return ReleasedModel(design, len(A), theta, noise, None, None)
-    moments = release_moments(A, theta, design=design, rng=source)
-    return ReleasedModel(
-        design, len(A), theta, noise, moments.hessian.noisy, moments.covariance.noisy
-    )
+        return ReleasedModel(design, len(A), theta, noise, None, None, metric)
+    whiten = None if metric is None else metric.whiten
+    moments = release_moments(A, theta, design=design, rng=source, whiten=whiten)
+    H, S = moments.hessian.noisy, moments.covariance.noisy
+    return ReleasedModel(design, len(A), theta, noise, H, S, metric)
+
+
+def _in_metric(A: Rows, design: Design, source: NoiseSource) -> tuple[Rows, Metric | None]:
+    """The rows with the weights of the metric of the design, which is drawn first."""
+    metric = release_metric(A, design=design, rng=source)
+    if metric is None:
+        return A, None
+    rows = np.asarray(A, dtype=np.float64) if isinstance(A, EncodedRows) else A
+    return weighted(rows, metric), metric
 
 
 def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:
@@ -106,10 +129,10 @@ def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:
     ...  for b in divide_budget(PureDP(model="0.6", hessian="0.3", covariance="0.3"), 3)]
     ['0.2', '0.2', '0.2']
     """
-    divided = [_divide(part, n_parts) for part in budget.parts]
+    names = [name for name, _ in budget.lines]
+    divided = [_divide(part, n_parts) for _, part in budget.lines]
     return tuple(
-        type(budget)(model=model, hessian=hessian, covariance=covariance)
-        for model, hessian, covariance in zip(*divided, strict=True)
+        type(budget)(**dict(zip(names, parts, strict=True))) for parts in zip(*divided, strict=True)
     )
 
 

@@ -144,6 +144,11 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "Expected an estimator with feature_bounds=(low, high) and no feature_typical: the "
                 "bounds of the scores are for rows of weight 1."
             )
+        if self.estimator.geometry is not None:
+            raise ValueError(
+                "Expected an estimator without a geometry: the bounds of the scores are for noise "
+                "of equal size in every direction."
+            )
         listed = self.candidates
         if not isinstance(listed, list | tuple) or not listed:
             raise ValueError("Expected candidates to hold at least one dictionary of settings.")

@@ -44,9 +44,11 @@ LABELS_READ = (
 
 def covered(design: Design) -> str:
     """Return what the intervals of a design cover."""
+    geometry = design.geometry
+    rows = f", rows of leverage above {geometry.leverage:.4g} weighted down" if geometry else ""
     if design.target == "unpenalised":
-        return "coefficient without penalty of the declared columns"
-    return f"coefficient penalised at c={design.regularization:.4g}"
+        return f"coefficient without penalty of the declared columns{rows}"
+    return f"coefficient penalised at c={design.regularization:.4g}{rows}"
 
 
 def noise_source(random_state: object) -> NoiseSource:

@@ -6,7 +6,13 @@ sensitive table an answer may steer a release only when the moments are public, 
 release already paid for.
 """
 
-from dpci_core.planner.geometry import GeometryAnswer, best_geometry, shaped
+from dpci_core.planner.geometry import (
+    GeometryAnswer,
+    best_geometry,
+    shaped,
+    with_metric_share,
+    with_room,
+)
 from dpci_core.planner.needed import (
     NeededBudget,
     NeededRecords,
@@ -56,4 +62,6 @@ __all__ = [
     "score",
     "shaped",
     "shares_of",
+    "with_metric_share",
+    "with_room",
 ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Literal
 
 import numpy as np
@@ -20,6 +20,7 @@ from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.mechanisms.metric import metric_noise
+from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.split import best_split, quick_split
 from dpci_core.privacy.budget import Budget
 from dpci_core.solvers.metric import metric_of
@@ -38,6 +39,7 @@ _MATRIX_SHARES = (Decimal("0.03"), Decimal("0.08"))
 _FINALISTS = 3
 TOLERATED_BIAS = 0.05
 """In half-widths: what weights may move a coefficient of the planning rows."""
+_ROUND_UP = Context(prec=4, rounding=ROUND_CEILING)
 _WIDER = 1.25
 """Factor on the largest leverage where they move it by more."""
 
@@ -133,14 +135,16 @@ def best_geometry(
     if not chosen:
         return answer
     best, _ = min(chosen, key=lambda found: found[1].ci_length_mean)
+
+    def fit(geometry: Geometry) -> Moments:
+        return _fit(X, y, bare, geometry)
+
     while True:
-        weighted = _fit(X, y, best)
-        made = forecast(weighted, design=best, n_records=n)
-        if not _can_be_wider(best, _bias(weighted, moments, made)):
-            split = best_split(weighted, design=best, n_records=n)
-            bias = _bias(weighted, moments, split.forecast)
-            if not _can_be_wider(best, bias):
-                break
+        best, weighted = with_room(moments, fit, design=best, n_records=n)
+        split = best_split(weighted, design=best, n_records=n)
+        bias = _bias(weighted, moments, split.forecast)
+        if not _can_be_wider(best, bias):
+            break
         best = _wider(best)
     if split.forecast.ci_length_mean >= plain.forecast.ci_length_mean:
         return answer
@@ -182,6 +186,45 @@ def shaped(
     return found if length < _length(moments, bare, n) else None
 
 
+def with_room(
+    moments: Moments,
+    fit: Callable[[Geometry], Moments],
+    *,
+    design: Design,
+    n_records: int | None = None,
+) -> tuple[Design, Moments]:
+    """Return the design with a leverage at which weights move no coefficient of the planning rows
+    by more than `TOLERATED_BIAS` half-widths, and the moments with its weights.
+
+    Args:
+        moments: of planning rows that count in full.
+        fit: from a geometry to the moments of the same rows with its weights.
+        design: with a geometry.
+        n_records: n of the release (default: that of the planning rows).
+
+    Raises:
+        InfeasibleDesignError: the design cannot run.
+    """
+    n = records_in_range(moments.n_records if n_records is None else n_records)
+    while True:
+        assert design.geometry is not None
+        weighted = fit(design.geometry)
+        if weighted.n_weighted == 0:
+            return design, weighted
+        made = forecast(weighted, design=design, n_records=n, n_draws=SEARCH_DRAWS)
+        if not _can_be_wider(design, _bias(weighted, moments, made)):
+            return design, weighted
+        design = _wider(design)
+
+
+def with_metric_share(design: Design, geometry: Geometry, share: Decimal) -> Design:
+    """Return the design with a geometry and a share of the total for its second moment, 0 for a
+    public one; what is left is split as the design splits its total.
+    """
+    bare = without_geometry(design)
+    return _with_shares(bare, share, geometry, bare.budget)
+
+
 def without_geometry(design: Design) -> Design:
     """Return the design with noise of equal size in every direction, its metric's part given to the
     coefficients.
@@ -217,7 +260,7 @@ def _looks(
             size = metric_noise(look, n).diagonal_sd(p) * (2.0 * p) ** 0.5 if share else 0.0
             if _NOISE_BELOW * size > ridge:
                 continue
-            leverage = moments.spread.leverage(ridge - size)
+            leverage = _round_up(moments.spread.leverage(ridge - size))
             if ridge * leverage >= 1.0:
                 continue
             look = replace(look, geometry=replace(geometry, leverage=leverage))
@@ -227,6 +270,11 @@ def _looks(
                 continue
         if tried:
             yield min(tried, key=lambda found: found[0])
+
+
+def _round_up(leverage: float) -> float:
+    """To what stands in a plan: four digits, and the same wherever the rows are fitted."""
+    return float(_ROUND_UP.plus(Decimal(leverage)))
 
 
 def _with_shares(bare: Design, share: Decimal, geometry: Geometry, split: Budget | None) -> Design:
@@ -262,7 +310,9 @@ def _length(moments: Moments, design: Design, n: int) -> float:
     return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
 
 
-def _fit(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design) -> Moments:
+def _fit(
+    X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design, geometry: Geometry
+) -> Moments:
     """Moments of the planning rows with the weights of this geometry."""
     return fit_moments(
         X,
@@ -270,7 +320,7 @@ def _fit(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design) -> M
         loss=design.loss,
         regularization=design.regularization,
         target=design.target,
-        geometry=design.geometry,
+        geometry=geometry,
     )
 
 
@@ -290,5 +340,5 @@ def _can_be_wider(design: Design, bias: Array) -> bool:
 def _wider(design: Design) -> Design:
     """The design with more rows that count in full."""
     assert design.geometry is not None
-    wider = min(1.0 / design.geometry.ridge, _WIDER * design.geometry.leverage)
+    wider = min(1.0 / design.geometry.ridge, _round_up(_WIDER * design.geometry.leverage))
     return replace(design, geometry=replace(design.geometry, leverage=wider))

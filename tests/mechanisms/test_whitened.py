@@ -35,6 +35,7 @@ from dpci_core.design import Geometry
 from dpci_core.intervals import draw as drawing
 from dpci_core.intervals.draw import GRID, check_feasible, draw_release
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
+from dpci_core.mechanisms import metric as metric_release
 from dpci_core.mechanisms.matrices import (
     covariance_noise,
     hessian_noise,
@@ -580,3 +581,71 @@ def test_a_geometry_changes_no_law() -> None:
             ]
             for one, other in zip(*pairs, strict=True):
                 assert dataclasses.replace(other, floor=one.floor) == one
+
+
+# --- by hand --------------------------------------------------------------------------------------
+
+
+def test_a_second_moment_by_hand() -> None:
+    rows = np.array([[0.6, 0.8], [0.0, -0.5]])
+    expected = [[0.18, 0.24], [0.24, 0.445]]
+    np.testing.assert_allclose(second_moment_of(rows), expected, rtol=1e-14)
+    heavy = WeightedRows(2.0 * rows, np.array([0.25, 0.25]))
+    np.testing.assert_allclose(second_moment_of(heavy), expected, rtol=1e-14)
+
+
+def test_weights_by_hand() -> None:
+    """Leverages 4, 1 and 0.25 in units of the largest: the rows' own weights stay where smaller."""
+    metric = metric_of(Geometry(ridge=0.25, leverage=1.0, second_moment=((0.0, 0.0), (0.0, 0.0))))
+    np.testing.assert_allclose(metric.whiten, 2.0 * np.eye(2), rtol=1e-14)
+    rows = np.array([[1.0, 0.0], [0.0, 0.5], [0.15, 0.2]])
+    np.testing.assert_allclose(weighted(rows, metric).weights, [0.25, 1.0, 1.0], rtol=1e-7)
+    own = np.array([0.9, 0.5, 0.125])
+    found = weighted(WeightedRows(rows, own), metric)
+    np.testing.assert_allclose(found.weights, [0.25, 0.5, 0.125], rtol=1e-7)
+    assert found.rows is rows
+
+
+def test_a_metric_by_hand() -> None:
+    """Eigenvalues between 0 and 1, no leverage beyond what a record can have."""
+    found = Metric.of(np.diag([0.001, 0.5]), ridge=0.01, leverage=5.0)
+    np.testing.assert_allclose(np.diag(found.whiten), [0.055**-0.5, 2.55**-0.5], rtol=1e-12)
+    cut = Metric.of(np.diag([-0.2, 3.0]), ridge=0.1, leverage=5.0)
+    np.testing.assert_allclose(np.diag(cut.whiten), [0.5**-0.5, 5.5**-0.5], rtol=1e-12)
+    wide = Metric.of(np.diag([0.1, 0.5]), ridge=0.1, leverage=1e6)
+    np.testing.assert_allclose(np.diag(wide.whiten), [1.0, 3.0**-0.5], rtol=1e-12)
+    np.testing.assert_allclose(wide.vector(np.array([2.0, 2.0])), [2.0, 12.0**0.5], rtol=1e-12)
+    np.testing.assert_allclose(wide.penalty(0.5), np.diag([1.0, 1.0 / 3.0]), rtol=1e-12)
+    np.testing.assert_allclose(wide.matrix(np.diag([2.0, 6.0])), np.diag([2.0, 2.0]), rtol=1e-12)
+    np.testing.assert_allclose(wide.back(np.diag([2.0, 2.0])), np.diag([2.0, 6.0]), rtol=1e-12)
+
+
+def test_the_noise_on_a_second_moment_by_hand() -> None:
+    """Of a symmetric matrix: a spherical Laplace vector of six numbers, or Gaussian ones."""
+    unit = math.sqrt(2.0) / 2_000
+    pure = metric_noise(make(PRIVATE, WITH_METRIC["pure"]), 2_000)
+    assert pure.diagonal_sd(3) == pytest.approx(unit / 0.15 * math.sqrt(7.0), rel=1e-9)
+    zcdp = metric_noise(make(PRIVATE, WITH_METRIC["zcdp"]), 2_000)
+    assert zcdp.diagonal_sd(3) == pytest.approx(unit / math.sqrt(2.0 * 0.005), rel=1e-9)
+
+
+def test_a_release_of_the_second_moment_allows_for_the_rounding_of_two_sums(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, _ = table()
+    given: list[dict[str, Any]] = []
+    real = metric_release.private_matrix
+
+    def kept(matrix: Array, **named: Any) -> Any:
+        given.append(named)
+        return real(matrix, **named)
+
+    monkeypatch.setattr(metric_release, "private_matrix", kept)
+    design = make(PRIVATE, WITH_METRIC["zcdp"])
+    for rng in (np.random.default_rng(1), SystemSource()):
+        release_metric(X, design=design, rng=rng)
+    seeded, released = given
+    assert math.sqrt(2.0) / 2_000 <= seeded["sensitivity"] < math.sqrt(2.0) / 2_000 * (1.0 + 1e-14)
+    assert released["sensitivity"] == seeded["sensitivity"] + 2.0 * rounding_of_sums(2_000)
+    assert released["sensitivity"] > seeded["sensitivity"]
+    assert seeded["symmetric"] is released["symmetric"] is True

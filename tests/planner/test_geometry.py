@@ -6,17 +6,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from dpci_core import ZCDP, Design, Forecast, HuberSVM, Logistic, PureDP, fit_moments, forecast
+from dpci_core.design import Geometry
 from dpci_core.mechanisms.metric import metric_noise
-from dpci_core.planner import best_geometry, best_split, shaped
-from dpci_core.planner.geometry import without_geometry
+from dpci_core.planner import best_geometry, best_split, shaped, with_room
+from dpci_core.planner import geometry as planning
+from dpci_core.planner.geometry import _looks, without_geometry
+from dpci_core.planner.split import quick_split
 from dpci_core.simulation.run import run_experiment
-from dpci_core.solvers.moments import Spread
+from dpci_core.solvers.moments import Moments, Spread
 
 N = 8_000
 
@@ -109,6 +113,101 @@ def test_weights_that_move_a_coefficient_make_room_for_their_rows(size: float, m
     narrower = replace(found.design.geometry, leverage=found.design.geometry.leverage / 1.25)  # type: ignore[union-attr, type-var]
     step_before = replace(found.design, geometry=narrower)
     assert bias_by_hand(X, y, step_before, found.forecast).max() > 0.05
+
+
+@pytest.mark.parametrize(("share", "leverage"), [(0.049, 10.0), (0.051, 12.5)])
+def test_five_hundredths_of_a_half_width_are_tolerated(share: float, leverage: float) -> None:
+    X, y = table()
+    moments, paid = fit(X, y), replace(RHO, metric=Decimal("0.005"))
+    asked = design(paid, geometry=Geometry(ridge=0.02, leverage=10.0))
+    rows = fit(X, y, geometry=asked.geometry)
+    made = forecast(rows, design=asked, n_records=N, n_draws=16)
+
+    def moved(geometry: Geometry) -> Moments:
+        by = share if geometry.leverage == 10.0 else 0.0
+        theta = moments.theta_hat + by * made.ci_length / 2.0
+        return replace(rows, theta_hat=theta, geometry=geometry)
+
+    found, weighted = with_room(moments, moved, design=asked)
+    assert found.geometry == weighted.geometry == Geometry(ridge=0.02, leverage=leverage)
+
+
+def test_a_leverage_grows_no_further_than_every_record_has_it() -> None:
+    X, y = table(n=600)
+    moments, paid = fit(X, y), replace(RHO, metric=Decimal("0.005"))
+    asked = design(paid, geometry=Geometry(ridge=0.02, leverage=40.0))
+
+    def moved(geometry: Geometry) -> Moments:
+        theta = moments.theta_hat + 1.0
+        return replace(moments, theta_hat=theta, geometry=geometry, n_weighted=1)
+
+    found, _ = with_room(moments, moved, design=asked)
+    assert found.geometry == Geometry(ridge=0.02, leverage=50.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "shares"),
+    [
+        ("0.06", {0.012: 8, 0.016: 8, 0.024: 8, 0.032: 4, 0.048: 4, 0.064: 4, 0.1: 2}),
+        (
+            "0.6",
+            {
+                0.004: 8,
+                0.008: 8,
+                0.012: 4,
+                0.016: 4,
+                0.024: 2,
+                0.032: 2,
+                0.048: 2,
+                0.064: 2,
+                0.1: 1,
+            },
+        ),
+    ],
+)
+def test_every_ridge_is_tried_with_its_best_share_and_what_noise_leaves_of_it(
+    model: str, shares: dict[float, int]
+) -> None:
+    """By hand: the ridge has twice the size of the noise, and the leverage is the usual one in the
+    metric that noise makes worst, in four digits.
+    """
+    X, y = table()
+    moments = fit(X, y)
+    budget = ZCDP(model=model, hessian=Decimal(model) / 2, covariance=Decimal(model) / 2)
+    looks = [look for _, look in _looks(moments, design(budget), N, "released")]
+    found = {look.geometry.ridge: 100 * look.budget.metric / budget.total for look in looks}  # type: ignore[union-attr]
+    assert found == shares
+    for look in looks:
+        assert look.geometry is not None
+        size = metric_noise(look, N).diagonal_sd(6) * np.sqrt(12.0)
+        assert 2.0 * size <= look.geometry.ridge
+        usual = Spread.of(X).leverage(look.geometry.ridge - size)
+        assert 0.0 <= look.geometry.leverage - usual < 0.01
+        assert look.geometry.leverage == float(f"{look.geometry.leverage:.4g}")
+        assert look.budget.total == budget.total
+
+
+def test_a_metric_in_which_every_row_counts_in_full_is_not_tried() -> None:
+    X, y = table(n=600)
+    moments = fit(X, y)
+    ridges = np.logspace(-3, 0, 25)
+    spread = Spread(moments.spread.second_moment, ridges, 1.0 / ridges)
+    rows_everywhere = replace(moments, spread=spread)
+    for second_moment in ("released", "planning"):
+        assert not list(_looks(rows_everywhere, design(RHO), N, second_moment))  # type: ignore[arg-type]
+
+
+def test_three_geometries_get_their_best_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(n=2_000)
+    asked: list[Design] = []
+
+    def kept(moments: Moments, **given: Any) -> Any:
+        asked.append(given["design"])
+        return quick_split(moments, **given)
+
+    monkeypatch.setattr(planning, "quick_split", kept)
+    best_geometry(X, y, design=design(RHO), second_moment="planning")
+    assert len({one.geometry.ridge for one in asked if one.geometry}) == 3
 
 
 def bias_by_hand(X: np.ndarray, y: np.ndarray, design: Design, made: Forecast) -> np.ndarray:

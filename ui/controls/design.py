@@ -249,10 +249,10 @@ def method_control(settings: Settings) -> None:
         text.CALIBRATION_HELP,
     )
     _reviewed_toggle(settings)
-    _noise_control(settings)
+    noise_control(settings)
 
 
-def _noise_control(settings: Settings) -> None:
+def noise_control(settings: Settings) -> None:
     """How the noise is shaped, where it is in the objective and a result of this project may be
     used.
     """

@@ -40,8 +40,9 @@ def code_of(settings: Settings) -> str:
     )
     shape = ""
     if settings.is_shaped and first.mechanism == "objective":
+        whose = ', second_moment="planning"' if settings.noise == "planning" else ""
         shape = (
-            f"shape = dp.planner.shaped(moments, design=design, n_records={settings.n})\n"
+            f"shape = dp.planner.shaped(moments, design=design, n_records={settings.n}{whose})\n"
             "design = shape or design\n"
         )
     spread = ", with_spread=True" if shape else ""

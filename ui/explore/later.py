@@ -22,7 +22,7 @@ from ui.explore.intervals import marks
 from ui.explore.rows import rows_of
 from ui.kit import live, quiet
 from ui.session import compute, state, text
-from ui.session.budget import Split
+from ui.session.budget import Split, split_of
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.words import in_words
@@ -100,13 +100,13 @@ def _best(view: compute.View) -> Best:
     design = outcome.forecast.design
     if outcome.combination.definition != view.settings.own_definition:
         return Best(None, words="")
-    locked = {n: p for n, p, held in zip(PARTS, now.parts, now.locked, strict=True) if held}
+    parts = zip(PARTS, design.budget.parts, now.locked, strict=True)
+    locked = {name: part for name, part, is_locked in parts if is_locked}
     try:
         found = best_split(outcome.moments, design=design, n_records=view.settings.n, locked=locked)
     except (NoSplitError, InfeasibleDesignError, ValueError) as problem:
         return Best(None, words=in_words(problem))
-    model, hessian, covariance = found.design.budget.parts
-    return Best(Split(now.total, (model, hessian, covariance), now.locked), found.gain)
+    return Best(split_of(found.design.budget, now), found.gain)
 
 
 def _line(best: Best | None, view: compute.View) -> None:

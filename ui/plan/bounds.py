@@ -20,7 +20,7 @@ from ui.kit.figure import finish, literal
 from ui.kit.palette import BLUE, GRID, ORANGE, QUIET
 from ui.session import state
 from ui.session.case import Case
-from ui.session.compute import declared_table
+from ui.session.compute import declared_table, designed
 from ui.session.text import number
 from ui.views.show import show
 
@@ -69,10 +69,10 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
                 records.y,
                 loss=case.design.loss,
                 regularization=case.design.regularization,
+                with_spread=case.settings.is_shaped,
             )
-            made = forecast(
-                moments, design=case.design, n_records=case.n, contrasts=records.to_original
-            )
+            design = designed(case.settings, case.settings.combinations[0], moments)
+            made = forecast(moments, design=design, n_records=case.n, contrasts=records.to_original)
         except (ValueError, ConvergenceError):
             continue
         place = records.feature_names.index(name)

@@ -204,9 +204,10 @@ def _method(case: Case, work: Work | None) -> None:
     schema = options.schema_of(case.settings, state.source())
     if schema is not None:
         st.radio("Change method", **among(METHODS), **steps.METHOD.bound())
-    if steps.is_chosen(case.settings):
-        return
     settings = case.settings
+    _noise(case)
+    if steps.is_chosen(settings):
+        return
     with st.expander("Change method", key="method_by_hand"):
         left, right = st.columns(2, gap="large")
         with left:
@@ -224,6 +225,20 @@ def _method(case: Case, work: Work | None) -> None:
         bounds.panel(case)
     if work is not None:
         pictures.panel(case, work)
+
+
+def _noise(case: Case) -> None:
+    """How the noise is shaped, and what came of it."""
+    design.noise_control(case.settings)
+    if not case.settings.is_shaped:
+        return
+    if case.design.geometry is None:
+        st.caption(text.NO_SHAPE)
+        return
+    how = text.OPENED_SHAPE if case.is_opened else text.HOW_SHAPED
+    st.caption(f"{text.noise_sentence(case.design)} {how}")
+    if case.is_opened:
+        st.button("Plan the shape anew", key="shape_anew", on_click=lambda: state.update(shape=""))
 
 
 def _rows(settings: Settings) -> int:

@@ -101,7 +101,7 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
         )
     if look == "split":
         return Part(
-            key=(*memo_key(case, "split", but={"target"}), numbers.locked_parts(case.settings)),
+            key=(*memo_key(case, "split", but={"target"}), numbers.locked_parts(case)),
             name="the best split",
             draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
             find=lambda: numbers.split_answer(case),
@@ -129,13 +129,14 @@ def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
     "length" asked for and the whole "target".
     """
     now, goal = case.settings, case.target
-    design = with_total(case.design, Decimal(1)) if "total" in but else case.design
+    design = with_total(case.bare, Decimal(1)) if "total" in but else case.bare
     target = (
         ""
         if "target" in but
         else repr((goal.coefficient, goal.excludes_zero_at) if "length" in but else goal)
     )
-    typed = (now.currency, now.delta, now.results, case.scale)
+    noise = now.shape if case.is_opened else now.noise
+    typed = (now.currency, now.delta, now.results, case.scale, noise)
     return (kind, case.records.digest, repr(design), target, None if "n" in but else case.n, *typed)
 
 

@@ -22,12 +22,12 @@ from dpci_core import (
 )
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError, without_frames
-from dpci_core.planner.amounts import with_total
 from dpci_core.planner.search import score
+from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from ui.kit.palette import Combination
-from ui.session.budget import Split
+from ui.session.budget import Split, split_of
 from ui.session.case import Case, place_of, unit_of
 from ui.session.compute import TableSource
 from ui.session.settings import CHOICES, LIMITS, Settings
@@ -69,9 +69,9 @@ def at(case: Case, total: float, n: float) -> float:
     from zero.
     """
     try:
-        design = with_total(case.design, _decimal(total))
+        design, moments = case.at(_decimal(total), round(n))
         found = outcome(
-            case.moments, design=design, target=case.target, n_records=round(n), n_draws=draws(case)
+            moments, design=design, target=case.target, n_records=round(n), n_draws=draws(case)
         )
     except ValueError:  # infeasible there
         return float("nan")
@@ -146,19 +146,15 @@ class SplitMap:
         return self.lengths / self.best_length - 1.0
 
 
-def locked_parts(settings: Settings) -> tuple[tuple[str, Decimal], ...]:
+def locked_parts(case: Case) -> tuple[tuple[str, Decimal], ...]:
     """Names and amounts of the parts that are locked."""
-    split = settings.split
-    return tuple(
-        (name, part)
-        for name, part, is_locked in zip(PARTS, split.parts, split.locked, strict=True)
-        if is_locked
-    )
+    parts = zip(PARTS, case.design.budget.parts, case.settings.split.locked, strict=True)
+    return tuple((name, part) for name, part, is_locked in parts if is_locked)
 
 
 def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
     """The best split that keeps what is locked, and the lengths over all others."""
-    locked = dict(locked_parts(case.settings))
+    locked = dict(locked_parts(case))
     best = best_split(
         case.moments,
         design=case.design,
@@ -166,12 +162,20 @@ def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
         locked=locked,
         coefficient=case.target.coefficient,
     )
-    return best, split_map(case, best.shares)
+    return best, split_map(case, shares_beside_metric(best))
 
 
-def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
-    """Scores over a grid of splits of the same total, finer where matrices get little, through the
-    best.
+def shares_beside_metric(best: SplitAnswer) -> Shares:
+    """The best shares of what the metric leaves of the total."""
+    if not best.design.budget.metric:
+        return best.shares
+    split = split_of(best.design.budget)
+    return split.share(0) / 100.0, split.share(1) / 100.0, split.share(2) / 100.0
+
+
+def split_map(case: Case, best: Shares) -> SplitMap:
+    """Scores over a grid of splits of the same total, or of what the metric leaves of it, finer
+    where matrices get little, through the best.
 
     best: shares of the best split, without which the valley would end beside it.
     """
@@ -201,10 +205,11 @@ def split_map(case: Case, best: tuple[float, float, float]) -> SplitMap:
 
 def _score(case: Case, hessian: float, covariance: float) -> float:
     budget = case.design.budget
-    h, s = (budget.total * _decimal(share) for share in (hessian, covariance))
+    rest = budget.total - budget.metric
+    h, s = (rest * _decimal(share) for share in (hessian, covariance))
     try:
         design = replace(
-            case.design, budget=type(budget)(model=budget.total - h - s, hessian=h, covariance=s)
+            case.design, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)
         )
         made = forecast(case.moments, design=design, n_records=case.n, n_draws=draws(case))
         return score_of(case, made)
@@ -230,7 +235,7 @@ def ranking(case: Case) -> tuple[RankedDesign, ...]:
     epsilon, delta = guarantee(case.settings)
     switches = case.settings.calibration(Combination("zcdp", "objective", "logistic", "sharp"))
     rows = rank_mechanisms(
-        case.moments,
+        case.plain,
         epsilon=Decimal(f"{epsilon:.9g}"),
         delta=Decimal(f"{delta:g}"),
         regularization=case.settings.c,
@@ -278,7 +283,13 @@ def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
     the store.
     """
     return best_regularization(
-        lambda c: source.store.moments(case.records, case.design.loss, c, case.design.target),
+        lambda c: source.store.moments(
+            case.records,
+            case.design.loss,
+            c,
+            case.design.target,
+            geometry=case.design.geometry,
+        ),
         design=case.design,
         n_records=case.n,
     )

@@ -25,7 +25,7 @@ from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.report.cautions import cautions
 from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from ui.plan import numbers
-from ui.session.budget import Split, from_shares
+from ui.session.budget import Split, from_shares, split_of
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
 from ui.session.settings import LIMITS, Settings
@@ -123,48 +123,56 @@ def is_out_of_reach(made: Forecast, target: Target) -> bool:
 # --- with the method as it is set -----------------------------------------------------------------
 
 
-def least(case: Case) -> Option:
+def least(case: Case, source: TableSource) -> Option:
     """The least budget that meets the goal with intervals of use, the method as it is set."""
-    found = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
-    return _of_use(case, found)
+    here = case
+    for _ in range(_ROUNDS):
+        found = needed_budget(
+            here.moments, design=here.design, target=here.target, n_records=here.n
+        )
+        if case.design == case.bare:
+            break
+        here = _at(case, found.total, source)  # its noise is shaped for another total
+    return _of_use(case, found, source)
 
 
-def _of_use(case: Case, found: NeededBudget) -> Option:
+def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
     low = numbers.own_total(case.settings, LIMITS[case.settings.currency][0])
     total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
-    option = described(_at(case, total))
+    option = described(_at(case, total, source))
+    alone = numbers.typed_total(case.settings, found.total) if option.meets else None
     for _ in range(_STEPS):
         if option.works:
             break
         total, nearby = _rounded(total * _STEP), ()
-        option = described(_at(case, total))
-    alone = None if nearby else numbers.typed_total(case.settings, found.total)
-    return replace(option, nearby=nearby, alone=alone)
+        option = described(_at(case, total, source))
+    return replace(option, nearby=nearby, alone=None if nearby else alone)
 
 
 def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, float], ...]:
     return tuple((x.factor, x.length * scale, x.probability) for x in found.around)
 
 
-def balanced(case: Case) -> Option:
+def balanced(case: Case, source: TableSource) -> Option:
     """The budget at which privacy adds as much variance as sampling, the method as it is set."""
     made = forecast(case.moments, design=case.design, n_records=case.n)
     wanted = Target(BALANCED * without_privacy(made, case.target), case.target.coefficient)
     found = needed_budget(case.moments, design=case.design, target=wanted, n_records=case.n)
-    return described(_at(case, found.total))
+    return described(_at(case, found.total, source))
 
 
 def _rounded(total: Decimal) -> Decimal:
     return Decimal(f"{total:.3g}")
 
 
-def _at(case: Case, total: Decimal) -> Case:
-    """The case at another total, its shares kept."""
-    design = with_total(case.design, total)
-    model, hessian, covariance = design.budget.parts
-    now = replace(case.settings, split=Split(total, (model, hessian, covariance)))
+def _at(case: Case, total: Decimal, source: TableSource) -> Case:
+    """The case at another total, its shares kept, its noise shaped anew."""
+    design = with_total(case.bare, total)
+    now = replace(case.settings, split=Split(total, design.budget.parts))
     if now.currency == "approx":
         now = replace(now, epsilon=f"{numbers.typed_total(now, total):.12g}")
+    if now.is_shaped:
+        return make_case(now, source)
     return replace(case, settings=now, design=design)
 
 
@@ -197,7 +205,7 @@ class Search:
             answer = needed_budget(
                 here.moments, design=here.design, target=here.target, n_records=here.n
             )
-            option = replace(_of_use(here, answer), encoding=encoding)
+            option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
             if best is None or (option.works, -option.total) > (best.works, -best.total):
                 best = option
             total = option.total
@@ -206,9 +214,9 @@ class Search:
 
     def balanced(self) -> Option:
         """At the total at which privacy adds as much variance as sampling."""
-        here, _ = self.at(self.case.design.budget.total)
-        here, encoding = self.at(balanced(here).total)
-        return replace(balanced(here), encoding=encoding)
+        here, encoding = self.at(self.case.design.budget.total)
+        here, encoding = self.at(balanced(here, self._source(encoding)).total)
+        return replace(balanced(here, self._source(encoding)), encoding=encoding)
 
     def at(self, total: Decimal) -> tuple[Case, StandardEncoding]:
         """The case with the best design at a total, its split for the coefficient of the goal, and
@@ -218,14 +226,15 @@ class Search:
             known = [encoding.limit for _, encoding in self.found.values()]
             answer = best_standard(
                 self._encoded,
-                design=with_total(self.case.design, total),
+                design=with_total(self.case.bare, total),
                 n_records=self.case.n,
                 limits=known[:1] or LIMITS_TRIED,
             )
             here = self._with(
                 answer.encoding, answer.design.regularization, answer.design.budget.parts
             )
-            self.found[total] = _split_for_goal(here), answer.encoding
+            source = self._source(answer.encoding)
+            self.found[total] = _split_for_goal(here, source), answer.encoding
         return self.found[total]
 
     def _encoded(self, encoding: StandardEncoding) -> Records:
@@ -239,31 +248,40 @@ class Search:
     def _with(
         self, encoding: StandardEncoding, c: float, parts: tuple[Decimal, Decimal, Decimal]
     ) -> Case:
-        now, source = self.case.settings, self.source
+        now = self.case.settings
         schema = replace(self.schema, standard=encoding)
         total = sum(parts, Decimal(0))
         now = replace(now, c=c, split=Split(total, parts), target="unpenalised")
         if now.currency == "approx":
             now = replace(now, epsilon=f"{numbers.typed_total(now, total):.12g}")
-        if source.upload is not None:
-            source = replace(source, upload=replace(source.upload, schema=schema))
-        else:
+        if self.source.upload is None:
             table = replace(declared_table(now.declared), schema=schema)
             now = replace(now, declared=packed_table(table))
-        return make_case(now, source)
+        return make_case(now, self._source(encoding))
+
+    def _source(self, encoding: StandardEncoding) -> TableSource:
+        """Where the table comes from, in this encoding."""
+        if (kept := self.source.upload) is None:
+            return self.source
+        schema = replace(self.schema, standard=encoding)
+        return replace(self.source, upload=replace(kept, schema=schema))
 
 
-def _split_for_goal(case: Case) -> Case:
-    """The case with the split that serves the coefficient of its goal."""
+def _split_for_goal(case: Case, source: TableSource) -> Case:
+    """The case with the split that serves the coefficient of its goal, or that goes with the shape
+    of its noise.
+    """
     place = case.target.coefficient
-    if place is None:
+    if place is None and case.design.geometry is None:
         return case
     try:
         best = best_split(case.moments, design=case.design, n_records=case.n, coefficient=place)
     except InfeasibleDesignError:
         return case
-    split = Split(best.design.budget.total, best.design.budget.parts)
-    return replace(case, settings=replace(case.settings, split=split), design=best.design)
+    now = replace(case.settings, split=split_of(best.design.budget))
+    return (
+        make_case(now, source) if now.is_shaped else replace(case, settings=now, design=best.design)
+    )
 
 
 def schema_of(settings: Settings, source: TableSource) -> Schema | None:
@@ -280,7 +298,7 @@ def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Ca
     if is_chosen and schema is not None:
         search = Search(case, source, schema)
         return {"own": search.own, "least": search.least, "balanced": search.balanced}
-    return {"least": partial(least, case), "balanced": partial(balanced, case)}
+    return {"least": partial(least, case, source), "balanced": partial(balanced, case, source)}
 
 
 def basis(settings: Settings, name: str) -> Settings:

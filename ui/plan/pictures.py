@@ -14,7 +14,7 @@ from ui.plan.numbers import IsoMap, SplitMap
 from ui.plan.options import Option
 from ui.plan.work import Work
 from ui.session import state, text
-from ui.session.budget import Split
+from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.compute import came_out
 from ui.session.words import in_words
@@ -111,7 +111,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
         found,
         marks=[
             charts.your_split((mine[0], mine[1], mine[2]), loss),
-            charts.the_best_split(best.shares),
+            charts.the_best_split(numbers.shares_beside_metric(best)),
         ],
         caption=_caption(case),
         meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
@@ -123,21 +123,19 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
 def _split_words(case: Case, best: SplitAnswer, loss: float, *, locked: bool) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
     among = " among those that keep what you locked" if locked else ""
-    shares = " / ".join(f"{100 * share:.3g} %" for share in best.shares)
+    shares = " / ".join(f"{100 * share:.3g} %" for share in numbers.shares_beside_metric(best))
     left.markdown(
         f"The best split{among}: **{shares}** for coefficients, Hessian and gradient covariance. "
         f"Yours makes {_which(case)} **{100 * loss:.1f} %** longer than that; an interval whose "
         f"coverage falls short counts as longer. {text.SPLIT_NOTE}"
     )
-    model, hessian, covariance = best.design.budget.parts
     now = state.settings().split
+    better = split_of(best.design.budget, now)
     right.button(
         "Use the best split",
         key="use_split",
-        on_click=lambda: state.update(
-            split=Split(now.total, (model, hessian, covariance), now.locked)
-        ),
-        disabled=(model, hessian, covariance) == now.parts,
+        on_click=lambda: state.update(split=better),
+        disabled=better.parts == now.parts,
         type="primary",
     )
 

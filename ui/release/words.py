@@ -13,7 +13,7 @@ from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import HistogramChoice, ModelChoice, PlanRelease, Question, warnings_of
 from dpci_core.release.choice import Choice
 from dpci_core.report.covered import covered
-from ui.session.text import PRIVACY_UNIT, number, plain, risk_approx, risk_pure
+from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
 
 INTRODUCTION = (
@@ -37,6 +37,7 @@ NEEDS_DECLARATION = (
     "levels, known beforehand. The table of this plan is not of that kind yet."
 )
 PRICED = {
+    "metric": "shape of the noise",
     "model": "coefficients",
     "inexact minimiser": "coefficients, for an inexact minimiser",
     "hessian": "Hessian",
@@ -70,12 +71,13 @@ def plan_words(plan: Plan) -> str:
     """The plan in a paragraph."""
     design = plan.design
     names = ", ".join(plain(name) for name in plan.names[:-1])
+    noise = noise_sentence(design)
     return (
         f"**{plain(plan.title)}**: {design.loss.title} of **{plain(plan.schema.target)}** = "
         f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), "
         f"{design.mechanism} perturbation, c = {design.regularization:g}, "
         f"{100 * design.confidence_level:g} % intervals for the **{covered(design)}**. Planned for "
-        f"n = {plan.n_records:,}; one row is: {plain(plan.unit)}."
+        f"n = {plan.n_records:,}; one row is: {plain(plan.unit)}.{f' {noise}' if noise else ''}"
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
-from dpci_core.privacy.budget import Parts
+from dpci_core.privacy.budget import Budget, Parts
 
 Locks = tuple[bool, bool, bool]
 
@@ -158,6 +158,21 @@ class Split:
             ):
                 parts[i] = part
         return parts[0], parts[1], parts[2]
+
+
+def split_of(budget: Budget, now: Split | None = None) -> Split:
+    """The split of a whole budget: what its metric does not take, in proportion; locked parts of
+    the present split stay as they are.
+    """
+    locked = (False, False, False) if now is None else now.locked
+    free = [i for i in range(3) if not locked[i]]
+    if not budget.metric or not free:
+        return Split(budget.total, budget.parts if now is None or free else now.parts, locked)
+    parts = list(budget.parts if now is None else now.parts)
+    rest = budget.total - sum(parts[i] for i in range(3) if locked[i])
+    for i, part in zip(free, shared_out(rest, [budget.parts[i] for i in free]), strict=True):
+        parts[i] = part
+    return Split(budget.total, (parts[0], parts[1], parts[2]), locked)
 
 
 def shared_out(total: Decimal, weights: Sequence[Decimal]) -> tuple[Decimal, ...]:

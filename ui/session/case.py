@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
-from dpci_core import Moments, Target
-from dpci_core.design import Design
+from dpci_core import InfeasibleDesignError, Moments, Target, forecast
+from dpci_core.design import Design, Geometry
+from dpci_core.planner import shaped, with_room
+from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
 from dpci_core.schema import CONSTANT, Column, Records
-from ui.session.compute import TableSource, columns_of, fit_target, told_in
+from ui.session.compute import Store, TableSource, columns_of, designed, fit_target, told_in
 from ui.session.settings import Settings
+from ui.session.shape import shape_of
 
 
 class PrecisionError(ValueError):
@@ -23,6 +27,9 @@ class Case:
     """One design under these settings with the moments to plan by, and the goal in the scale of the
     moments.
 
+    moments: of rows with the weights of the design's geometry, where it has one.
+    plain: of rows that count in full, with what noise is shaped by where that is asked for.
+    is_opened: whether the geometry is that of a plan that was opened.
     scale: what a scaled length is multiplied by to be in the units of the goal.
     columns: of the table, with the steps that effects are told for; none for a named set.
     """
@@ -33,7 +40,27 @@ class Case:
     design: Design
     target: Target
     scale: float
+    plain: Moments
     columns: tuple[Column, ...] = ()
+    is_opened: bool = False
+
+    def at(self, total: Decimal, n_records: int) -> tuple[Design, Moments]:
+        """The design at another total and number of records, its noise shaped anew where it is
+        planned here, and the moments to forecast it from.
+        """
+        if not self.settings.is_shaped or self.is_opened:
+            return with_total(self.design, total), self.moments
+        bare = with_total(self.bare, total)
+        how = self.settings.second_moment
+        found = shaped(self.plain, design=bare, n_records=n_records, second_moment=how)
+        return found or bare, self.plain
+
+    @property
+    def bare(self) -> Design:
+        """The design with noise of equal size in every direction, split as the settings say."""
+        if self.design.geometry is None:
+            return self.design
+        return self.settings.design(self.settings.combinations[0])
 
     @property
     def n(self) -> int:
@@ -53,7 +80,6 @@ def single(settings: Settings) -> Settings:
         mechanisms=(first.mechanism,),
         losses=(first.loss,),
         calibrations=(first.calibration,),
-        noise="even",
     )
 
 
@@ -67,12 +93,63 @@ def make_case(settings: Settings, source: TableSource) -> Case:
     records = source.load(chosen, features=chosen.names or chosen.d)
     design = chosen.design(chosen.combinations[0])
     fitted = fit_target(records, design)
-    moments = source.store.moments(records, design.loss, chosen.c, fitted)
+    plain = moments = source.store.moments(
+        records, design.loss, chosen.c, fitted, with_spread=chosen.is_shaped
+    )
+    is_opened = False
+    if chosen.is_shaped:
+        design, moments, is_opened = _shape(chosen, records, plain, source.store)
     place = place_of(chosen, records)
     columns = columns_of(chosen, source)
     scale = unit_of(records, place, columns)
     target = make_target(chosen, place, scale)
-    return Case(chosen, records, moments, design, target, scale, columns)
+    return Case(
+        chosen, records, moments, design, target, scale, plain, columns, is_opened=is_opened
+    )
+
+
+def _shape(
+    settings: Settings, records: Records, plain: Moments, store: Store
+) -> tuple[Design, Moments, bool]:
+    """The design with its geometry, that of a plan that was opened or the one planned here; with
+    the moments of rows that have its weights, and whether it was opened.
+    """
+    combination = settings.combinations[0]
+    bare = settings.design(combination)
+    fitted = fit_target(records, bare)
+
+    def fit(geometry: Geometry) -> Moments:
+        return store.moments(records, bare.loss, settings.c, fitted, geometry=geometry)
+
+    opened = shape_of(settings.shape) if settings.shape else None
+    if opened is not None and opened.goes_with(
+        settings.dataset,
+        records.feature_names,
+        noise=settings.noise,
+        definition=settings.own_definition,
+    ):
+        design = opened.on(bare)
+        assert design.geometry is not None
+        return design, fit(design.geometry), True
+
+    def length(moments: Moments, design: Design) -> float:
+        made = forecast(moments, design=design, n_records=settings.n, n_draws=SEARCH_DRAWS)
+        return made.ci_length_mean
+
+    def make() -> tuple[Design, Moments]:
+        try:
+            first = designed(settings, combination, plain)
+            if first.geometry is None:
+                return bare, plain
+            design, moments = with_room(plain, fit, design=first, n_records=settings.n)
+            if design != first and length(moments, design) >= length(plain, bare):
+                return bare, plain
+        except InfeasibleDesignError:  # told where the design itself is asked for
+            return bare, plain
+        return design, moments
+
+    key = (records.digest, repr(bare), fitted, settings.noise, settings.n)
+    return (*store.shapes.get(key, make), False)
 
 
 def place_of(settings: Settings, records: Records) -> int | None:

@@ -22,7 +22,7 @@ from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_mo
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
-from dpci_core.design import Design, Estimand
+from dpci_core.design import Design, Estimand, Geometry
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import DeclaredTable
@@ -111,6 +111,7 @@ class Store:
     def __init__(self, limit: float = RECORDS_LIMIT) -> None:
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
         self._moments = LRU(400)
+        self.shapes = LRU(100)
         self._starts: dict[tuple[str, str], Array] = {}
 
     def records(self, key: Hashable, make: Callable[[], Records]) -> Records:
@@ -125,10 +126,11 @@ class Store:
         target: Estimand = "penalised",
         *,
         with_spread: bool = False,
+        geometry: Geometry | None = None,
     ) -> Moments:
         """The fit of one table, warm-started from the last fit of the same table and kind of loss;
         for a target without penalty with what its forecast needs, and with what noise is shaped
-        by.
+        by, or with the weights of a geometry.
         """
 
         def make() -> Moments:
@@ -141,13 +143,14 @@ class Store:
                 start=warm,
                 target=target,
                 with_spread=with_spread,
+                geometry=geometry,
             )
             if len(self._starts) > 200:
                 self._starts.clear()
             self._starts[records.digest, loss.name] = fitted.theta_hat
             return fitted
 
-        return self._moments.get((records.digest, loss, c, target, with_spread), make)
+        return self._moments.get((records.digest, loss, c, target, with_spread, geometry), make)
 
 
 PUBLIC = Store()
@@ -330,7 +333,10 @@ def designed(settings: Settings, combination: Combination, moments: Moments) -> 
     design = settings.design(combination)
     if not (settings.is_shaped and mechanism_of(design).perturbs_objective):
         return design
-    return shaped(moments, design=design, n_records=settings.n) or design
+    found = shaped(
+        moments, design=design, n_records=settings.n, second_moment=settings.second_moment
+    )
+    return found or design
 
 
 def came_out(settings: Settings, designs: Iterable[Design]) -> Settings:

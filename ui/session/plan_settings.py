@@ -12,10 +12,11 @@ from dpci_core.design import CalibrationName
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import epsilon_to_zcdp, zcdp_to_epsilon
 from dpci_core.schema import to_original
-from ui.session.budget import Split
+from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.compute import DECLARED, declared_table, packed_table, step_of
 from ui.session.settings import CHOICES, LIMITS, Currency, Settings
+from ui.session.shape import noise_of, packed_shape
 
 
 def plan_of(case: Case, title: str, notes: str = "") -> Plan:
@@ -69,12 +70,13 @@ def settings_of(plan: Plan) -> Settings:
     for what, name, choices in offered:
         if name not in choices:
             raise ValueError(f"This dashboard has no control for the {what} {name!r}.")
-    if design.geometry is not None:
-        raise ValueError(
-            "This plan shapes its noise like the data, for which this page has no control. Release "
-            "and the command line take it as it is."
-        )
     calibration, results = _calibration(design.switches)
+    if design.geometry is not None and results == "reviewed":
+        raise ValueError(
+            "This plan shapes its noise like the data and otherwise takes peer-reviewed results "
+            "only, for which the page has no control. Release and the command line take it as it "
+            "is."
+        )
     budget, is_svm = design.budget, design.loss.name in CHOICES["corner"]
     now = replace(
         Settings(),
@@ -91,7 +93,9 @@ def settings_of(plan: Plan) -> Settings:
         target=design.target,
         currency=cast("Currency", design.definition),
         delta=_shortest(plan.delta),
-        split=Split(budget.total, budget.parts),
+        noise=noise_of(design.geometry),
+        shape=packed_shape(plan),
+        split=split_of(budget),
         n=plan.n_records,
         c=design.regularization,
         h=getattr(design.loss, "h", Settings().h),

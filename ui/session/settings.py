@@ -16,6 +16,7 @@ from dpci_core import Calibration, Loss
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.design import MECHANISMS, Design, Estimand
 from dpci_core.losses import make_loss
+from dpci_core.planner.geometry import SecondMoment
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     PARTS,
@@ -30,6 +31,7 @@ from dpci_core.privacy.budget import (
 from dpci_core.schema import Encoding
 from ui.kit.palette import Combination
 from ui.session.budget import Split, from_shares
+from ui.session.shape import Noise, shape_of
 
 Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
@@ -71,8 +73,11 @@ class Settings:
     declared: a table that is only described, packed as for a link, for the data set "declared".
     corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a
     quartic.
-    noise: of equal size in every direction, or shaped like the records where the noise is in the
-    objective; the second asks for the moments of the table (`compute.designed`).
+    noise: of equal size in every direction ("even"), or, where it is in the objective, shaped like
+    the records: by a second moment that is released ("shaped") or by that of the planning rows
+    ("planning"). Both ask for the moments of the table (`compute.designed`).
+    shape: the geometry of a plan that was opened, packed (`ui.session.shape`); "" where it is
+    planned.
     goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; goal_on is ""
     for the mean over the coefficients or a feature, whose length and value are then in its own
     units.
@@ -88,7 +93,8 @@ class Settings:
     losses: tuple[str, ...] = ("logistic",)
     calibrations: tuple[str, ...] = ("sharp",)
     results: str = "all"
-    noise: str = "even"
+    noise: Noise = "even"
+    shape: str = ""
     target: Estimand = "penalised"
     currency: Currency = "pure"
     epsilon: str = "1"
@@ -125,8 +131,13 @@ class Settings:
         """Whether noise is shaped like the records, where it is in the objective; not while only
         reviewed results are asked for.
         """
-        is_asked = self.noise == "shaped" and self.results == "all"
+        is_asked = self.noise != "even" and self.results == "all"
         return is_asked and "objective" in self.mechanisms
+
+    @property
+    def second_moment(self) -> SecondMoment:
+        """Whose second moment shapes the noise."""
+        return "planning" if self.noise == "planning" else "released"
 
     @property
     def is_compared(self) -> bool:
@@ -337,7 +348,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "corner": ("huber_svm", "smoothed_hinge"),
     "calibrations": ("sharp", "published"),
     "results": ("all", "reviewed"),
-    "noise": ("even", "shaped"),
+    "noise": ("even", "shaped", "planning"),
     "target": ("penalised", "unpenalised"),
     "goal": ("length", "zero"),
     "look": ("map", "split", "mechanisms", "c"),
@@ -367,6 +378,8 @@ def _parse(name: str, text: str) -> object:
             raise ValueError(name)
     elif name in CHOICES and text not in CHOICES[name]:
         raise ValueError(name)
+    elif name == "shape" and text:
+        shape_of(text)
     return text
 
 

@@ -130,10 +130,12 @@ def method_words(case: Case) -> str:
     shares = " / ".join(
         f"{100 * float(p / design.budget.total):.3g} %" for p in design.budget.parts
     )
+    noise = text.noise_sentence(design)
     return (
         f"{design.loss.title}, {design.mechanism} perturbation, c = {design.regularization:g}, "
         f"split {shares}; {100 * design.confidence_level:g} % intervals for the "
         f"{text.covers(came_out(case.settings, [case.design]))}"
+        f"{f'. {noise}' if noise else ''}"
     )
 
 

@@ -105,7 +105,7 @@ def test_three_budgets_stand_on_one_screen_and_are_those_of_the_core():
 def test_in_the_balanced_budget_privacy_adds_as_much_variance_as_sampling():
     app = start("plan", **SMALL)
     case = case_of(app)
-    balanced = options.balanced(case)
+    balanced = options.balanced(case, TableSource(PUBLIC))
     made = forecast(case.moments, design=with_total(case.design, balanced.total), n_records=case.n)
     ratio = made.ci_length_mean / made.nonprivate_length_mean
     assert ratio == pytest.approx(math.sqrt(2.0), rel=0.01)
@@ -138,7 +138,7 @@ def test_the_least_budget_gives_intervals_that_are_of_use():
     case = case_of(app)
     bare = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
     assert bare.forecast.usefulness.is_useless
-    least = options.least(case)
+    least = options.least(case, TableSource(PUBLIC))
     assert least.works
     assert least.total > bare.total
     assert least.alone == pytest.approx(float(bare.total))

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from dpci_core.plan import Plan, PublicTable
 from ui.explore.code import code_of
+from ui.explore.later import _best
 from ui.session import compute, text
 from ui.session.case import make_case
-from ui.session.plan_settings import settings_of
 from ui.session.settings import Settings, from_query
 
 SHAPED = Settings(d=5, n=8_000, noise="shaped", definitions=("pure", "zcdp"))
@@ -85,18 +84,28 @@ def test_the_code_on_the_page_prints_the_pages_length(capsys: pytest.CaptureFixt
     assert f"mean length {outcome.forecast.ci_length_mean:.4g}," in capsys.readouterr().out
 
 
-def test_plan_counts_noise_as_even_and_takes_no_plan_with_another() -> None:
-    case = make_case(SHAPED, SOURCE)
-    assert case.design.geometry is None
-    plan = Plan(
-        title="Shaped",
-        source=PublicTable(key="census"),
-        features=5,
-        design=case.design,
-        n_records=8_000,
-        delta="1e-6",  # type: ignore[arg-type]
+def test_plan_shapes_its_noise_as_explore_does() -> None:
+    """Where no row has to count in full for the sake of a coefficient, they are the same design."""
+    settings = replace(
+        SHAPED, definitions=("zcdp",), currency="zcdp", mechanisms=("objective",), encoding="schema"
     )
-    shaped, _ = plan.with_geometry("planning")
-    assert shaped.design.geometry is not None
-    with pytest.raises(ValueError, match="no control"):
-        settings_of(shaped)
+    for noise in ("even", "shaped", "planning"):
+        asked = replace(settings, noise=noise)  # type: ignore[arg-type]
+        (outcome,) = compute.compute(asked, SOURCE).outcomes
+        assert outcome.forecast is not None
+        assert make_case(asked, SOURCE).design == outcome.forecast.design
+
+
+@pytest.mark.parametrize("locked", [(False, False, False), (False, False, True)])
+def test_the_best_split_of_explore_adds_up_with_a_metric(locked: tuple[bool, bool, bool]) -> None:
+    settings = replace(SHAPED, definitions=("zcdp",), currency="zcdp", mechanisms=("objective",))
+    settings = replace(settings, split=settings.split.with_locks(locked))
+    view = compute.compute(settings, SOURCE)
+    made = view.outcomes[0].forecast
+    assert made is not None
+    assert made.design.budget.metric > 0
+    found = _best(view)
+    assert found.split is not None
+    assert found.split.total == settings.split.total
+    assert found.split.locked == locked
+    assert not locked[2] or found.split.parts[2] == settings.split.parts[2]

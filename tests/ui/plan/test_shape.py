@@ -1,0 +1,287 @@
+"""Noise shaped like the data on the page Plan: what the switch does to the plan, to its file, to
+links, and back again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from dpci_core import Plan, PublicTable, fit_moments, forecast, read_plan
+from dpci_core.design import Geometry
+from dpci_core.mechanisms.shares import share_out
+from dpci_core.plan import as_yaml
+from dpci_core.plan.link import pack, unpack
+from tests.ui.test_pages import check, now, start, stop_jobs
+from ui.plan import numbers, options
+from ui.plan import work as plan_work
+from ui.release.words import PRICED, plan_words
+from ui.session import text
+from ui.session.budget import Split, split_of
+from ui.session.case import make_case
+from ui.session.compute import PUBLIC, TableSource
+from ui.session.plan_settings import plan_of, settings_of
+from ui.session.settings import Settings, from_query
+from ui.session.shape import packed_shape
+
+SOURCE = TableSource(PUBLIC)
+EVEN = Settings(
+    d=5,
+    n=8_000,
+    definitions=("zcdp",),
+    mechanisms=("objective",),
+    currency="zcdp",
+    split=Split(Decimal("0.2"), (Decimal("0.12"), Decimal("0.04"), Decimal("0.04"))),
+)
+SHAPED = replace(EVEN, noise="shaped")
+PLANNING = replace(EVEN, noise="planning")
+LINK = {"d": "5", "n": "8000", "currency": "zcdp", "mechanisms": "objective", "definitions": "zcdp"}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Pages are drawn with all their answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    yield
+    stop_jobs()
+
+
+def words(app) -> str:
+    return "\n".join(
+        element.value for kind in (app.markdown, app.caption, app.warning) for element in kind
+    )
+
+
+@pytest.mark.parametrize("settings", [SHAPED, PLANNING], ids=["shaped", "planning"])
+def test_a_shaped_plan_is_shorter_at_the_same_total_and_its_file_comes_back(settings):
+    case, even = make_case(settings, SOURCE), make_case(EVEN, SOURCE)
+    design = case.design
+    assert design.geometry is not None
+    assert design.geometry.is_private == (settings is SHAPED) == bool(design.budget.metric)
+    assert design.budget.total == even.design.budget.total == Decimal("0.2")
+    length = options.described(case).length
+    assert length < 0.95 * options.described(even).length
+    plan = read_plan(as_yaml(plan_of(case, "Shaped")))
+    assert plan.design == design
+    assert plan.numbers(case.moments).ci_length_mean == pytest.approx(length, rel=1e-9)
+    opened = settings_of(plan)
+    assert opened.noise == settings.noise
+    again = make_case(opened, SOURCE)
+    assert again.is_opened
+    assert again.design == design
+    assert options.described(again).length == length
+    assert plan_of(again, "Shaped").digest == plan.digest
+
+
+def test_the_switch_and_an_opened_shape_are_in_the_link():
+    for settings in (SHAPED, PLANNING, settings_of(plan_of(make_case(SHAPED, SOURCE), "A"))):
+        assert from_query(settings.to_query()) == (settings, ())
+    assert "shape" not in SHAPED.to_query()
+    assert not {"noise", "shape"} & set(EVEN.to_query())
+    for bad in ("x", "1.AAAA", pack({"of": "a"}), pack({"of": "a", "parts": ["1e-99999999"] * 4})):
+        settings, refused = from_query({**LINK, "noise": "shaped", "shape": bad})
+        assert refused == ("shape",)
+        assert settings.shape == ""
+
+
+def test_old_plans_and_links_are_what_they_were():
+    plan = plan_of(make_case(EVEN, SOURCE), "Even")
+    assert plan.design == EVEN.design(EVEN.combinations[0])
+    assert settings_of(plan).noise == "even"
+    assert make_case(settings_of(plan), SOURCE).design == plan.design
+    assert packed_shape(plan) == ""
+    even = make_case(EVEN, SOURCE)
+    assert even.moments is even.plain
+    assert even.moments.spread is None
+
+
+def test_a_double_change_and_back_restores_every_number():
+    def seen(settings):
+        case = make_case(settings, SOURCE)
+        found = options.described(case)
+        return repr(case.design), found.length, found.probability, found.as_if
+
+    before = seen(EVEN)
+    first = seen(SHAPED)
+    moved = replace(SHAPED, c=0.004).swept("total", 0.5)
+    other = seen(moved)
+    assert other != first
+    assert seen(replace(moved.swept("total", 0.2), c=0.001, split=EVEN.split)) == first
+    assert seen(PLANNING) not in (first, before)
+    assert seen(replace(PLANNING, noise="even")) == before
+
+
+def test_an_opened_shape_stays_through_changes_of_the_design_and_no_further():
+    geometry = Geometry(ridge=0.03, leverage=9.0)
+    budget = replace(EVEN.budget("zcdp"), model="0.11", metric="0.01")
+    design = replace(EVEN.design(EVEN.combinations[0]), budget=budget, geometry=geometry)
+    plan = Plan(
+        title="By hand",
+        source=PublicTable(key="census"),
+        features=5,
+        design=design,
+        n_records=8_000,
+        delta=Decimal("1e-6"),
+    )
+    opened = settings_of(plan)
+    assert make_case(opened, SOURCE).design == design
+    moved = make_case(opened.swept("total", 0.4), SOURCE).design
+    assert moved.geometry == geometry
+    assert moved.budget.total == Decimal("0.4")
+    assert float(moved.budget.metric) == pytest.approx(0.02, rel=1e-12)
+    back = opened.swept("total", 0.4).swept("total", 0.2)
+    assert make_case(back, SOURCE).design == design
+    assert make_case(replace(opened, d=4), SOURCE).design.geometry != geometry
+    assert make_case(replace(opened, noise="planning"), SOURCE).design.geometry != geometry
+    assert make_case(replace(opened, mechanisms=("output",)), SOURCE).design.geometry is None
+
+
+def test_what_the_page_cannot_show_is_refused_in_words():
+    plan = plan_of(make_case(SHAPED, SOURCE), "Shaped")
+    reviewed = replace(EVEN, results="reviewed").design(EVEN.combinations[0])
+    mixed = replace(plan, design=replace(plan.design, calibration=reviewed.calibration))
+    with pytest.raises(ValueError, match="peer-reviewed results only"):
+        settings_of(mixed)
+    p = 61
+    rng = np.random.default_rng(1)
+    M = np.cov(rng.normal(size=(400, p)).T)
+    huge = Geometry(
+        ridge=0.03, leverage=9.0, second_moment=tuple(map(tuple, M / np.trace(M) / 1.01))
+    )
+    bare = EVEN.design(EVEN.combinations[0])
+    with pytest.raises(ValueError, match="too long for this page"):
+        settings_of(replace(plan, design=replace(bare, geometry=huge)))
+
+
+def test_locked_parts_and_the_best_split_are_of_what_the_metric_leaves():
+    locked = replace(SHAPED, split=SHAPED.split.with_locks((False, True, False)))
+    case = make_case(locked, SOURCE)
+    best, _ = numbers.split_answer(case)
+    assert best.design.budget.hessian == case.design.budget.hessian
+    assert best.design.budget.metric == case.design.budget.metric
+    better = split_of(best.design.budget, locked.split)
+    assert better.total == Decimal("0.2")
+    assert better.parts[1] == locked.split.parts[1]
+    assert better.locked == locked.split.locked
+    best, found = numbers.split_answer(make_case(SHAPED, SOURCE))
+    assert found.best_length <= np.nanmin(found.lengths) * 1.01
+    assert sum(numbers.shares_beside_metric(best)) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_the_metric_is_planned_anew_at_every_point_of_the_map():
+    case = make_case(SHAPED, SOURCE)
+    design, moments = case.at(Decimal("2"), 200_000)
+    there = make_case(replace(SHAPED.swept("total", 2.0), n=200_000), SOURCE)
+    assert design.geometry == there.design.geometry
+    for name in ("model", "hessian", "covariance", "metric"):
+        mine, other = (float(getattr(d.budget, name)) for d in (design, there.design))
+        assert mine == pytest.approx(other, rel=1e-3)
+    assert moments is case.plain
+    assert case.at(Decimal("0.001"), 300)[0].geometry is None
+
+
+@pytest.mark.parametrize("noise", ["shaped", "planning"])
+def test_the_least_budget_is_less_and_meets_the_goal_where_it_is_used(noise):
+    settings = replace(EVEN, noise=noise, goal_length=0.6)
+    least = options.least(make_case(settings, SOURCE), SOURCE)
+    even = options.least(make_case(replace(settings, noise="even"), SOURCE), SOURCE)
+    assert least.works
+    assert least.total < even.total
+    used = options.adopted(settings, least)
+    case = make_case(used, SOURCE)
+    assert options.described(case).length == least.length
+    assert case.design.geometry is not None
+
+
+def test_a_small_level_widens_the_leverage_or_leaves_noise_even():
+    case = make_case(SHAPED, SOURCE)
+    plain = fit_moments(case.records.X, case.records.y, loss=case.design.loss, regularization=0.001)
+    gap = np.abs(case.moments.theta_hat - plain.theta_hat)
+    made = forecast(case.moments, design=case.design, n_records=8_000)
+    assert (2.0 * gap / made.ci_length).max() <= 0.05
+
+
+def test_the_switch_on_the_page_shows_the_shape_and_takes_it_back():
+    app = start("plan", step="choose", **LINK)
+    before = words(app), {m.label: m.value for m in app.metric}
+    app.radio(key="noise").set_value("shaped").run()
+    check(app)
+    case = make_case(now(app), SOURCE)
+    assert case.design.geometry is not None
+    assert text.noise_sentence(case.design) in words(app)
+    assert text.HOW_SHAPED in words(app)
+    app.radio(key="noise").set_value("planning").run()
+    check(app)
+    assert "costs no budget" in words(app)
+    app.radio(key="noise").set_value("even").run()
+    check(app)
+    assert (words(app), {m.label: m.value for m in app.metric}) == before
+
+
+@pytest.mark.parametrize("look", ["map", "split", "mechanisms", "c"])
+def test_every_closer_look_is_drawn_with_shaped_noise(look):
+    app = start("plan", step="choose", noise="shaped", look=look, **LINK)
+    check(app)
+    assert not app.error
+    if look == "split":
+        app.button(key="use_split").click().run()
+        check(app)
+        assert now(app).split.total == Settings(currency="zcdp").split.total
+        assert now(app).noise == "shaped"
+
+
+def test_approve_tells_the_shape_in_a_sentence():
+    app = start("plan", step="approve", noise="shaped", **LINK)
+    check(app)
+    case = make_case(now(app), SOURCE)
+    assert case.design.geometry is not None
+    assert text.noise_sentence(case.design) in words(app)
+    assert "extreme rows weighted down" in words(app)
+
+
+def test_the_release_tells_the_shape_and_names_what_it_pays_for_it():
+    case = make_case(SHAPED, SOURCE)
+    plan = plan_of(case, "Shaped")
+    assert text.noise_sentence(plan.design) in plan_words(plan)
+    assert set(dict(share_out(plan.design).lines)) <= set(PRICED)
+    assert "shaped" not in plan_words(plan_of(make_case(EVEN, SOURCE), "Even"))
+
+
+def test_a_second_moment_of_another_size_in_a_link_is_planned_anew():
+    opened = settings_of(plan_of(make_case(PLANNING, SOURCE), "A"))
+    content = unpack(opened.shape)
+    assert isinstance(content, dict)
+    content["second_moment"] = [[0.5, 0.0], [0.0, 0.4]]
+    case = make_case(replace(opened, shape=pack(content)), SOURCE)
+    assert not case.is_opened
+    assert case.design == make_case(PLANNING, SOURCE).design
+
+
+def test_output_perturbation_has_no_switch_and_no_shape():
+    app = start("plan", step="choose", noise="shaped", **{**LINK, "mechanisms": "output"})
+    check(app)
+    assert not [r for r in app.radio if r.key == "noise"]
+    assert make_case(now(app), SOURCE).design.geometry is None
+    assert "weighted down" not in words(app)
+
+
+def test_where_no_shape_is_shorter_the_page_says_so():
+    poor = replace(SHAPED, n=300).swept("total", 0.001)
+    assert make_case(poor, SOURCE).design.geometry is None
+    app = start("plan", step="choose", **poor.to_query())
+    check(app)
+    assert text.NO_SHAPE in words(app)
+
+
+def test_a_shape_that_was_opened_can_be_planned_anew():
+    opened = settings_of(plan_of(make_case(SHAPED, SOURCE), "A"))
+    app = start("plan", step="choose", **opened.to_query())
+    check(app)
+    assert text.OPENED_SHAPE in words(app)
+    app.button(key="shape_anew").click().run()
+    check(app)
+    assert now(app).shape == ""
+    assert text.HOW_SHAPED in words(app)
