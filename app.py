@@ -14,7 +14,7 @@ import streamlit as st
 from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware
 
-from ui.gate import Closed, Quotas, SecurityHeaders
+from ui.gate import Closed, Compressed, Quotas, SecurityHeaders
 from ui.session.quota import UPLOAD
 
 SPOOL_LIMIT = UPLOAD + 2 * 2**20
@@ -32,7 +32,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 app = st.App(
     Path(__file__).parent / "ui" / "shell.py",
-    middleware=[Middleware(SecurityHeaders), Middleware(Closed), Middleware(Quotas)],
+    middleware=[Middleware(one) for one in (SecurityHeaders, Closed, Quotas, Compressed)],
     lifespan=lifespan,
 )
 

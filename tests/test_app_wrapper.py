@@ -5,12 +5,15 @@ limit everywhere.
 from __future__ import annotations
 
 import asyncio
+import gzip
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from starlette.formparsers import MultiPartParser
+from starlette.responses import FileResponse, Response
 
 import app as wrapper
 from ui import gate
@@ -109,3 +112,71 @@ def test_what_strangers_need_not_see_is_closed(path, is_closed):
     asyncio.run(gate.Closed(inner)({"type": "http", "path": path, "method": "GET"}, None, send))
     assert bool(reached) is not is_closed
     assert [m["status"] for m in seen if "status" in m] == ([404] if is_closed else [])
+
+
+INDEX = Path(st.__file__).parent / "static" / "index.html"
+BUNDLE = max(
+    (INDEX.parent / "static" / "js").glob("index.*.js"), key=lambda file: file.stat().st_size
+)
+
+
+def asked(app: gate.App, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of an answer."""
+    sent: list[gate.Scope] = []
+
+    async def receive():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "headers": [(name.replace("_", "-").encode(), v.encode()) for name, v in headers.items()],
+    }
+    asyncio.run(app(scope, receive, send))
+    start, *rest = sent
+    told = {name.decode(): value.decode() for name, value in start["headers"]}
+    return start["status"], told, b"".join(message.get("body", b"") for message in rest)
+
+
+@pytest.mark.parametrize("base", ["", "/dpci"])
+def test_a_bundle_is_sent_compressed_to_whoever_takes_that(base):
+    app, address = gate.Compressed(FileResponse(BUNDLE)), f"{base}/static/js/{BUNDLE.name}"
+    _, told, body = asked(app, address, accept_encoding="gzip, br")
+    assert told["content-encoding"] == "gzip"
+    assert told["vary"] == "Accept-Encoding"
+    assert int(told["content-length"]) == len(body) < 0.4 * BUNDLE.stat().st_size
+    assert gzip.decompress(body) == BUNDLE.read_bytes()
+
+
+def test_a_bundle_is_sent_as_it_is_to_whoever_does_not_or_wants_a_part():
+    app, address = gate.Compressed(FileResponse(BUNDLE)), f"/static/js/{BUNDLE.name}"
+    _, told, body = asked(app, address, accept_encoding="identity")
+    assert "content-encoding" not in told
+    assert body == BUNDLE.read_bytes()
+    status, _, body = asked(app, address, accept_encoding="gzip", range="bytes=0-9")
+    assert (status, body) == (206, BUNDLE.read_bytes()[:10])
+
+
+def test_a_bundle_is_compressed_once_and_nothing_else_is_kept(monkeypatch):
+    """Not under another name of the same file either: whoever guesses names fills no memory."""
+    sizes = []
+    monkeypatch.setattr(gzip, "compress", lambda plain, _: sizes.append(len(plain)) or b"packed")
+    app = gate.Compressed(FileResponse(BUNDLE))
+    for name in (BUNDLE.name, BUNDLE.name, "guessed.js"):
+        assert asked(app, f"/static/js/{name}", accept_encoding="gzip")[2] == b"packed"
+    assert sizes == [BUNDLE.stat().st_size]
+    assert len(app.packed) == 1
+    app.app = Response(b"own" * 9999)
+    for path in ("/media/own.csv", "/static/js/no-etag.js"):
+        assert asked(app, path, accept_encoding="gzip")[2] == b"own" * 9999
+    assert len(app.packed) == 1
+
+
+def test_every_bundle_of_a_first_visit_lies_where_it_is_compressed():
+    named = re.findall(r"(?:src|href)=\"\./([^\"]+\.(?:js|css))\"", INDEX.read_text())
+    assert len(named) > 5
+    assert all(any(part in f"/{name}" for part in gate.BUNDLES) for name in named)

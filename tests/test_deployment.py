@@ -4,6 +4,7 @@ without Docker.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -20,6 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from benchmarks.server import free_port
 from ui.gate import HEADERS
@@ -217,8 +220,11 @@ class Container:
     def listing(self) -> list[str]:
         return sorted(str(path) for path in self.code.rglob("*"))
 
-    def get(self, path: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
+    def get(
+        self, path: str, method: str = "GET", **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        address = f"http://127.0.0.1:{self.port}{path}"
+        request = urllib.request.Request(address, method=method, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:
                 return answer.status, dict(answer.headers), answer.read()
@@ -274,6 +280,19 @@ def test_the_closed_parts_are_closed_there_too(container, path):
     status, headers, body = container.get(f"/{BASE}/_stcore/{path}")
     assert (status, body) == (404, b"Not Found")
     assert {name: headers.get(name) for name in HEADERS} == HEADERS
+
+
+def test_what_a_browser_loads_is_compressed(container):
+    """The page's main script, and the websocket with what a page shows."""
+    _, _, page = container.get(f"/{BASE}/")
+    (main,) = re.findall(rb'src="\./(static/js/index[^"]+)"', page)
+    _, headers, packed = container.get(f"/{BASE}/{main.decode()}", **{"Accept-Encoding": "gzip"})
+    assert headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed) == container.get(f"/{BASE}/{main.decode()}")[2]
+    assert len(packed) < 0.4 * len(gzip.decompress(packed))
+    stream = f"ws://127.0.0.1:{container.port}/{BASE}/_stcore/stream"
+    with connect(stream, subprotocols=[Subprotocol("streamlit")], proxy=None) as socket:
+        assert "permessage-deflate" in socket.response.headers["Sec-WebSocket-Extensions"]
 
 
 def test_the_health_check_of_the_image_passes(container):

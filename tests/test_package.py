@@ -217,7 +217,8 @@ def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_
     )
     assert (home, missing) == ("_app", [])
     assert [problems for problems, _ in shown.values()] == [[], []]
-    assert "three standard errors" in shown["reproduce"][1]  # the note below the tables, a document
+    note = "Differences are in standard errors of the difference"
+    assert note in shown["reproduce"][1]  # below the tables, a document
     assert shown["explore"][1] not in ("", shown["reproduce"][1])
 
 

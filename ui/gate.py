@@ -1,4 +1,5 @@
-"""What every request passes before Streamlit sees it: headers, hosts, quotas. ASGI only.
+"""What every request passes before Streamlit sees it: headers, hosts, quotas, compression. ASGI
+only.
 
 Streamlit takes an upload from any session, also before a login, as many pages as there are
 descriptors, and a page of any port of this machine: too much for a process that holds a private
@@ -7,12 +8,14 @@ table.
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from streamlit import runtime
 
@@ -36,6 +39,8 @@ HEADERS = {
 
 CLOSED = ("/_stcore/metrics/", "/_stcore/agent/")
 """Parts of Streamlit that tell strangers about the process or would let a program drive it."""
+BUNDLES = ("/static/js/", "/static/css/")
+"""Streamlit's own files, which it sends as they are: a third of that is enough."""
 _UPLOAD = "/_stcore/upload_file/"
 _HEALTH = "/_stcore/health"
 _FRAMING = 2**20
@@ -70,6 +75,55 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, send if scope["type"] != "http" else send_with_headers)
+
+
+class Compressed:
+    """Send `BUNDLES` compressed to whoever takes that, each compressed once while the process
+    lives.
+    """
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.packed: dict[str, bytes] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_bundle = scope["type"] == "http" and any(part in scope["path"] for part in BUNDLES)
+        if not is_bundle or "gzip" not in Headers(scope=scope).get("accept-encoding", ""):
+            await self.app(scope, receive, send)
+            return
+        start: Scope = {}
+        plain = bytearray()
+
+        async def send_packed(message: Scope) -> None:
+            if message["type"] == "http.response.start":
+                if message["status"] == 200 and "etag" in MutableHeaders(scope=message):
+                    start.update(message)
+                    return
+            elif start:
+                plain.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    packed = await self._packed(MutableHeaders(scope=start)["etag"], bytes(plain))
+                    await send(_with_packed_headers(start, len(packed)))
+                    await send({"type": "http.response.body", "body": packed})
+                return
+            await send(message)
+
+        await self.app(scope, receive, send_packed)
+
+    async def _packed(self, etag: str, plain: bytes) -> bytes:
+        if etag not in self.packed:
+            self.packed[etag] = await asyncio.to_thread(gzip.compress, plain, 6)
+        return self.packed[etag]
+
+
+def _with_packed_headers(start: Scope, length: int) -> Scope:
+    """The beginning of an answer whose body is compressed now."""
+    headers = MutableHeaders(scope=start)
+    headers["content-encoding"] = "gzip"
+    headers["content-length"] = str(length)
+    headers["etag"] = f"W/{headers['etag']}"
+    headers.add_vary_header("Accept-Encoding")
+    return start
 
 
 class Quotas:

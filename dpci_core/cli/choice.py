@@ -1,5 +1,5 @@
-"""`python -m dpci_core release` of what is chosen privately: a histogram of a declared column, or
-one of several penalties with its model.
+"""`python -m dpci_core release` of what is chosen privately: a histogram of a declared column, one
+of several penalties with its model, or a card of whole points.
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ import argparse
 
 from dpci_core.ledger import as_text
 from dpci_core.plan import Plan
-from dpci_core.release import ChoiceRecord, HistogramChoice, ModelChoice
+from dpci_core.release import CardChoice, CardRecord, ChoiceRecord, HistogramChoice, ModelChoice
 from dpci_core.release.choice import Choice
+from dpci_core.scorecards import Question
+from dpci_core.scorecards.spending import parts_of
 
-_SEVERAL = "Expected --histogram or --penalties, not both."
+_SEVERAL = "Expected one of --histogram, --penalties and --card."
+_VALIDATION, _HOLDOUT = "0.1", "0.3"
+_POINTS = (-2, 2)
 
 
 def add_choice(spend: argparse.ArgumentParser) -> None:
@@ -27,19 +31,42 @@ def add_choice(spend: argparse.ArgumentParser) -> None:
         "--penalties", nargs="+", type=float, metavar="C",
         help="release the plan's model, without intervals, at a penalty c chosen privately",
     )  # fmt: skip
-    group.add_argument("--epsilon", help="of the histogram or the chosen model, all of it")
-    group.add_argument("--held-out", default="0.1", help="share of the rows that choose (0.1)")
+    group.add_argument(
+        "--card", nargs="+", metavar="QUESTION",
+        help='release a card of whole points for questions such as "age>=40" "city=Oslo|Bergen"',
+    )  # fmt: skip
+    group.add_argument(
+        "--points", nargs=2, type=int, metavar=("LOW", "HIGH"), help="of a card (-2 2)"
+    )
+    group.add_argument("--epsilon", help="of what is chosen, all of it")
+    group.add_argument("--rho", help="of a card, instead of --epsilon")
+    group.add_argument(
+        "--held-out",
+        help="share of the rows that choose (0.1), or that count a card's mistakes (0.3)",
+    )
 
 
-def choice_of(options: argparse.Namespace, plan: Plan) -> Choice | None:
+def choice_of(options: argparse.Namespace, plan: Plan) -> Choice | CardChoice | None:
     """Return what is asked for instead of the plan's own release, if anything is.
 
     Raises:  ValueError.
     """
-    if options.histogram is None and options.penalties is None:
+    asked = [one for one in (options.histogram, options.penalties, options.card) if one is not None]
+    if not asked:
         return None
-    if options.histogram is not None and options.penalties is not None:
+    if len(asked) > 1:
         raise ValueError(_SEVERAL)
+    if options.card is not None:
+        return CardChoice.make(
+            plan,
+            tuple(Question.read(text) for text in options.card),
+            epsilon=options.epsilon,
+            rho=options.rho,
+            weights=tuple(options.points or _POINTS),
+            holdout=options.held_out or _HOLDOUT,
+        )
+    if options.rho is not None:
+        raise ValueError("Expected --rho with --card only.")
     if options.epsilon is None:
         raise ValueError("Expected --epsilon: the plan's own budget plays no part here.")
     if options.histogram is not None:
@@ -48,24 +75,42 @@ def choice_of(options: argparse.Namespace, plan: Plan) -> Choice | None:
             options.histogram,
             epsilon=options.epsilon,
             bins=tuple(options.bins or (8, 16, 32, 64, 128)),
-            validation_share=options.held_out,
+            validation_share=options.held_out or _VALIDATION,
         )
     return ModelChoice.make(
         plan,
         epsilon=options.epsilon,
         penalties=tuple(options.penalties),
-        validation_share=options.held_out,
+        validation_share=options.held_out or _VALIDATION,
     )
 
 
-def choice_lines(choice: Choice) -> list[str]:
+def choice_lines(choice: Choice | CardChoice) -> list[str]:
     """What is spent on what, before anything is."""
+    if isinstance(choice, CardChoice):
+        cost, n = choice.price(), choice.plan.n_records
+        n_train, n_holdout = parts_of(n, choice.holdout)
+        return [
+            f"{choice.title}: costs {cost.symbol} {as_text(cost.amount)}, {choice.plan.unit}.",
+            f"  drawn from {choice.cards.n_rules:,} cards on {n_train:,} rows; {n_holdout:,} count "
+            "its mistakes",
+            "  choice and count are two sides of a maximum and do not add up",
+        ]
     cost, spending = choice.price(), choice.spending(choice.plan.n_records)
     return [
         f"{choice.title}: costs {cost.symbol} {as_text(cost.amount)}, {choice.plan.unit}.",
         f"  of it {as_text(spending.train)} at most for one training, on {spending.n_train:,} rows",
         "  training and choice are two sides of a maximum and do not add up",
     ]
+
+
+def print_card(made: CardRecord) -> None:
+    """The card, and how often it is wrong."""
+    print(made.table(), end="")
+    print(
+        f"Wrong for {made.error_low:.1%} to {made.error_high:.1%} "
+        f"(level {made.confidence_level:.10g})."
+    )
 
 
 def print_choice(made: ChoiceRecord) -> None:

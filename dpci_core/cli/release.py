@@ -14,11 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from dpci_core.cli.choice import add_choice, choice_lines, choice_of, print_choice
+from dpci_core.cli.choice import add_choice, choice_lines, choice_of, print_card, print_choice
 from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
+    CardChoice,
+    CardRecord,
     ChoiceRecord,
     Entry,
     PlanRelease,
@@ -39,7 +41,7 @@ from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
 from dpci_core.schema import RecordMapper
 
-Asked = PlanRelease | Choice
+Asked = PlanRelease | Choice | CardChoice
 _RECORDS_NEEDED = (
     "The file decides how many records there are. If they are too few for this plan to run, the "
     "release fails after booking and stays spent: the plan must hold for the true number."
@@ -171,7 +173,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
 
 
 def _price_lines(asked: Asked) -> list[str]:
-    if isinstance(asked, Choice):
+    if not isinstance(asked, PlanRelease):
         return [*choice_lines(asked), _RECORDS_NEEDED]
     plan, price = asked.plan, asked.priced
     cost, numbers = price.cost, price.numbers
@@ -189,7 +191,7 @@ def _price_lines(asked: Asked) -> list[str]:
 
 
 def _warnings(asked: Asked) -> tuple[str, ...]:
-    return () if isinstance(asked, Choice) else warnings_of(asked.plan, asked.priced)
+    return warnings_of(asked.plan, asked.priced) if isinstance(asked, PlanRelease) else ()
 
 
 def _remaining(ledger: Ledger, dataset: str) -> str:
@@ -240,6 +242,8 @@ def _print_result(made: Entry, options: argparse.Namespace) -> None:
     else:
         if isinstance(made, ChoiceRecord):
             print_choice(made)
+        elif isinstance(made, CardRecord):
+            print_card(made)
         elif isinstance(made, Release):
             _print_release(made)
         print(f"Written to {options.folder}.")

@@ -4,6 +4,7 @@ checked later.
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
+from dpci_core.release.card import CardChoice, CardRecord, card_html, load_card
 from dpci_core.release.choice import HistogramChoice, ModelChoice
 from dpci_core.release.chosen import ChoiceRecord, load_choice
 from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
@@ -42,6 +43,8 @@ __all__ = [
     "GRID",
     "INEXACT_SHARE",
     "TAU",
+    "CardChoice",
+    "CardRecord",
     "ChoiceRecord",
     "Coefficient",
     "Drawn",
@@ -66,6 +69,7 @@ __all__ = [
     "TableFile",
     "TextEncoding",
     "assumptions_of",
+    "card_html",
     "check_account",
     "check_feasible",
     "check_header",
@@ -75,6 +79,7 @@ __all__ = [
     "effect_sentences",
     "effects",
     "intervals_csv",
+    "load_card",
     "load_choice",
     "load_release",
     "model_card",

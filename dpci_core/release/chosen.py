@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dpci_core.ledger import safe_cell
 from dpci_core.plan.codec import PlanFieldError, read
@@ -16,6 +16,7 @@ from dpci_core.release.record import Entry
 CHOICE_NAME = "choice.json"
 """The record in the folder of a result."""
 _MOST_BYTES = 16 * 1024**2
+Made = TypeVar("Made", bound=Entry)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,16 +88,24 @@ def load_choice(path: str | Path) -> ChoiceRecord:
 
     Raises:  ValueError that begins with the path of the field; OSError where nothing can be opened.
     """
+    return load_record(ChoiceRecord, CHOICE_NAME, path)
+
+
+def load_record(kind: type[Made], name: str, path: str | Path) -> Made:
+    """Return the record of a file of this name, or of the folder that holds one.
+
+    Raises:  as `load_choice`.
+    """
     file = Path(path)
-    file = file / CHOICE_NAME if file.is_dir() else file
+    file = file / name if file.is_dir() else file
     with file.open("rb") as raw:
         content = raw.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
-        raise ValueError(f"Expected a {CHOICE_NAME} of at most {_MOST_BYTES // 1024**2} MB.")
+        raise ValueError(f"Expected a {name} of at most {_MOST_BYTES // 1024**2} MB.")
     try:
-        found: ChoiceRecord = read(ChoiceRecord, load_json(content.decode("utf-8")))
+        found: Made = read(kind, load_json(content.decode("utf-8")))
     except RecursionError:
-        raise ValueError(f"Expected the JSON of a {CHOICE_NAME}.") from None
+        raise ValueError(f"Expected the JSON of a {name}.") from None
     return found
 
 

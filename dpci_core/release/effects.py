@@ -119,7 +119,7 @@ def _interval(effect: Effect, release: Release) -> str:
 
 
 def effect_sentences(release: Release) -> tuple[str, ...]:
-    """Return one sentence for each coefficient, the constant last.
+    """Return one sentence for each coefficient, the intercept last.
 
     The factor on the odds and the log-odds of a logistic model; the score of an SVM. Where the
     release cannot speak about a coefficient, the sentence says so and holds no number.
@@ -159,12 +159,12 @@ def _capital(text: str) -> str:
 
 
 def _start(release: Release) -> str:
-    """The constant: where all numbers are 0 and all levels those that have no coefficient."""
+    """The intercept: where all numbers are 0 and all levels those that have no coefficient."""
     at = release.coefficients[-1].original
     ends = f"between {number(at.low)} and {number(at.high)}"
     ones = " (1 where the logarithm is taken)" if release.schema.transformations.logarithms else ""
     return (
-        f"{CONSTANT}: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
+        f"Intercept: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
         f"numbers are all 0{ones} and whose levels have no coefficient of their own; perhaps no "
         "such row exists."
     )

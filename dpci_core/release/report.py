@@ -23,7 +23,7 @@ from dpci_core.release.effects import (
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
-from dpci_core.report.words import number
+from dpci_core.report.words import called, number
 from dpci_core.schema import told_steps
 
 _MARK = "(out of reach)"
@@ -192,7 +192,10 @@ def _cells(c: Coefficient) -> list[str]:
         c.original.length,
         c.planned_original,
     )
-    return [f"{c.name} {_MARK}" if c.is_flat else c.name, *(f"{x:.4g}" for x in numbers)]
+    return [
+        f"{called(c.name)} {_MARK}" if c.is_flat else called(c.name),
+        *(f"{x:.4g}" for x in numbers),
+    ]
 
 
 def _chart(release: Release) -> str:
@@ -212,7 +215,7 @@ def _chart(release: Release) -> str:
         planned = (shown.estimate - half, shown.estimate + half)
         rows.append(
             IntervalRow(
-                label=c.name,
+                label=called(c.name),
                 centre=shown.estimate,
                 intervals=((shown.low, shown.high), planned),
             )

@@ -129,17 +129,12 @@ def _choice(choice: Choice, within: float) -> str:
     )
 
 
-def shortfall(ratio: float, usual: float, is_hessian: bool, noise: float) -> str:
+def shortfall(ratio: float, usual: float, is_hessian: bool) -> str:
     """Why sharp intervals stay longer than they usually do."""
-    part, of_what = (
-        ("Hessian", "its smallest eigenvalue")
-        if is_hessian
-        else ("gradient covariance", "the variance it estimates")
-    )
+    part = "Hessian" if is_hessian else "gradient covariance"
     return (
-        f"{ratio:.2f} times the variability interval, where sharp intervals usually reach "
-        f"{usual:g}: the noise on the {part} is {noise:.2g} times {of_what}. More "
-        "budget for it, more records or a larger c help."
+        f"{100 * (ratio / usual - 1):.0f} % longer than usual, because little budget goes to the "
+        f"{part}. A larger share for it, more records or a larger c would help."
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design
-from dpci_core.report.words import percent
+from dpci_core.report.words import called, percent
 
 COVERAGE_SLACK = 0.01
 """Forecast coverage may fall so far below the level without a warning: no forecast is surer."""
@@ -76,7 +76,7 @@ def cautions(
     if design.target == "penalised" and shrinkage is not None and shrinkage < LEAST_LEFT:
         said.append(
             f"The intervals are for the coefficient penalised at c = {design.regularization:g}, "
-            f"pulled to about {percent(max(shrinkage, 0.0))} of what the effects are without "
+            f"shrunk to about {percent(max(shrinkage, 0.0))} of what the effects are without "
             "penalty. For the effects themselves choose the target without penalty, or a smaller c."
         )
     return tuple(said)
@@ -89,5 +89,5 @@ def silent(names: Sequence[str]) -> str:
     'This release cannot speak about age, income.'
     """
     more = len(names) - _MOST_NAMES
-    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    listed = ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
     return f"This release cannot speak about {listed}."

@@ -26,14 +26,14 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     >>> covered(
     ...     Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001), 0.43
     ... )
-    'coefficient penalised at c = 0.001, pulled to about 43 %'
+    'coefficient penalised at c = 0.001, shrunk to about 43 %'
     """
     geometry = design.geometry
     rows = f", rows of leverage above {number(geometry.leverage)} weighted down" if geometry else ""
     if design.target == "unpenalised":
         return f"coefficient without penalty{rows}"
-    pulled = "" if shrinkage is None else f", pulled to about {percent(max(shrinkage, 0.0))}"
-    return f"coefficient penalised at c = {design.regularization:g}{pulled}{rows}"
+    left = "" if shrinkage is None else f", shrunk to about {percent(max(shrinkage, 0.0))}"
+    return f"coefficient penalised at c = {design.regularization:g}{left}{rows}"
 
 
 def weighted_rows(design: Design, n_weighted: int, n_rows: int) -> tuple[str, ...]:

@@ -45,6 +45,15 @@ def odds(factor: float) -> str:
     return f"{1.0 + float(f'{factor - 1.0:.3g}'):.9g}"
 
 
+def called(name: str) -> str:
+    """A coefficient as people are told of it; its name in files stays `schema.CONSTANT`.
+
+    >>> called("age"), called("constant")
+    ('age', 'intercept')
+    """
+    return "intercept" if name == "constant" else name
+
+
 def percent(x: float) -> str:
     """A share as percent; near the ends it never rounds to 0 or 100."""
     if 0.99 < x < 1:
@@ -109,7 +118,7 @@ def remedies(
         ways.append(f"{budget_factor:.3g} times the budget")
     if regularization is not None:
         ways.append(
-            f"about c = {regularization:.3g}, which also pulls the coefficients towards zero"
+            f"about c = {regularization:.3g}, which also shrinks the coefficients toward zero"
         )
     if not ways:
         return "No single change of n, budget or c helps."

@@ -150,14 +150,18 @@ class RecordMapper:
         """X (n, p) and y (n,) for cells by column, the target among them."""
         X = self.features_of(cells)
         self.note.n_records += len(X)
+        return X, self.labels_of(cells[self.schema.target])
+
+    def labels_of(self, cells: Cells) -> Array:
+        """y (n,) for cells of the target."""
         name, positive = self.schema.target, self.schema.positive
-        codes = _by_distinct(cells[name], lambda cell: level_of(cell, {positive: 0}))
-        is_missing = _by_distinct(cells[name], _is_missing)
+        codes = _by_distinct(cells, lambda cell: level_of(cell, {positive: 0}))
+        is_missing = _by_distinct(cells, _is_missing)
         self.note.counts[name, MISSING_TARGET] += int(
             np.count_nonzero((is_missing > 0) & (codes < 0))
         )
         texts = np.where(codes == 0, positive, f"not {positive}")
-        return X, target_signs(pd.DataFrame({name: texts}), self.schema)
+        return target_signs(pd.DataFrame({name: texts}), self.schema)
 
     def _clean(self, column: Column, cells: Cells) -> Any:
         """A column of numbers within reach, or of declared levels only."""

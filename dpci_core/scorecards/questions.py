@@ -51,6 +51,27 @@ class Question:
                 f"Expected one_of of the question about {self.column!r} to hold levels, each once."
             )
 
+    @classmethod
+    def read(cls, text: str) -> Question:
+        """Return the question that a text such as "age>=40" or "city=Oslo|Bergen" asks.
+
+        Raises:  ValueError for a text of another form.
+
+        >>> Question.read("age >= 40").at_least, Question.read("city=Oslo|Bergen").one_of
+        (40.0, ('Oslo', 'Bergen'))
+        """
+        column, sign, cut = text.partition(">=")
+        try:
+            if sign:
+                return cls(column.strip(), at_least=float(cut))
+            column, sign, levels = text.partition("=")
+            listed = tuple(level.strip() for level in levels.split("|"))
+            if sign and column.strip() and all(listed):
+                return cls(column.strip(), one_of=listed)
+        except ValueError:
+            pass
+        raise ValueError(f"Expected a question such as age>=40 or city=Oslo|Bergen, got {text!r}.")
+
     @property
     def name(self) -> str:
         """Of the points for a yes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from dataclasses import replace
 from decimal import Decimal
@@ -17,7 +18,8 @@ from dpci_core import DPHistogram, DPLinearSVC, DPLogisticRegression, DPSelectio
 from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED
 from dpci_core.privacy.randomness import NoiseError, SystemSource
 from dpci_core.studies.accuracy.histogram_curve import Mixture, histogram_curve
-from dpci_core.tuning import SELECTION_METHODS, ScoreBounds
+from dpci_core.tuning import SELECTION_METHODS, ScoreBounds, histograms
+from dpci_core.tuning import selection as tuning_selection
 from dpci_core.tuning.histograms import (
     bin_numbers,
     histogram_score,
@@ -25,6 +27,7 @@ from dpci_core.tuning.histograms import (
     select_histogram,
     spend_histogram,
 )
+from tests.tuning.test_selection import reachable
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 HISTOGRAM_FAILURES = {"check_fit1d": "a plain vector is one column, and is taken"}
@@ -286,3 +289,27 @@ def test_nothing_of_the_losers_is_in_a_fitted_selection() -> None:
     names = [*vars(model), *vars(model.best_estimator_)]
     assert not any("score" in name for name in names)
     assert len(model.best_estimator_._models) == 1
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_no_score_hangs_on_a_fitted_estimator_its_clone_or_its_settings(seed, monkeypatch) -> None:
+    planted = [-0.123456789, -0.987654321, -0.555555555]
+    scores = itertools.cycle(planted)
+    for module, name in ((tuning_selection, "mean_score"), (histograms, "histogram_score")):
+        monkeypatch.setattr(module, name, lambda *_, **__: next(scores))
+    fitted = (
+        selection(epsilon=1, candidates=GRID, random_state=seed).fit(*rows(600)),
+        made(random_state=seed).fit(column(600)),
+    )
+    for model in fitted:
+        for shown in (model, clone(model), model.get_params(), pickle.loads(pickle.dumps(model))):
+            found = reachable(shown)
+            assert not {one for one in found if isinstance(one, float)} & set(planted)
+            assert not np.isin(
+                np.concatenate(
+                    [np.ravel(a) for a in found if isinstance(a, np.ndarray) and a.dtype == float]
+                    or [np.zeros(1)]
+                ),
+                planted,
+            ).any()
+        assert not any(f"{score}"[1:8] in repr(model) + str(vars(model)) for score in planted)

@@ -361,7 +361,7 @@ def test_the_command_releases_a_chosen_model(desk: Desk, capsys) -> None:
 def test_what_the_command_refuses(desk: Desk, capsys) -> None:
     for options, words in (
         (("--histogram", "age"), "--epsilon"),
-        (("--histogram", "age", "--penalties", "1", "--epsilon", "1"), "not both"),
+        (("--histogram", "age", "--penalties", "1", "--epsilon", "1"), "one of --histogram"),
         (("--histogram", "name", "--epsilon", "1"), "declares age"),
         (("--histogram", "age", "--epsilon", "x"), "epsilon"),
         (("--histogram", "age", "--epsilon", "1"), "--file"),

@@ -46,7 +46,7 @@ def test_each_reason_has_its_sentence() -> None:
     both = said(foreseen(coverage=short, is_out_of_reach=lost))
     assert both[1].startswith("For 1 of 3 coefficients")  # the other is not spoken of at all
     (words,) = said(foreseen(), shrinkage=0.3)
-    assert "penalised at c = 0.01, pulled to about 30 %" in words
+    assert "penalised at c = 0.01, shrunk to about 30 %" in words
 
 
 def test_a_useless_and_a_rough_forecast_speak_for_themselves() -> None:

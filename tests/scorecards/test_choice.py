@@ -202,6 +202,38 @@ def test_the_parts_are_disjoint_and_drawn_without_a_look(monkeypatch) -> None:
             parts_of(n, share)
 
 
+def test_no_row_chooses_and_counts_and_costs_lengthen_the_noise(monkeypatch) -> None:
+    import dpci_core.scorecards.draw as module
+
+    X = np.array(list(itertools.product((0, 1), repeat=3)))  # every row another one
+    chose, counted, scales = [], [], []
+    count, say, choose = module.cell_counts, module.Card.says_yes, module.choose
+    monkeypatch.setattr(
+        module, "cell_counts", lambda A, b: chose.extend(map(tuple, A.tolist())) or count(A, b)
+    )
+    monkeypatch.setattr(
+        module.Card, "says_yes", lambda c, A: counted.extend(map(tuple, A.tolist())) or say(c, A)
+    )
+    monkeypatch.setattr(
+        module, "choose", lambda *a, **k: scales.append(k["scale"]) or choose(*a, **k)
+    )
+    for cost in ((1, 1), (5, 2), (2, 5)):
+        chose.clear(), counted.clear()
+        drawn = draw_card(
+            X,
+            X[:, 0],
+            cards=ScorecardClass(3, (-1, 1)),
+            spending=CardSpending.of(epsilon="0.5"),
+            source=np.random.default_rng(1),
+            holdout="0.4",
+            cost=cost,
+        )
+        assert (drawn.n_train, drawn.n_holdout) == (len(chose), len(counted)) == (5, 3)
+        assert set(chose) | set(counted) == set(map(tuple, X.tolist()))
+        assert not set(chose) & set(counted)
+    assert scales == pytest.approx([2 / 0.5, 10 / 0.5, 10 / 0.5], rel=1e-12)
+
+
 @pytest.mark.parametrize("source", ["seeded", "system"])
 @pytest.mark.parametrize("amount", ["epsilon", "rho"])
 def test_cards_are_drawn_by_their_law(source, amount) -> None:

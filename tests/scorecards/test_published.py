@@ -291,6 +291,10 @@ def test_no_pair_of_tables_exceeds_the_stability(d, rate) -> None:
     bound = stability(np.ones(d), lipschitz=1.0, rate=rate)
     assert 0.05 * bound < worst <= bound
     assert bound <= min(d, 8 * rate * d**2) * 1.05 + 1e-9
+    c = np.geomspace(2 * d, 1e5, 200_000)  # the formula typed again, G_h = 2, D = 1
+    left = 1 - np.exp(-rate * c) * 2 * d / c
+    best = (1 - np.exp(-rate * c)) * d / np.where(left > 0, left, np.nan)
+    assert bound == pytest.approx(min(d, np.nanmin(best)), rel=1e-4)
     more = stability(np.ones(d), lipschitz=1.0, rate=rate, oracle_error=0.5)
     assert bound <= more <= d
 

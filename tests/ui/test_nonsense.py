@@ -154,7 +154,7 @@ ARGUMENTS = [
     ),
     (
         lambda: PureDP(model=1, hessian="x", covariance=1),
-        "The part for the curvature is “x”, but has to be a number.",
+        "The part for the Hessian is “x”, but has to be a number.",
     ),
     (
         lambda: PureDP(model=1, hessian=1, covariance=None),

@@ -194,6 +194,29 @@ def at(curve: ErrorCurve, x: float) -> Measured | None:
     return curve.found[curve.line.x.index(x)]
 
 
+def accuracy_title(errors: Sequence[ErrorCurve], x: float, words: str) -> str:
+    """The finding where the control stands: how often private models are wrong, and others.
+
+    words: where that is, to stand after "At".
+    """
+    here = [(curve.line, measured) for curve in errors if (measured := at(curve, x)) is not None]
+    private = [one.error for line, one in here if line.is_private]
+    plain = [one.error for line, one in here if not line.is_private]
+    if not private or not plain:
+        return f"At {words} nothing private can be trained"
+    least, most = percent_of_errors(min(private)), percent_of_errors(max(private))
+    told = least if least == most else f"{least} to {most}"
+    return (
+        f"At {words} private models are wrong about {told} % of people, others about "
+        f"{percent_of_errors(min(plain))} %"
+    )
+
+
+def percent_of_errors(share: float) -> str:
+    """A rate of errors, to a tenth of a point."""
+    return f"{100 * share:.1f}"
+
+
 def accuracy_sentence(errors: Sequence[ErrorCurve], *, x_label: str, constant_error: float) -> str:
     """The takeaway: from the least to the most on the axis."""
     parts = []

@@ -91,6 +91,7 @@ def section(view: compute.View | None) -> None:
         numbers.budget_chart(question, spendings),
         numbers.budget_sentence(spendings),
         numbers.budget_table(spendings),
+        title=numbers.budget_title(spendings),
     )
     st.markdown(f"**{numbers.reach_sentence(question)}**")
     hints.expander("How the ways differ", HOW)
@@ -160,6 +161,7 @@ def _run_picture(title: str, rows: list[SelectionRate], measure: str, key: str) 
         numbers.run_chart(title, rows, measure, source),
         numbers.run_sentence(rows, measure, "1"),
         numbers.run_table(rows),
+        title=numbers.run_title(rows, measure, "1"),
     )
 
 
@@ -201,6 +203,7 @@ def _here(view: compute.View, question: Question, measure: str) -> None:
             numbers.run_chart(title, rows, measure, view.records.source),
             numbers.run_sentence(rows, measure, "1"),
             numbers.run_table(rows),
+            title=numbers.run_title(rows, measure, "1"),
         )
         return
     st.button(
@@ -252,4 +255,5 @@ def _histogram(question: Question) -> None:
         numbers.density_chart(found, x, mixture.density(x)),
         numbers.density_sentence(found),
         numbers.density_table(found, mixture),
+        title=numbers.density_sentence(found),
     )

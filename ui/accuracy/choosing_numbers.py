@@ -176,6 +176,15 @@ def _in_two_lines(one: Spending) -> str:
     return words + f", {one.n_train:,}" * (one.method == "data_split")
 
 
+def budget_title(spendings: Sequence[Spending]) -> str:
+    """The finding: what leaves most for one training."""
+    best = max(spendings, key=lambda one: one.train)
+    rows = f" on {best.n_train:,} rows" * (best.method == "data_split")
+    return (
+        f"Most is left for one training by {WORDS[best.method]}: ε = {float(best.train):.3g}{rows}"
+    )
+
+
 def budget_sentence(spendings: Sequence[Spending]) -> str:
     """What the bars say, from the most to the least."""
     order = sorted(spendings, key=lambda one: one.train, reverse=True)
@@ -263,6 +272,17 @@ def _values(rows: Sequence[SelectionRate], measure: str) -> tuple[np.ndarray, np
     return value, se
 
 
+def run_title(rows: Sequence[SelectionRate], measure: str, epsilon: str) -> str:
+    """The finding at one epsilon: the best private way."""
+    here = [row for row in rows if row.epsilon == epsilon and row.method != "control"]
+    here = here or list(rows)
+    value, _ = _values(here, measure)
+    best = int(np.argmax(value) if measure == "auc" else np.argmin(value))
+    name = "AUC" if measure == "auc" else "error"
+    way = WORDS[here[best].method]
+    return f"The best private way at ε = {here[best].epsilon}: {way}, {name} {value[best]:.3f}"
+
+
 def run_sentence(rows: Sequence[SelectionRate], measure: str, epsilon: str) -> str:
     """Every method at one epsilon, the best first."""
     here = [row for row in rows if row.epsilon == epsilon] or list(rows)
@@ -326,7 +346,7 @@ def density_sentence(found: HistogramResult) -> str:
     """What was chosen."""
     return (
         f"With ε = {found.epsilon} for everything this draw chose {found.n_bins} bins; "
-        f"{float(found.spending.train):.3g} of it was left for the counts."
+        f"{float(found.spending.train):.3g} of it was left for the counts"
     )
 
 

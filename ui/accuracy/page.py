@@ -45,7 +45,7 @@ time the test rows it gets wrong are counted. A line is the mean of those shares
 endless repetitions would lie with 95 %. Single models scatter more: the table has their standard deviation. All lines
 meet the same rows and the same noise, scaled, so that differences between them are surer than each by itself.
 
-*Your design* spends the share of the budget that is for the coefficients, as a release would; the curvature and the
+*Your design* spends the share of the budget that is for the coefficients, as a release would; the Hessian and the
 gradient covariance make intervals, not predictions. *The published learners* (Chaudhuri, Monteleoni and Sarwate 2011)
 spend the whole ε on the coefficients and give no intervals. Where ε is too small for the penalty, their Algorithm 2
 raises the penalty (open marks; there the curve may have a kink).
@@ -63,8 +63,7 @@ def page() -> None:
     st.title("Prediction error")
     st.markdown(
         "Privacy has two prices: the model is **wrong about more people**, and its coefficients "
-        "are **known less well**. Here both stand on one screen, for what is set in "
-        f"{text.SETTINGS_PANEL}."
+        "are **known less well**. Here both stand on one screen."
     )
     view = current_view() if is_ready(is_folded=True) else None
     if view is not None:
@@ -306,9 +305,6 @@ def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combinati
 
 def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
     label = SWEEP_NAMES[sweep]
-    st.header(
-        "Both prices against the budget" if sweep == "total" else "Both prices against the records"
-    )
     errors, lengths = _error_curves(asked, answer, sweep), _lengths(view, asked, sweep)
     how = (
         f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} "
@@ -338,6 +334,12 @@ def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> 
         source=view.records.source,
     )
     sentence = chart.accuracy_sentence(errors, x_label=label, constant_error=answer.constant_error)
+    here = present(view.settings, sweep)
+    letter = text.symbol(view.settings) if sweep == "total" else "n"
     show(
-        f"accuracy_{sweep}", figure, sentence, chart.accuracy_table(errors, lengths, x_label=label)
+        f"accuracy_{sweep}",
+        figure,
+        sentence,
+        chart.accuracy_table(errors, lengths, x_label=label),
+        title=chart.accuracy_title(errors, here, f"{letter} = {text.number(here)}"),
     )

@@ -82,7 +82,13 @@ def _beside_the_printed(part: str) -> None:
     cells = cells_of(part)
     mine = {cell: found[cell] for cell in cells if cell in found}
     figure = published_chart(part, cells, mine)
-    show(f"accuracy_{part}", figure, published_sentence(cells, mine), published_table(cells, mine))
+    show(
+        f"accuracy_{part}",
+        figure,
+        published_sentence(cells, mine),
+        published_table(cells, mine),
+        title=published_title(cells, mine),
+    )
     _provenance(part, list(mine.values()))
     hints.expander("What differs", WHAT_DIFFERS)
 
@@ -211,6 +217,19 @@ def _traces(
 
 def _x(cell: RateCell, is_table: bool) -> float:
     return penalty_value(cell.penalty) if is_table else float(cell.epsilon)
+
+
+def published_title(cells: Sequence[RateCell], mine: dict[RateCell, MeasuredRate]) -> str:
+    """The finding: how many of the printed error rates ours agree with."""
+    gaps = [
+        abs(mine[cell].error - error)
+        for cell in cells
+        if (error := published_error(cell)) is not None and cell in mine
+    ]
+    if not gaps:
+        return "No printed error rate is measured here"
+    close = sum(gap <= _CLEAR for gap in gaps)
+    return f"{close} of {len(gaps)} printed error rates agree with ours within {points(_CLEAR)}"
 
 
 def published_sentence(cells: Sequence[RateCell], mine: dict[RateCell, MeasuredRate]) -> str:

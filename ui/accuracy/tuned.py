@@ -76,7 +76,13 @@ def section(part: str) -> None:
         )
         return
     figure = tuned_chart(part, mine)
-    show(f"accuracy_{part}", figure, tuned_sentence(mine), tuned_table(mine))
+    show(
+        f"accuracy_{part}",
+        figure,
+        tuned_sentence(mine),
+        tuned_table(mine),
+        title=tuned_title(mine),
+    )
     one, sizes = next(iter(mine.values())), sorted({cell.n_train for cell in mine})
     st.caption(
         f"Ours: {one.permutations} permutations of the table with {one.runs} runs each (theirs 5 "
@@ -171,6 +177,17 @@ def _guessing(fig: go.Figure, rows: Sequence[TunedRate], panel: int) -> None:
 def half_width(row: TunedRate) -> float:
     """Of the error bar: Student's, as the standard error is that of a few permutations."""
     return float(stdtrit(row.permutations - 1, (1.0 + LEVEL) / 2.0)) * row.error_se
+
+
+def tuned_title(mine: Mapping[TunedCell, TunedRate]) -> str:
+    """The finding at most rows: the best private error, and that without privacy."""
+    most = max(row.n_train for row in mine.values())
+    last = [row for row in mine.values() if row.n_train == most]
+    private = [row.error for row in last if row.epsilon]
+    plain = [row.error for row in last if not row.epsilon]
+    words = f"Tuned privately with {most:,} rows a candidate, the best is wrong for "
+    words += percent(min(private)) if private else "nobody knows how many"
+    return words + (f"; without privacy {percent(min(plain))}" if plain else "")
 
 
 def tuned_sentence(mine: Mapping[TunedCell, TunedRate]) -> str:

@@ -165,15 +165,15 @@ def corner_control() -> None:
         **among(CORNERS),
         **state.bound("corner"),
         help="Both round the kink of the hinge over the same band. The smoothed hinge is twice "
-        "differentiable; its largest curvature is one and a half times the Huber's at the same h, "
-        "and so is what hides it.",
+        "differentiable; its largest second derivative is one and a half times the Huber's at the "
+        "same h, and so is what hides it.",
     )
 
 
 def target_control() -> None:
     """What the intervals are for."""
     st.radio(
-        "What the intervals are for",
+        "Target",
         **among(text.TARGETS),
         **state.bound("target"),
         help=text.TARGET_HELP,

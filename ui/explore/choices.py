@@ -10,6 +10,7 @@ from ui.session import state, text
 from ui.session.settings import Settings
 
 MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in design.MECHANISMS.items()}
+METHOD_WORDS = {n: w.partition(" ")[0] for n, w in text.CALIBRATIONS.items()}
 LOSS_WORDS = {n: w.partition(" ")[0] for n, w in design.LOSSES.items()}
 
 
@@ -55,7 +56,7 @@ def _definition(settings: Settings) -> str:
 
 
 def _method(settings: Settings) -> str:
-    named = _listed(text.CALIBRATIONS, settings.calibrations)
+    named = _listed(METHOD_WORDS, settings.calibrations)
     return f"{named}, shaped noise" if settings.is_shaped else f"{named} intervals"
 
 

@@ -11,6 +11,7 @@ from dpci_core.base.array import Array
 from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import number
 from ui.kit.palette import Combination
+from ui.kit.palette import ways as ways
 from ui.kit.picture import Cell, Style, Table
 from ui.session import text
 from ui.session.compute import View
@@ -65,18 +66,6 @@ def numbers(view: View) -> list[Numbers]:
             )
         )
     return found
-
-
-def ways(combinations: Sequence[Combination]) -> list[str]:
-    """What tells combinations apart; "private" for a single one.
-
-    >>> ways([Combination("pure", "objective", "logistic"), Combination("pure", "output", "logistic")])
-    ['objective', 'output']
-    """  # noqa: E501 - one line of a shell
-    parts = [combination.label.split(" · ") for combination in combinations]
-    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
-    named = [[word for word, is_own in zip(row, differ, strict=True) if is_own] for row in parts]
-    return [" · ".join(row) or "private" for row in named]
 
 
 def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from ui.kit import live
 from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Style
 from ui.session.results import IntervalRows
-from ui.views.intervals import OUT_OF_REACH, pulled
+from ui.views.intervals import OUT_OF_REACH, shrunk
 
 SpanOf = Callable[[tuple[object, ...], float, float], tuple[float, float]]
 _FARTHEST = 50.0
@@ -184,7 +184,7 @@ def _notes(rows: Sequence[IntervalRows]) -> list[str]:
         elif item.left is None or not np.isfinite(item.left[j]):
             found.append("")
         else:
-            found.append(pulled(float(item.left[j])))
+            found.append(shrunk(float(item.left[j])))
     return found
 
 

@@ -140,7 +140,8 @@ def _remarks(view: compute.View) -> tuple[str, ...]:
         if made.validity.grade == "rough":
             said.append(f"{about}rough forecast. {' '.join(made.validity.reasons)}")
         if made.shortfall:
-            said.append(f"{about}{shortfall(*made.shortfall)}")
+            why = made.shortfall
+            said.append(f"{about}{shortfall(why.ratio, why.usual, why.is_hessian)}")
     if any(o.forecast and o.forecast.design.status for o in view.outcomes):
         said.append(f"Sharp objective perturbation under zCDP: {NOT_REVIEWED}")
     if view.settings.n > len(view.records.y):
@@ -257,7 +258,7 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
     around = Around(
         title=finding.curve_title(curves[0], name, now),
         sub=sweep.length_label(view.came_out, name) + about,
-        alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name], current=now),
+        alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name]),
         footer=finding.footer(view),
         meta=_meta(view, sweep=name),
     )
@@ -303,7 +304,7 @@ def _tables(view: compute.View, units: str) -> None:
         )
     curves: list[SweepCurve] = sweep_curves(view, name, len(feature_names()))
     label = SWEEP_NAMES[name]
-    alt = sweep.sweep_sentence(curves, x_label=label, current=current_value(view.settings, name))
+    alt = sweep.sweep_sentence(curves, x_label=label)
     _table("sweep", sweep.sweep_table(curves, x_label=label), alt)
 
 

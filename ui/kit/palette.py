@@ -4,6 +4,7 @@ each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +22,10 @@ WORDS = {
     "huber_svm": "SVM",
 }
 """Names on charts."""
+
+
+SCANNED = {"dark": "#000000", "light": "#FFFFFF"}
+"""Of QR codes, in both themes: scanners want dark on light."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,18 @@ class Combination:
 
 def _shortened(label: str) -> str:
     return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
+
+
+def ways(combinations: Sequence[Combination]) -> list[str]:
+    """What tells combinations apart; "private" for a single one.
+
+    >>> ways([Combination("pure", "objective", "logistic"), Combination("pure", "output", "logistic")])
+    ['objective', 'output']
+    """  # noqa: E501 - one line of a shell
+    parts = [combination.label.split(" · ") for combination in combinations]
+    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    named = [[word for word, is_own in zip(row, differ, strict=True) if is_own] for row in parts]
+    return [" · ".join(row) or "private" for row in named]
 
 
 _LOSSES: tuple[LossName, ...] = ("logistic", "huber_svm")

@@ -68,9 +68,9 @@ SPLIT = Screen(
     title="The budget is split in three, because three things are published",
     text=(
         "Coefficients alone are not enough for an interval: its length depends on the "
-        "**curvature** of the problem and on the **spread of the gradients**, and these two "
-        "matrices describe real people as well. So each of the three gets a part of the budget. "
-        "Here the two matrices share equally what the coefficients leave."
+        "**Hessian**, the curvature of the problem, and on the **covariance of the gradients**, "
+        "and these two matrices describe real people as well. So each of the three gets a part of "
+        "the budget. Here the two matrices share equally what the coefficients leave."
     ),
     control=Control(
         label="Share for the coefficients",
@@ -209,11 +209,11 @@ PENALTY = Screen(
     key="c",
     address="penalty",
     name="The penalty",
-    title="The penalty c buys calm, and pulls coefficients toward zero",
+    title="The penalty c buys calm, and shrinks coefficients toward zero",
     text=(
         "A penalty c holds the coefficients back, so that no single person can move them far. The "
-        "larger c, the less noise is needed. **The price: what is estimated is itself pulled "
-        "toward zero**, and the interval is around the pulled coefficient."
+        "larger c, the less noise is needed. **The price: what is estimated is itself shrunk "
+        "toward zero**, and the interval is around the shrunken coefficient."
     ),
     control=_PENALTY,
     question=Question(
@@ -225,9 +225,9 @@ PENALTY = Screen(
                 "close to zero for everybody.",
             ),
             Choice(
-                "Not always: it is around a coefficient that was pulled toward zero",
-                "Yes. It keeps its promise for the pulled coefficient only. “Without penalty” on "
-                "Explore undoes the pull, at the price of length.",
+                "Not always: it is around a coefficient that was shrunk toward zero",
+                "Yes. It keeps its promise for the shrunken coefficient only. “Without penalty” on "
+                "Explore undoes that, at the price of length.",
                 is_right=True,
             ),
             Choice(
@@ -263,20 +263,20 @@ WIDTH = Screen(
         ask="What limits how sharp the corner can be?",
         choices=(
             Choice(
-                "The noise on the curvature, which grows like 1/h",
-                "Yes. One record changes the curvature by up to 1/(2h), so a small h needs much "
+                "The noise on the Hessian, which grows like 1/h",
+                "Yes. One record changes the Hessian by up to 1/(2h), so a small h needs much "
                 "noise on that matrix.",
                 is_right=True,
             ),
             Choice(
                 "Computing time",
-                "The solver takes sharp corners well. It is the protection of the curvature that "
+                "The solver takes sharp corners well. It is the protection of the Hessian that "
                 "gets expensive.",
             ),
             Choice(
                 "Nothing: smaller is always better",
                 "The variability interval indeed shrinks at first. But the private interval needs "
-                "the curvature, and that becomes too noisy.",
+                "the Hessian, and that becomes too noisy.",
             ),
         ),
     ),

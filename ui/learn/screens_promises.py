@@ -76,7 +76,7 @@ PROMISE = Screen(
     assumptions=f"{_STUDIES}; intervals without privacy noise",
     mechanism=(
         "Each study minimises the penalised average loss on its own sample. Near the minimum the "
-        "estimate is normal with covariance H⁻¹SH⁻¹/n, where H is the curvature of the objective "
+        "estimate is normal with covariance H⁻¹SH⁻¹/n, where H is the Hessian of the objective "
         "and S the covariance of its gradients. The interval is the estimate plus or minus a "
         "quantile of the normal distribution times that standard error. The truth is the penalised "
         "coefficient of the whole population."

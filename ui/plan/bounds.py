@@ -188,15 +188,15 @@ def sentence_of(found: list[Outcome], name: str) -> str:
     declared = next((o for o in found if o.factor == 1.0), found[0])
     widest, narrowest = found[-1], found[0]
     words = (
-        f"With bounds {widest.factor:g} times as wide the same penalty and noise weigh more on "
-        f"“{name}”: the interval lies around {number(widest.estimate, 2)} instead of "
+        f"With bounds {widest.factor:g} times as wide “{name}” is estimated less accurately: "
+        f"the interval lies around {number(widest.estimate, 2)} instead of "
         f"{number(declared.estimate, 2)}, and against that it is "
         f"{number(widest.against_estimate / declared.against_estimate, 2)} times as long"
     )
     if narrowest.outside > 0.0:
         words += (
             f". With bounds {narrowest.factor:g} times as wide {100 * narrowest.outside:.0f} % of "
-            "the values are moved to a bound, and the interval lies around "
+            "the values are clipped, and the interval lies around "
             f"{number(narrowest.estimate, 2)}"
         )
     return (

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.planner import RegularizationCurve
-from dpci_core.report.words import number
+from dpci_core.report.words import called, number
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
@@ -283,7 +283,7 @@ def split_chart(
             "sum": 1,
             "bgcolor": CLEAR,
             "aaxis": {"title": {"text": "coefficients"}, "min": least, **axis},
-            "baxis": {"title": {"text": "curvature"}, **axis},
+            "baxis": {"title": {"text": "Hessian"}, **axis},
             "caxis": {"title": {"text": "gradient<br>covariance"}, **axis},
             "domain": {"x": [0.16, 0.84], "y": [0.06, 0.94]},
         }
@@ -328,16 +328,14 @@ def c_chart(
     meta: Meta,
     source: str,
 ) -> go.Figure:
-    """Mean length over c, and under it how far the target moves, in half-widths; the same axis of
-    c.
-    """
+    """Mean length over c, and under it the bias in margins of error; the same axis of c."""
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     c = curve.regularization.tolist()
     usable = np.array([grade not in ("infeasible", "unusable") for grade in curve.grade])
     for row, (name, values, colour, dash) in enumerate(
         (
             ("mean length", curve.length, _HERE, "solid"),
-            ("shift of the target, in half-widths", curve.largest_shift, _TARGET, "dash"),
+            ("bias, in margins of error", curve.largest_shift, _TARGET, "dash"),
         ),
         start=1,
     ):
@@ -393,13 +391,15 @@ def faithful_c(c: float, length: float) -> Mark:
 
 def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
     """Every c that was tried: length, shift of the target as a whole and of each coefficient."""
-    shifts = {f"shift of {name}": curve.shift_in_half_widths[:, j] for j, name in enumerate(names)}
+    shifts = {
+        f"bias of {called(name)}": curve.shift_in_half_widths[:, j] for j, name in enumerate(names)
+    }
     return pd.DataFrame(
         {
             "c": curve.regularization,
             "mean length": np.where(np.isfinite(curve.length), curve.length, np.nan),
             "forecast": list(curve.grade),
-            "largest shift (half-widths)": curve.largest_shift,
+            "largest shift (margins of error)": curve.largest_shift,
             **shifts,
         }
     )
@@ -411,7 +411,7 @@ def split_table(found: SplitMap) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "coefficients (%)": model,
-            "curvature (%)": hessian,
+            "Hessian (%)": hessian,
             "gradient covariance (%)": covariance,
             "mean length": found.lengths,
             "longer than the best (%)": 100.0 * found.loss,

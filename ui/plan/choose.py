@@ -4,6 +4,7 @@ the method behind them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import streamlit as st
@@ -75,17 +76,27 @@ def _is_wanted(case: Case) -> bool:
 
 def _cards(case: Case) -> Work:
     work = work_on(case)
+    shared = _shared(work)
+    box(shared)
     left, middle, right = st.columns(3, gap="small")
     with left.container(border=True, height="stretch"):
-        _card(case, work, "least", "Least budget that works")
+        _card(case, work, "least", "Least budget that works", shared)
     with middle.container(border=True, height="stretch"):
-        _card(case, work, "balanced", "Balanced")
+        _card(case, work, "balanced", "Balanced", shared)
     with right.container(border=True, height="stretch"):
-        _own(case, work)
+        _own(case, work, shared)
     return work
 
 
-def _card(case: Case, work: Work, name: str, title: str) -> None:
+def _shared(work: Work) -> tuple[str, ...]:
+    """What speaks against every budget alike, to be said once."""
+    found = [one.cautions for one, _ in work.known.values() if isinstance(one, Option)]
+    if len(found) < 2:
+        return ()
+    return tuple(said for said in found[0] if all(said in other for other in found))
+
+
+def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[str]) -> None:
     st.markdown(f"**{title}**")
     if name in work.missing:
         work.stand_in(name)
@@ -95,7 +106,7 @@ def _card(case: Case, work: Work, name: str, title: str) -> None:
         st.warning(words.no_answer(why, case.records, case.scale))
         return
     option = cast(Option, answer)
-    _numbers(case, option)
+    _numbers(case, option, shared)
     if name == "balanced":
         st.caption("Here privacy adds as much variance as sampling does.")
     if name == "least" and option.nearby:
@@ -108,7 +119,7 @@ def _card(case: Case, work: Work, name: str, title: str) -> None:
     _use(case, option, name)
 
 
-def _own(case: Case, work: Work) -> None:
+def _own(case: Case, work: Work, shared: Sequence[str]) -> None:
     """The total of the settings, to be moved."""
     st.markdown("**Your own total**")
     currency.total_control(case.settings)
@@ -120,7 +131,7 @@ def _own(case: Case, work: Work) -> None:
         st.warning(words.no_answer(why, case.records, case.scale))
         return
     option = cast(Option, answer)
-    _numbers(case, option, has_total=False)
+    _numbers(case, option, shared, has_total=False)
     _records(case, work)
     _use(case, option, "own")
 
@@ -132,7 +143,7 @@ def _as_set(case: Case) -> Answer:
     )
 
 
-def _numbers(case: Case, option: Option, *, has_total: bool = True) -> None:
+def _numbers(case: Case, option: Option, shared: Sequence[str], *, has_total: bool = True) -> None:
     """The total with its risk, what would be seen, and the verdict with what speaks against it."""
     if has_total:
         st.metric(f"Total {text.symbol(case.settings)}", text.number(option.typed, 4))
@@ -146,7 +157,7 @@ def _numbers(case: Case, option: Option, *, has_total: bool = True) -> None:
             f"privacy, or as from {option.as_if:,} records."
         )
         st.markdown(words.verdict(case, option))
-    box(option.cautions)
+    box([said for said in option.cautions if said not in shared])
 
 
 def _use(case: Case, option: Option, name: str) -> None:

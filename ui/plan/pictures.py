@@ -145,7 +145,7 @@ def _which(case: Case) -> str:
     place = case.target.coefficient
     if place is None:
         return "the mean interval"
-    return f"the interval of {text.plain(case.records.feature_names[place])}"
+    return f"the interval of {text.plain(text.called(case.records.feature_names[place]))}"
 
 
 def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
@@ -239,10 +239,7 @@ def _penalty(case: Case, found: RegularizationAnswer) -> None:
                 or not numbers.in_limits("c", choice.regularization),
             )
     if found.faithful is None:
-        st.info(
-            f"No c that was tried keeps the target within {found.share:g} half-widths of the "
-            "unpenalised one."
-        )
+        st.info(f"No c that was tried keeps the bias below {found.share:g} margins of error.")
     figure = charts.c_chart(
         found.curve,
         now=case.settings.c,

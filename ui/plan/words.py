@@ -15,7 +15,7 @@ from ui.plan.charts import Mark
 from ui.plan.options import Option
 from ui.session.case import Case
 from ui.session.settings import Settings
-from ui.session.text import number, percent, plain, risk_approx, risk_pure, symbol
+from ui.session.text import called, number, percent, plain, risk_approx, risk_pure, symbol
 from ui.session.words import in_words
 from ui.views.goals import goal_words
 
@@ -39,7 +39,7 @@ def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
     what = (
         why.target.what
         if place is None
-        else f"the interval of “{plain(records.feature_names[place])}”"
+        else f"the interval of “{plain(called(records.feature_names[place]))}”"
     )
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 

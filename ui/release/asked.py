@@ -7,8 +7,9 @@ from typing import Any
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.release import HistogramChoice, ModelChoice, PlanRelease, Question
+from dpci_core.release import CardChoice, HistogramChoice, ModelChoice, PlanRelease, Question
 from dpci_core.schema import NumericColumn
+from dpci_core.scorecards import Question as YesNo
 from ui.release import words
 from ui.session import state
 from ui.session.text import plain
@@ -32,7 +33,8 @@ def step(plan: Plan) -> Question[Any] | None:
         persist_state="session",
     )
     try:
-        made = _plan_release(plan) if kind == "plan" else _choice(plan, kind)
+        makers = {"plan": _plan_release, "card": _card}
+        made = makers[kind](plan) if kind in makers else _choice(plan, kind)
         if made is None:
             return None
         asked: Question[Any] = made
@@ -57,6 +59,35 @@ def _plan_release(plan: Plan) -> PlanRelease | None:
         st.caption(words.OTHERWISE)
         return None
     return PlanRelease(plan=plan, allow_unreviewed=True)
+
+
+def _card(plan: Plan) -> CardChoice | None:
+    """None while no question or no epsilon is given."""
+    st.markdown(words.CHOICE["card"])
+    listed = st.text_area(
+        "Questions, one a line",
+        placeholder="age>=40\nsmoker=yes\ncity=Oslo|Bergen",
+        max_chars=4_000,
+        key="release_card_questions",
+        persist_state="session",
+    )
+    columns = st.columns(2, gap="medium")
+    share, epsilon = (
+        place.text_input(
+            label, value, placeholder="0.5", max_chars=200, key=key, persist_state="session"
+        ).strip()
+        for place, label, value, key in (
+            (columns[0], "Share that counts mistakes", "0.3", "release_card_share"),
+            (columns[1], "ε of all of it", "", "release_epsilon"),
+        )
+    )
+    texts = [line for line in listed.splitlines() if line.strip()]
+    if not (texts and epsilon):
+        st.caption("Still needed: questions and ε. The plan's own budget plays no part here.")
+        return None
+    return CardChoice.make(
+        plan, tuple(YesNo.read(line) for line in texts), epsilon=epsilon, holdout=share
+    )
 
 
 def _choice(plan: Plan, kind: str) -> HistogramChoice | ModelChoice | None:

@@ -13,6 +13,7 @@ import streamlit as st
 from dpci_core import Plan
 from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, price
 from dpci_core.release import (
+    CardRecord,
     ChoiceRecord,
     Entry,
     Header,
@@ -186,6 +187,8 @@ def _released_before(account: Account, chosen: Question[Any], last: Charge) -> N
             st.warning(words.no_folder(folder_of(last.request_id)))
     if isinstance(made, ChoiceRecord):
         result.choice_panel(made, folder_of(last.request_id))
+    elif isinstance(made, CardRecord):
+        result.card_panel(made, folder_of(last.request_id))
     elif isinstance(made, Release) and isinstance(chosen, PlanRelease):
         fresh = st.session_state.get(_FRESH)
         result.panel(

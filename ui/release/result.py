@@ -14,13 +14,19 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpci_core.plan.numbers import PlanNumbers
-from dpci_core.release import ChoiceRecord, Release, effect_sentences, reading_sentence
+from dpci_core.release import (
+    CardRecord,
+    ChoiceRecord,
+    Release,
+    effect_sentences,
+    reading_sentence,
+)
 from dpci_core.release.effects import Effect, effect_lines, effects
 from dpci_core.release.record import Interval
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
 from dpci_core.report.refusals import said
-from dpci_core.report.words import odds
+from dpci_core.report.words import called, odds
 from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
@@ -84,8 +90,26 @@ def choice_panel(made: ChoiceRecord, folder: Path) -> None:
     if is_histogram:
         show("choice", histogram_chart(made), sentence, table, is_plain=True)
     else:
-        st.markdown(sentence)
+        st.markdown(f"{sentence} Its coefficients, in encoded units:")
         st.dataframe(table, hide_index=True, alt=sentence, key="choice_table")
+    _files(folder)
+
+
+def card_panel(made: CardRecord, folder: Path) -> None:
+    """The card as a table of points, how often it is wrong, and the files."""
+    st.markdown(
+        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
+        f"from {made.n_records:,} rows for {plain(made.guarantee)}. Entry {made.charge_id} of "
+        "the ledger."
+    )
+    sentence = (
+        f"Wrong for {made.error_low:.1%} to {made.error_high:.1%} of the people it is for "
+        f"({100 * made.confidence_level:g} %). Drawn from {made.n_rules:,} cards; another draw "
+        "could give other points."
+    )
+    table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False, dtype=str)
+    st.dataframe(table, hide_index=True, alt=sentence, key="card_table")
+    st.markdown(sentence)
     _files(folder)
 
 
@@ -238,8 +262,8 @@ def release_chart(made: Release) -> go.Figure:
     fig.update_yaxes(
         tickvals=list(range(len(rows))),
         ticktext=[
-            f"{short_name(c.name)}<br><span style='font-size:11px'>{literal(_step_words(effect))}"
-            "</span>"
+            f"{short_name(called(c.name))}<br><span style='font-size:11px'>"
+            f"{literal(_step_words(effect))}</span>"
             for effect, c in rows
         ],
         showgrid=False,
@@ -299,7 +323,7 @@ def release_table(made: Release) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "coefficient": c.name,
+                "coefficient": called(c.name),
                 "told": "" if effect is None else effect.per,
                 "odds ratio": None
                 if effect is None or effect.odds is None

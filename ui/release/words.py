@@ -10,9 +10,17 @@ from dpci_core import Plan
 from dpci_core.ledger import Account, Charge
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import HistogramChoice, ModelChoice, PlanRelease, Question, warnings_of
+from dpci_core.release import (
+    CardChoice,
+    HistogramChoice,
+    ModelChoice,
+    PlanRelease,
+    Question,
+    warnings_of,
+)
 from dpci_core.release.choice import Choice
 from dpci_core.report.covered import covered
+from dpci_core.scorecards.spending import parts_of
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
 
@@ -25,12 +33,15 @@ KINDS = {
     "plan": "The model with its intervals",
     "model": "The model, its penalty chosen privately",
     "histogram": "A histogram of one column",
+    "card": "A card of whole points",
 }
 CHOICE = {
     "model": "The plan's model **without intervals**, at one of these penalties: each is trained "
     "on most of the rows, the others choose.",
     "histogram": "Noisy counts of a declared number between its bounds; of several numbers of bins "
     "one is chosen privately.",
+    "card": "Whole points for a yes to each question, and a threshold: one card is drawn from "
+    "all. The rows held out count its mistakes, for an interval.",
 }
 NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
@@ -98,6 +109,13 @@ def guarantee_words(asked: Question[Any]) -> str:
 def parts(asked: Question[Any]) -> list[str]:
     """What the price is made of."""
     cost = asked.price()
+    if isinstance(asked, CardChoice):
+        n_train, n_holdout = parts_of(asked.plan.n_records, asked.holdout)
+        return [
+            f"drawn from {asked.cards.n_rules:,} cards on {n_train:,} rows; {n_holdout:,} count "
+            "its mistakes",
+            "choice and count are two sides of a maximum: they do not add up",
+        ]
     if isinstance(asked, Choice):
         spending = asked.spending(asked.plan.n_records)
         return [
@@ -115,6 +133,8 @@ def columns_are_there(asked: Question[Any]) -> str:
     """Which columns of a table were looked for and found."""
     if isinstance(asked, HistogramChoice):
         return f"the column “{plain(asked.column)}” is there"
+    if isinstance(asked, CardChoice):
+        return f"all {len(asked.needed)} columns of its questions and the outcome are there"
     return f"all {len(asked.needed)} columns of the plan are there"
 
 
@@ -122,10 +142,10 @@ def warnings(asked: Question[Any]) -> tuple[str, ...]:
     """What speaks against a release, before anything is spent."""
     if isinstance(asked, PlanRelease):
         return warnings_of(asked.plan, asked.priced)
-    assert isinstance(asked, Choice)
+    if not isinstance(asked, ModelChoice):
+        return ()
     plan = asked.spending(asked.plan.n_records).plan
-    k, is_model = len(asked.candidates), isinstance(asked, ModelChoice)
-    if plan is None or not is_model or not plan.is_blind(k):
+    if plan is None or not plan.is_blind(len(asked.candidates)):
         return ()
     return (
         "With 95 % the choice is off by up to the whole range of the score: it is a die. Larger "
@@ -153,7 +173,7 @@ def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
         differ = "lengths will differ, and with far fewer"
     else:
         expected = "**Scores and results of the candidates not chosen are never released.**"
-        differ = "the split between training and choice will differ, and with far fewer"
+        differ = "the split of the rows will differ, and with far fewer"
     return (
         f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
@@ -193,7 +213,8 @@ def subject(asked: Question[Any]) -> str:
     """What was released, in a word."""
     if isinstance(asked, PlanRelease):
         return "plan"
-    return "histogram" if isinstance(asked, HistogramChoice) else "choice"
+    names = {HistogramChoice: "histogram", CardChoice: "card"}
+    return names.get(type(asked), "choice")
 
 
 def before_words(charge: Charge, subject: str = "plan") -> str:

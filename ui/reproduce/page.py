@@ -116,6 +116,7 @@ def _table(name: str, cells: tuple[Cell, ...]) -> None:
             figure,
             _sentence(cells, found),
             comparison_table(cells, found, swept),
+            title=_finding(cells, found),
         )
     if not is_ipums:
         _provenance([f for f in found.values() if f is not None])
@@ -145,6 +146,20 @@ def comparison_table(
             }
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _finding(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> str:
+    """How far ours are from the published values."""
+    pairs = [
+        (c.coverage, f) for c in cells if (f := found[c.key]) is not None and c.coverage is not None
+    ]
+    if not pairs:
+        return f"Published coverage lies between {_span(cells)}"
+    gaps = np.array([f.coverage - p for p, f in pairs])
+    return (
+        f"Our coverage is {100 * np.abs(gaps).mean():.1f} points from the published on average, "
+        f"{100 * np.abs(gaps).max():.1f} at most"
+    )
 
 
 def _sentence(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> str:
@@ -301,12 +316,13 @@ def _figure(name: str, cells: tuple[Cell, ...]) -> None:
             y_label=y_label,
             source="public",
         )
-        sentence = sweep.sweep_sentence(curves, x_label=_WORDS[panel.swept], current=None)
+        sentence = sweep.sweep_sentence(curves, x_label=_WORDS[panel.swept])
         show(
             f"figure_{name}",
             figure,
             sentence,
             sweep.sweep_table(curves, x_label=_WORDS[panel.swept]),
+            title=f"Interval length over {_WORDS[panel.swept]}, computed again",
         )
     _recompute(name, cells, panel.swept)
 

@@ -1,7 +1,6 @@
 """One word for one thing, on all pages: the field's terms, and the words that they replace.
 
-A test reads the words of every package listed here. Packages whose sentences are being
-rewritten join when they are done. No Streamlit.
+A test reads the words of every package listed here. No Streamlit.
 """
 
 from __future__ import annotations
@@ -29,6 +28,14 @@ TERMS = (
     Term("Replication", ("page reproduce",), _EVIDENCE),
     Term("Prediction error", ("page accuracy",), _EVIDENCE),
     Term("intercept", ("constant column", "and constant,"), ("learn", "session", "sharp")),
+    Term("Hessian", ("for the curvature", "noise on the curvature", "curvature (hessian)")),
+    Term("Target", ("what the intervals are for",)),
+    Term("Mechanism", ("where the noise goes",)),
+    Term("margin of error", ("half-widths of the",), ("plan", "session")),
+    Term("clipped", ("moved to a bound", "moved to the nearest bound")),
+    Term("your goal", ("your wish",)),
+    Term("replace-one neighbours", ("protected is one person",)),
+    Term("shrunken", ("pulled", "the pull")),
     Term("What is protected", ("protected is one row",)),
     Term("tight sensitivity", ("exact reach of one person",)),
     Term("no eigenvalue floor", ("no false floor",)),

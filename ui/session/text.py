@@ -14,6 +14,7 @@ from dpci_core.privacy.budget import (
 )
 from dpci_core.report import words
 from dpci_core.report.words import LARGE_EPSILON
+from dpci_core.report.words import called as called
 from dpci_core.report.words import number as number
 from dpci_core.report.words import percent as percent
 from dpci_core.schema import Records
@@ -23,12 +24,11 @@ DECLARED_SENTENCE = (
     "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so "
     "nothing is given away."
 )
-SETTINGS_PANEL = "the panel of settings (» at the top left on a phone)"
-BRING_YOUR_FILE = f"Bring your file in {SETTINGS_PANEL}, or choose another table there."
+BRING_YOUR_FILE = "Bring your file under “Settings”, or choose another table there."
 LARGE_BUDGET = "**Large budget:** this is weak protection for one person."
 PRIVACY_UNIT = (
-    "What is protected: the record of any one person (neighbouring tables differ in the value of "
-    "one record). The number of records is public."
+    "What is protected: the record of any one person (replace-one neighbours: tables that differ "
+    "in the value of one record). The number of records is public."
 )
 
 
@@ -94,20 +94,16 @@ def conversion_details(settings: Settings) -> str:
 
 PART_SENTENCES = {
     "model": "For the coefficients themselves: more here, and the estimates scatter less.",
-    "hessian": "For the curvature, which turns scatter into interval length: too little, and "
-    "lengths become erratic.",
-    "covariance": "For the spread of the gradients, the sampling part of the length: too little, "
-    "and lengths inflate.",
+    "hessian": "Needed to compute standard errors. With too small a share they become unreliable.",
+    "covariance": "Needed for the sampling error. With too small a share, intervals become too "
+    "long.",
 }
 PART_NAMES = {
     "model": "Coefficients",
-    "hessian": "Curvature (Hessian)",
+    "hessian": "Hessian",
     "covariance": "Gradient covariance",
 }
-SPLIT_NOTE = (
-    "All three parts are about the same people: a small part does not protect “that part” more, "
-    "only the total counts."
-)
+SPLIT_NOTE = "Only the total protects people; the split only affects accuracy."
 
 
 def n_sentence(settings: Settings, n_table: int, *, with_help: bool = True) -> str:
@@ -139,10 +135,12 @@ def c_sentence(settings: Settings) -> str:
         for title, smallest in needed.items()
         if smallest > 0.0
     )
-    covered = "pulled" if settings.target == "penalised" else "unpulled"
+    target = "shrunken coefficient"
+    if settings.target == "unpenalised":
+        target = "coefficient without penalty"
     return (
-        f"Pulls coefficients toward 0 and makes them less noisy; the interval covers the {covered} "
-        f"coefficient.{rule}"
+        "Shrinks coefficients toward 0 and makes them less noisy; the interval is for the "
+        f"{target}.{rule}"
     )
 
 
@@ -150,14 +148,14 @@ def h_sentence(settings: Settings) -> str:
     """Width of the rounded corner."""
     return (
         f"The SVM's kink is rounded between margins {number(1 - settings.h)} and "
-        f"{number(1 + settings.h)}; a sharper kink (small h) needs more noise on the curvature."
+        f"{number(1 + settings.h)}; a sharper kink (small h) needs more noise on the Hessian."
     )
 
 
 def level_sentence(settings: Settings) -> str:
     """Confidence level."""
     missed = 1000 * (1 - settings.level)
-    return f"Of 1,000 such studies about {number(missed)} would give an interval that misses."
+    return f"About {number(missed)} of 1,000 such intervals would miss the target."
 
 
 def assumptions(settings: Settings, records: Records) -> str:
@@ -222,18 +220,7 @@ def budget_words(design: Design, delta: float) -> str:
     return f"{amount}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
 
 
-HOW_TO_READ = """
-**Three bars for each coefficient, on one axis.**
-- **Private interval**: what you would publish. It covers the penalised coefficient of the population, or the one
-  without penalty if you chose that.
-- **Variability interval**: the spread of the private estimates themselves. No valid interval around them is shorter on
-  average.
-- **Non-private interval**: what the same table would give without any privacy noise.
-
-The number at the right is private length ÷ variability length: 1.00× is as short as it can be.
-"""  # noqa: E501 - Markdown
-
-CALIBRATIONS = {"sharp": "Sharp", "published": "Published"}
+CALIBRATIONS = {"sharp": "Sharp (this project)", "published": "Published (the paper)"}
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "
     "sharp is this project's own and shorter; only where the noise dominates, and published "
@@ -280,13 +267,13 @@ HOW_SHAPED = (
 )
 OPENED_SHAPE = "The shape, and what it costs, are those of the plan that was opened."
 TARGETS = {
-    "penalised": "The coefficient at this penalty (as in the paper)",
-    "unpenalised": "The coefficient without penalty",
+    "penalised": "Coefficient with penalty (as in the paper)",
+    "unpenalised": "Coefficient without penalty",
 }
 TARGET_HELP = (
-    "A penalty pulls coefficients toward zero, and the usual intervals cover the pulled ones. The "
-    "other choice undoes the pull with one calculation on what is released anyway: no further "
-    "budget, somewhat longer intervals."
+    "A penalty shrinks coefficients toward zero, and the usual intervals are for the shrunken "
+    "ones. The other choice undoes that with one calculation on what is released anyway: no "
+    "further budget, somewhat longer intervals."
 )
 
 
@@ -294,10 +281,3 @@ WHY_OUT_OF_REACH = (
     "The step back from the penalty errs by too much of their intervals. A smaller c helps, more "
     "records, and leaving out columns that hardly vary."
 )
-
-
-HOW_COVERAGE = """
-A 95 % interval should contain the coefficient it estimates in 95 of 100 repetitions. Dots right of the line mean the
-interval is longer than it needs to be; dots left of it mean it promises too much. These are *forecasts* from
-large-sample theory and a few fixed draws of the noise; no table is simulated.
-"""  # noqa: E501 - Markdown

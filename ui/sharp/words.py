@@ -134,7 +134,7 @@ CORNER = Improvement(
     "only corner",
     "Huber corner",
     "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients "
-    "are small, no record can pull with full strength, and the noise on one matrix may shrink. "
+    "are small, no record can act with full strength, and the noise on one matrix may shrink. "
     "This needs h > 1 and a strong penalty, and it buys little even then. The paper's floor hides "
     "most of that, so the chart compares sharp with and without it.",
     "The noise on the gradient covariance $S$ is proportional to the largest squared slope of the "
@@ -149,13 +149,13 @@ IMPROVEMENTS = (*_MEASURED, CORNER)
 
 UNPENALISED = (
     "Every interval above is for the **penalised** coefficient: the one that a fit to the whole "
-    "population would have with the same penalty c, which pulls coefficients towards zero. That is "
-    "what the paper's intervals cover, and it is what the 95 % refer to. When people say *the* "
+    "population would have with the same penalty c, which shrinks coefficients toward zero. That "
+    "is what the paper's intervals cover, and it is what the 95 % refer to. When people say *the* "
     "coefficient, say the log odds ratio of a year of "
     'education, they mean the one **without** penalty. `Design(..., target="unpenalised")` asks '
     "for that one: one "
     "step, computed from what was released anyway, moves the estimate and its interval. It costs "
-    "no budget. The interval becomes longer, because undoing the pull also undoes its calming "
+    "no budget. The interval becomes longer, because undoing the shrinkage also undoes its calming "
     "effect."
 )
 UNPENALISED_MECHANISM = (

@@ -12,9 +12,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dpci_core.base.array import Array
-from dpci_core.report.words import number
+from dpci_core.report.words import called, number
 from ui.kit.figure import Figure, Meta, finish, short_name
-from ui.kit.palette import GRID, QUIET, Combination
+from ui.kit.palette import GRID, QUIET, Combination, ways
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def coverage_comparison(
     fig = go.Figure()
     names = rows[0].names
     base = np.arange(len(names), dtype=np.float64)[::-1] * (len(rows) + 0.8)
-    for place, row in enumerate(rows):
+    for place, (row, way) in enumerate(zip(rows, _ways(rows), strict=True)):
         style, y = row.combination.style, base + (len(rows) - 1) / 2 - place
         fig.add_scatter(
             x=row.coverage.tolist(),
@@ -58,7 +58,7 @@ def coverage_comparison(
                 "color": style.colour,
                 "thickness": 1.5,
             },
-            name=f"{row.combination.short}: simulated ± 2 s.e.",
+            name=f"{way}: simulated ± 2 s.e.",
             legendgroup=row.combination.key,
         )
         fig.add_scatter(
@@ -71,7 +71,7 @@ def coverage_comparison(
                 "size": 14,
                 "line": {"width": 2},
             },
-            name=f"{row.combination.short}: forecast",
+            name=f"{way}: forecast",
             legendgroup=row.combination.key,
         )
     fig.add_vline(
@@ -95,7 +95,7 @@ def coverage_comparison(
     )
     fig.update_yaxes(
         tickvals=base.tolist(),
-        ticktext=[short_name(n) for n in names],
+        ticktext=[short_name(called(n)) for n in names],
         showgrid=False,
         automargin=True,
     )
@@ -150,6 +150,51 @@ def add_points(figure: Figure, rows: Sequence[Comparison], *, x: float, first_on
     }
 
 
+CLEAR = 3.0
+"""Standard errors from which a simulation differs from a forecast, or from the level."""
+
+
+def comparison_title(rows: Sequence[Comparison], *, level: float) -> str:
+    """The finding: what share of the simulated intervals covered, and whether the forecast had
+    said so.
+    """
+    covered = [100.0 * row.coverage.mean() for row in rows]
+    few = [
+        row
+        for row, share in zip(rows, covered, strict=True)
+        if share / 100.0 < level - CLEAR * row.coverage_mean_se
+    ]
+    off = [
+        row
+        for row in rows
+        if abs(row.coverage.mean() - row.forecast_coverage.mean()) > CLEAR * row.coverage_mean_se
+    ]
+    low, high = f"{min(covered):.1f}", f"{max(covered):.1f}"
+    told = f"{low} %" if low == high else f"{low} to {high} %"
+    said = f"Simulated {100 * level:g} % intervals cover {told} of the time"
+    if few:
+        return f"{said}: too little for {_named(few, rows)}"
+    return f"{said}, other than forecast for {_named(off, rows)}" if off else f"{said}, as forecast"
+
+
+def _named(some: Sequence[Comparison], rows: Sequence[Comparison]) -> str:
+    if len(some) == len(rows):
+        return "every combination" if len(rows) > 1 else "this design"
+    named = zip(rows, _ways(rows), strict=True)
+    return ", ".join(way for row, way in named if any(row is one for one in some))
+
+
+def _ways(rows: Sequence[Comparison]) -> list[str]:
+    """What tells these combinations apart."""
+    return ways([row.combination for row in rows])
+
+
+def lengths_title(rows: Sequence[Comparison]) -> str:
+    """The finding: how far simulated mean lengths lie from the forecast."""
+    gaps = [abs(row.ci.mean() / row.forecast_ci.mean() - 1.0) for row in rows]
+    return f"Simulated intervals are within {100 * max(gaps):.1f} % of the length forecast"
+
+
 def comparison_sentence(rows: Sequence[Comparison], *, level: float, k: int, m: int) -> str:
     """The takeaway."""
     parts = []
@@ -174,7 +219,7 @@ def comparison_table(rows: Sequence[Comparison]) -> pd.DataFrame:
         pd.DataFrame(
             {
                 "combination": r.combination.label,
-                "coefficient": list(r.names),
+                "coefficient": [called(name) for name in r.names],
                 "coverage simulated": r.coverage,
                 "standard error": r.coverage_se,
                 "coverage forecast": r.forecast_coverage,

@@ -178,7 +178,7 @@ def _results(view: compute.View) -> None:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
     told = compute.came_out(found.settings, (made.design for made in found.result.designs))
-    st.header(f"Result for the {text.covers(told)}")
+    st.markdown(f"Result for the {text.covers(told)}.")
     is_same = (
         _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
     )
@@ -206,7 +206,8 @@ def _results(view: compute.View) -> None:
         rows, level=level, caption=caption, meta=meta, source=view.records.source
     )
     sentence = charts.comparison_sentence(rows, level=level, k=result.n_covered, m=result.n_done)
-    show("simulation", figure, sentence, charts.comparison_table(rows))
+    title = charts.comparison_title(rows, level=level)
+    show("simulation", figure, sentence, charts.comparison_table(rows), title=title)
     _sweep_with_points(view, rows, caption, meta)
     st.caption(
         f"{result.n_covered:,} intervals and {result.n_done:,} fits in {result.seconds:.1f} s."
@@ -248,7 +249,6 @@ def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
 def _sweep_with_points(
     view: compute.View, rows: list[Comparison], caption: str, meta: Meta
 ) -> None:
-    st.header("The simulation on the forecast's curves")
     settings = view.settings
     name = sweep_control()
     features = len(feature_names())
@@ -269,7 +269,8 @@ def _sweep_with_points(
         f"Curves are forecasts, the large marks at {text.number(here)} are simulated: intervals "
         "with one standard deviation, crosses the variability intervals with two standard errors."
     )
-    show("simulated_sweep", figure, sentence, sweep.sweep_table(curves, x_label=SWEEP_NAMES[name]))
+    table = sweep.sweep_table(curves, x_label=SWEEP_NAMES[name])
+    show("simulated_sweep", figure, sentence, table, title=charts.lengths_title(rows))
 
 
 def _document(found: _Finished, title: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.report.words import number, percent
+from dpci_core.report.words import called, number, percent
 from ui.kit.figure import Figure, Meta, Part, finished_layout, literal, short_name, upright
 from ui.kit.palette import GRID, PAPER, QUIET, Combination
 from ui.session.results import IntervalRows
@@ -109,24 +109,24 @@ def _row_label(rows: Sequence[IntervalRows], j: int) -> str:
     """The name of a coefficient, and below it what the penalty leaves, or that it is out of
     reach.
     """
-    name, item = short_name(rows[0].names[j]), rows[0]
+    name, item = short_name(called(rows[0].names[j])), rows[0]
     if not any(row.counts[j] for row in rows):
         note = OUT_OF_REACH
     elif item.left is None or not np.isfinite(item.left[j]):
         return name
     else:
-        note = pulled(float(item.left[j]))
+        note = shrunk(float(item.left[j]))
     return f'{name}<br><span style="font-size:10px">{note}</span>'
 
 
 OUT_OF_REACH = "out of reach"
 
 
-def pulled(share: float) -> str:
+def shrunk(share: float) -> str:
     """What a penalty leaves of a coefficient."""
     if share < 0.0:
-        return "pulled past zero"
-    return f"pulled to {percent(share)}" if share <= 1.0 else f"grown to {percent(share)}"
+        return "shrunk past zero"
+    return f"shrunk to {percent(share)}" if share <= 1.0 else f"grown to {percent(share)}"
 
 
 def _bars(item: IntervalRows, y: Array, many: int, odds: bool, *, is_first: bool) -> list[Part]:
@@ -195,7 +195,7 @@ def _estimates(item: IntervalRows, y: Array, odds: bool) -> Part:
         item.ci_length, item.vi_length, item.nonprivate_length, ratio, item.counts, strict=True
     )
     hover = [
-        f"<b>{literal(n)}</b><br>{item.combination.label}<br>"
+        f"<b>{literal(called(n))}</b><br>{item.combination.label}<br>"
         + (
             f"private length {number(c)}<br>variability length {number(v)}"
             f"<br>non-private length {number(p)}<br>ratio {r:.2f}×"
@@ -261,7 +261,9 @@ def interval_sentence(rows: Sequence[IntervalRows]) -> str:
 def _said(item: IntervalRows) -> str:
     """One combination; coefficients out of reach are named and counted nowhere."""
     counts, label = item.counts, item.combination.label
-    lost = [name for name, is_reached in zip(item.names, counts, strict=True) if not is_reached]
+    lost = [
+        called(name) for name, is_reached in zip(item.names, counts, strict=True) if not is_reached
+    ]
     named = f"; out of reach: {', '.join(lost)}" if lost else ""
     if not counts.any():
         return f"{label}: every coefficient is out of reach"
@@ -283,7 +285,7 @@ def interval_table(rows: Sequence[IntervalRows]) -> pd.DataFrame:
         pd.DataFrame(
             {
                 "combination": item.combination.label,
-                "coefficient": list(item.names),
+                "coefficient": [called(name) for name in item.names],
                 "estimate": item.estimate,
                 "private low": item.estimate - item.ci_length / 2,
                 "private high": item.estimate + item.ci_length / 2,
@@ -313,7 +315,7 @@ def coverage_chart(
     for place, (combination, _, coverage) in enumerate(rows):
         style = combination.style
         hover = [
-            f"<b>{literal(n)}</b><br>{combination.label}<br>{100 * v:.1f} %"
+            f"<b>{literal(called(n))}</b><br>{combination.label}<br>{100 * v:.1f} %"
             for n, v in zip(names, coverage, strict=True)
         ]
         traces.append(

@@ -150,7 +150,7 @@ def _shade(start: float, end: float) -> Part:
     return {"type": "rect", "fillcolor": QUIET, "opacity": 0.12, "line": {"width": 0}} | where
 
 
-def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float | None) -> str:
+def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str) -> str:
     """The takeaway of chart 2."""
     parts = []
     for curve in curves:
@@ -165,8 +165,7 @@ def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str, current: float
             f"{number(curve.x[a], 4)} to {number(curve.ci_length[b])} at {number(curve.x[b], 4)}, "
             f"shortest at {number(curve.x[best], 4)} ({number(curve.ci_length[best])})"
         )
-    here = f" The present setting is {number(current, 4)}." if current is not None else ""
-    return f"Interval length as “{x_label}” moves. " + "; ".join(parts) + "." + here
+    return f"Interval length as “{x_label}” moves. " + "; ".join(parts) + "."
 
 
 def sweep_table(curves: Sequence[SweepCurve], *, x_label: str) -> pd.DataFrame:
@@ -190,7 +189,7 @@ def sweep_table(curves: Sequence[SweepCurve], *, x_label: str) -> pd.DataFrame:
 SWEEP_NAMES = {
     "total": "Total budget",
     "model": "Share for the coefficients (%)",
-    "hessian": "Share for the curvature (%)",
+    "hessian": "Share for the Hessian (%)",
     "covariance": "Share for the gradient covariance (%)",
     "n": "Records n",
     "d": "Features d",
@@ -204,7 +203,10 @@ def sweep_control() -> str:
     options = [s for s in SWEEPS if s != "h" or "huber_svm" in state.settings().losses]
     name = state.settings().sweep if state.settings().sweep in options else "total"
     st.selectbox(
-        "Sweep", options, format_func=SWEEP_NAMES.__getitem__, **state.bound("sweep", name)
+        "How length depends on",
+        options,
+        format_func=SWEEP_NAMES.__getitem__,
+        **state.bound("sweep", name),
     )
     return name
 

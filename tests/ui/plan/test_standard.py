@@ -200,7 +200,7 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     app = start("plan", **LINK | {"c": "0.02", "target": "penalised"})
-    assert "pulled to about" in words(app)
+    assert "shrunk to about" in words(app)
 
 
 @pytest.mark.parametrize("page", ["explore", "validate", "accuracy", "sharp", "reproduce"])
@@ -223,5 +223,5 @@ def test_weighted_records_are_simulated(monkeypatch):
     assert job.state == "done", job.problem
     app.run()
     check(app)
-    assert any("Result for the coefficient without penalty" in h.value for h in app.header)
+    assert any("Result for the coefficient without penalty" in h.value for h in app.markdown)
     assert np.isfinite(job.result.designs[0].coverage_mean)

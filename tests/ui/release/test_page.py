@@ -20,13 +20,16 @@ from dpci_core import DeclaredTable, Guesses
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.plan import read_plan as load_plan
 from dpci_core.release import (
+    CardChoice,
     HistogramChoice,
     effect_sentences,
+    load_card,
     load_choice,
     load_release,
     schema_hash,
 )
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
+from dpci_core.scorecards import Question
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
 from tests.test_leaks import go_to
@@ -147,7 +150,7 @@ def test_what_speaks_against_a_release_is_read_before_it():
     (plan_box,) = (
         w.value for w in app.warning if "what the effects are without penalty" in w.value
     )
-    assert "pulled to about" in plan_box
+    assert "shrunk to about" in plan_box
     assert not button(app, "release_now").disabled
     app.checkbox(key="release_read").uncheck().run()
     assert button(app, "release_now").disabled
@@ -166,7 +169,7 @@ def test_before_the_click_everything_is_said():
     for needed in (
         "**Price:** **ε = 1**",
         "ε = 2 of 3",
-        "neighbouring tables differ",
+        "replace-one neighbours",
         "one patient",
         "cannot be undone",
     ):
@@ -678,6 +681,7 @@ def test_a_model_is_released_at_a_privately_chosen_penalty():
     assert made.chosen in (0.05, 0.5)
     table = next(d.value for d in app.dataframe if "released" in d.value.columns)
     assert table["released"].tolist() == list(made.coefficients)
+    assert "in encoded units" in words(app)
     app.button(key="release_once_more").click().run()
     check(app)
     with_file(app)
@@ -685,6 +689,41 @@ def test_a_model_is_released_at_a_privately_chosen_penalty():
     app.button(key="release_now").click().run()
     check(app)
     assert [str(c.spent) for c in Ledger().history()] == ["0.5", "0.5"]
+
+
+def test_a_card_is_released_from_declared_columns():
+    app = begin()
+    app.radio(key="release_kind").set_value("card").run()
+    assert "Still needed: questions and ε" in words(app)
+    app.text_area(key="release_card_questions").set_value("age>=x")
+    app.text_input(key="release_epsilon").set_value("0.5").run()
+    assert any("a question such as age" in e.value for e in app.error)
+    app.text_area(key="release_card_questions").set_value("age >= 50\n\nage>=65\n").run()
+    assert not app.error
+    app = with_file(with_budget(app))
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    check(app)
+    assert "**Price:** **ε = 0.5**" in words(app)
+    assert "on 2,100 rows; 900 count its mistakes" in words(app)
+    app.button(key="release_now").click().run()
+    check(app)
+    (charge,) = Ledger().history()
+    assert [(name, str(amount)) for name, amount in charge.cost.lines] == [
+        ("card and count", "0.5")
+    ]
+    folder = folder_of(charge.request_id)
+    made = load_card(folder)
+    asked = CardChoice.make(
+        load_plan(folder / "plan.yaml"),
+        (Question("age", at_least=50), Question("age", at_least=65)),
+        epsilon="0.5",
+    )
+    assert made.plan_hash == charge.plan_hash == asked.digest
+    assert "This card was released" in words(app)
+    table = next(d.value for d in app.dataframe if "points for a yes" in d.value.columns)
+    assert table["points for a yes"].tolist()[:2] == [str(one) for one in made.points]
+    assert f"Wrong for {made.error_low:.1%} to {made.error_high:.1%}" in words(app)
 
 
 def test_a_stale_tab_does_not_choose_twice():

@@ -59,7 +59,9 @@ def test_a_simulation_runs_and_is_drawn_over_the_forecast():
     assert coverage["layout"]["meta"]["k"] == 200
     assert any("simulated ± 2 s.e." in t["name"] for t in coverage["data"])
     assert any("simulated interval" in t["name"] for t in sweep["data"])
-    assert any("standard errors" in m.value for m in app.markdown)
+    first, second = [h.value for h in app.header if h.value.startswith("Simulated")]
+    assert first.startswith("Simulated 95 % intervals cover ")
+    assert second.startswith("Simulated intervals are within ")
 
 
 def test_a_result_goes_stale_when_settings_change_and_comes_back():
