@@ -45,6 +45,8 @@ _UPLOAD = "/_stcore/upload_file/"
 _HEALTH = "/_stcore/health"
 _FRAMING = 2**20
 """Bytes of a body around its file."""
+_RECORD = 2**13
+"""Bytes around an uploaded file that is held, its name too: empty files are not for nothing."""
 _FULL = "This dashboard is full: {n} pages are open. Try again in a few minutes."
 
 
@@ -165,7 +167,10 @@ class Quotas:
             await self._refuse(503, full, scope, receive, send)
         elif _UPLOAD in path and scope["method"] == "PUT":
             session = path.partition(_UPLOAD)[2].partition("/")[0]
-            await self._upload(session, headers.get("content-length", ""), scope, receive, send)
+            # in pieces a body is as long as it likes, whatever length is said
+            is_said = "transfer-encoding" not in headers
+            length = headers.get("content-length", "") if is_said else ""
+            await self._upload(session, length, scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
@@ -175,7 +180,7 @@ class Quotas:
         if self.quota.hosts is not None and name not in self.quota.hosts:
             return "This dashboard does not answer to that name: see DPCI_HOSTS."
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() not in _spellings(host):
+        if origin is not None and _site(origin) not in _spellings(host):
             return "This page belongs to another site."
         return ""
 
@@ -236,7 +241,7 @@ def bytes_held() -> dict[str, int]:
         return {}
     storage = getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {})
     return {
-        session: sum(len(file.data) for file in list(files.values()))
+        session: sum(len(file.data) + _RECORD for file in list(files.values()))
         for session, files in list(storage.items())
     }
 
@@ -246,6 +251,14 @@ def _name(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()
+
+
+def _site(origin: str) -> str:
+    """Name and port of an origin, empty where there is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _spellings(host: str) -> set[str]:

@@ -12,19 +12,23 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpci_core.base.errors import Finding, LedgerRuleError
-from dpci_core.ledger.entries import NO_HEAD, Entry
+from dpci_core.base.errors import LedgerRuleError
+from dpci_core.ledger.entries import NO_HEAD
 from dpci_core.ledger.key import sync_folder
-from dpci_core.ledger.problems import LedgerDamagedError
-from dpci_core.ledger.verify import HEAD, RecordedHead, missing_head
+from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
+from dpci_core.ledger.verify import HEAD, RecordedHead
 
 _LAYOUT = re.compile(r"dpci-ledger-head (\S+) (\S+)\n")
 _MOST_BYTES = 1000
+_PAUSE_SECONDS = 0.01
+END = ".head"
+"""After the name of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +36,19 @@ class Anchor:
     """One such file.
 
     path: of the file.
+    busy_seconds: patience with another process that writes it.
     """
 
     path: Path
+    busy_seconds: float
 
-    def lost(self, entries: Sequence[Entry]) -> Finding | None:
-        """What a ledger no longer holds that was committed to it, if anything.
+    def told(self) -> RecordedHead:
+        """The end of what was committed: a ledger that is read later has to hold it.
 
         Raises:
             LedgerDamagedError: if the file cannot be read.
         """
-        heads = self._read()
-        return None if heads is None else missing_head(entries, self._record(heads[0]))
+        return self._record((self._read() or (NO_HEAD, NO_HEAD))[0])
 
     @property
     def is_there(self) -> bool:
@@ -57,7 +62,7 @@ class Anchor:
             LedgerRuleError: if it cannot be written; then nothing may be committed.
         """
         try:
-            with _alone(self.path.parent):
+            with self._alone():
                 heads = self._read() or (NO_HEAD, NO_HEAD)
                 self._write(heads[0], head)
         except OSError as error:
@@ -66,7 +71,7 @@ class Anchor:
 
     def settle(self, head: str) -> None:
         """Write down that it was committed. A failure leaves a weaker anchor, not a false one."""
-        with suppress(OSError, LedgerDamagedError), _alone(self.path.parent):
+        with suppress(OSError, LedgerRuleError), self._alone():
             told, begun = self._read() or (NO_HEAD, NO_HEAD)
             if self._record(head).sequence > self._record(told).sequence:
                 self._write(head, begun)
@@ -76,6 +81,9 @@ class Anchor:
 
     def _read(self) -> tuple[str, str] | None:
         try:
+            # a pipe would keep the ledger's lock for ever
+            if self.path.exists() and not self.path.is_file():
+                raise LedgerDamagedError("not_an_anchor", path=self.path)
             with self.path.open("rb") as file:
                 found = _LAYOUT.fullmatch(file.read(_MOST_BYTES).decode("ascii", "replace"))
         except FileNotFoundError:
@@ -92,6 +100,7 @@ class Anchor:
         descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=self.path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
+                self._give_to_the_owner(file.fileno())
                 file.write(f"dpci-ledger-head {told} {begun}\n".encode("ascii"))
                 file.flush()
                 os.fsync(file.fileno())
@@ -102,20 +111,37 @@ class Anchor:
             raise
         sync_folder(self.path.parent)
 
+    def _give_to_the_owner(self, descriptor: int) -> None:
+        """What root writes stays readable for the ledger's owner, as SQLite does with its files."""
+        if os.name == "posix" and os.geteuid() == 0:
+            with suppress(OSError):
+                found = os.stat(self.path.with_name(self.path.name.removesuffix(END)))
+                os.fchown(descriptor, found.st_uid, found.st_gid)
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time, where the system can: bookings may end in another order than they
-    were committed.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One process at a time, where the system can: bookings may end in another order than they
+        were committed.
+        """
+        try:
+            import fcntl
+        except ImportError:
+            yield
+            return
+        descriptor = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            deadline = time.monotonic() + self.busy_seconds
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= deadline:
+                        raise LedgerBusyError("busy", path=self.path) from None
+                    time.sleep(_PAUSE_SECONDS)
+            try:
+                yield
+            finally:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing does not, while a fork has it too
+        finally:
+            os.close(descriptor)

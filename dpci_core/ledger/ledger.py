@@ -23,7 +23,7 @@ from dpci_core.base.errors import (
     without_frames,
 )
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
-from dpci_core.ledger.anchor import Anchor
+from dpci_core.ledger.anchor import END, Anchor
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
 from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
@@ -94,7 +94,8 @@ class Ledger:
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
-        self._anchor = Anchor(_beside(self.path, ".head"))
+        file = Path(os.path.realpath(self.path))  # of all links to one ledger the same
+        self._anchor = Anchor(_beside(file, END), busy_seconds)
 
     def create_dataset(
         self,
@@ -288,6 +289,11 @@ class Ledger:
         """
         problems: list[Finding | LedgerDamagedError] = []
         entries: tuple[Entry, ...] = ()
+        anchored: LedgerDamagedError | RecordedHead
+        try:
+            anchored = self._anchor.told()  # before the entries: others may be booking
+        except LedgerDamagedError as error:
+            anchored = without_frames(error)
         try:
             with self._database.reading() as connection:
                 if connection is not None:
@@ -297,10 +303,10 @@ class Ledger:
             problems.append(without_frames(error))
         lost = [missing_head(entries, record) for record in against]
         problems += filter(None, lost)
-        try:
-            problems += filter(None, [self._anchor.lost(entries)])
-        except LedgerDamagedError as error:
-            problems.append(without_frames(error))
+        if isinstance(anchored, LedgerDamagedError):
+            problems.append(anchored)
+        else:
+            problems += filter(None, [missing_head(entries, anchored)])
         strange = [
             unknown_result(entries, record)
             for record, gone in zip(against, lost, strict=True)
@@ -355,7 +361,7 @@ class Ledger:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
             entries = read_entries(connection)
-            if lost := self._anchor.lost(entries):
+            if lost := missing_head(entries, self._anchor.told()):
                 raise LedgerDamagedError("not_trusted", problem=lost)
             if not entries and not self._anchor.is_there:
                 if _is_filled(self.key_path) and read_key(self.key_path):

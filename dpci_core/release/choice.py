@@ -207,7 +207,7 @@ class HistogramChoice(Choice):
 
     def draw(self, header: Header) -> Drawing:
         column = self.declared
-        mapper = RecordMapper(self.plan.schema, (column.name,))
+        mapper = RecordMapper(self.plan.schema, column.feature_names)
         cells = read_cells(header, mapper)[column.name]
         once.reached("read")
         if not cells:

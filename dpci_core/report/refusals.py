@@ -232,7 +232,8 @@ SENTENCES: dict[Code, str] = {
     ),
     "key_without_ledger": (
         "There is a key {path}, but its ledger is empty or gone. Put the ledger back. If nothing "
-        "was ever booked with this key, move the key away, and a new ledger begins."
+        "was ever booked with this key, move the key away, and a new ledger begins. A second "
+        "ledger takes a key of its own."
     ),
     "key_missing": (
         "The ledger's key {path} is missing. Put it back from your backup, or name its place in "

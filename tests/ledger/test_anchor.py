@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger import Ledger, LedgerDamagedError, anchor
-from dpci_core.ledger.entries import NO_HEAD
+from dpci_core.ledger import Ledger, LedgerBusyError, LedgerDamagedError, anchor
+from dpci_core.ledger import ledger as ledger_module
+from dpci_core.ledger.entries import NO_HEAD, Entry
 from tests.ledger.test_faults import book, create, opened, posix
 from tests.refusals import refuses
 
@@ -162,7 +165,7 @@ def begin_and_die(self: anchor.Anchor, head: str) -> None:
 
 
 def test_bookings_that_end_in_another_order_leave_the_later_end(ledger: Ledger) -> None:
-    kept = anchor.Anchor(beside(ledger, ".head"))
+    kept = anchor.Anchor(beside(ledger, ".head"), 1.0)
     first = ledger.head()
     second = book(ledger, "second").head
     kept.settle(first)
@@ -192,3 +195,95 @@ def test_what_cannot_be_written_down_is_not_booked(
 @posix
 def test_only_its_owner_reads_it(ledger: Ledger) -> None:
     assert os.stat(beside(ledger, ".head")).st_mode & 0o077 == 0
+
+
+@posix
+def test_root_leaves_it_to_the_owner_of_the_ledger(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+    monkeypatch.setattr(anchor.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(anchor.os, "fchown", lambda _, *owner: given.append(owner))
+    book(ledger, "second")
+    owner = os.stat(ledger.path)
+    assert set(given) == {(owner.st_uid, owner.st_gid)}
+
+
+def test_a_booking_while_it_is_verified_is_no_damage(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Ledger(ledger.path)
+    read = ledger_module.read_entries
+
+    def and_another_books(connection: sqlite3.Connection) -> tuple[Entry, ...]:
+        entries = read(connection)
+        monkeypatch.setattr(ledger_module, "read_entries", read)
+        book(other, "meanwhile")
+        return entries
+
+    monkeypatch.setattr(ledger_module, "read_entries", and_another_books)
+    assert ledger.verify().is_good
+    assert other.find("meanwhile") is not None
+
+
+@posix
+def test_a_fork_in_the_middle_does_not_keep_the_lock(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    held = []
+    real = fcntl.flock
+
+    def and_fork(descriptor: int, how: int) -> None:
+        real(descriptor, how)
+        if not held and how & fcntl.LOCK_EX:
+            held.append(os.dup(descriptor))  # what a forked process has
+
+    monkeypatch.setattr(fcntl, "flock", and_fork)
+    quick = Ledger(ledger.path, busy_seconds=0.2)
+    try:
+        charge = book(quick, "second")
+        assert book(quick, "third").charge_id != charge.charge_id
+    finally:
+        os.close(held[0])
+
+
+@posix
+def test_who_holds_the_folder_refuses_a_booking_and_cannot_hold_it_up(ledger: Ledger) -> None:
+    import fcntl
+
+    folder = os.open(ledger.path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        with refuses(LedgerBusyError, match="nothing was booked"):
+            book(Ledger(ledger.path, busy_seconds=0.1), "second")
+    finally:
+        os.close(folder)
+    assert ledger.find("second") is None
+    book(ledger, "second")
+
+
+@posix
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_pipe_or_folder_in_its_place_is_refused(
+    ledger: Ledger, make: Callable[[Path], None]
+) -> None:
+    beside(ledger, ".head").unlink()
+    make(beside(ledger, ".head"))
+    with refuses(LedgerDamagedError, match="holds something else"):
+        book(ledger, "second")
+    assert not ledger.verify().is_good
+
+
+@posix
+def test_a_link_to_a_ledger_has_the_same_end(ledger: Ledger, tmp_path: Path) -> None:
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "mine.sqlite"
+    link.symlink_to(ledger.path)
+    kept = copy(ledger, tmp_path / "kept")
+    book(Ledger(link, key_path=ledger.key_path), "second")
+    assert heads(ledger) == [ledger.head(), ledger.head()]
+    put_back(ledger, kept)
+    with refuses(LedgerDamagedError, match="was written when the ledger had"):
+        book(ledger, "third")

@@ -35,8 +35,9 @@ from dpci_core.release import (
     read_header,
     release_once,
 )
+from dpci_core.schema import NumericColumn
 from tests.release.test_standard import PLAN as STANDARD_PLAN
-from tests.release_desk import Desk, make_plan
+from tests.release_desk import SCHEMA, Desk, make_plan
 
 _numbers = itertools.count()
 
@@ -91,6 +92,17 @@ def test_a_histogram_is_released_for_one_line(desk: Desk) -> None:
     assert "scores are not released" in (folder / "report.md").read_text()
     with pytest.raises(OSError, match=r"release\.json"):
         load_release(folder)
+
+
+def test_a_histogram_of_a_column_whose_logarithm_is_meant_is_of_its_own_values(
+    tmp_path: Path,
+) -> None:
+    age = NumericColumn("age", 1, 100, transform="log")
+    schema = replace(SCHEMA, features=(age, *SCHEMA.features[1:]))
+    desk = Desk.at(tmp_path, plan=make_plan(schema=schema))
+    made = released(desk, histogram(desk, bins=(4,), epsilon="2"))
+    assert made.edges == (1.0, 25.75, 50.5, 75.25, 100.0)
+    assert sum(made.counts) > 100
 
 
 def test_a_model_is_released_for_one_line(desk: Desk) -> None:

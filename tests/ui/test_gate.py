@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
+from ui import gate
 from ui.gate import Quotas
-from ui.session.quota import MB, Quota, Uploaders, most_visitors
+from ui.session.quota import MB, Quota, Uploaders, is_loopback, most_visitors
 
 FILE = "/_stcore/upload_file/ada/1"
 
@@ -73,6 +75,7 @@ def gate_of(inner, held=None, **quota):
         ("localhost:8501", "http://localhost:1234", 400),
         ("localhost:8501", "http://evil.example", 400),
         ("localhost:8501", "null", 400),
+        ("localhost:8501", "http://[evil", 400),
         ("localhost.evil.example", None, 400),
         ("", None, 400),
     ],
@@ -158,6 +161,32 @@ def test_uploads_have_quotas_and_need_the_login(path, length, held, status):
         assert await ask(gate, path, method="DELETE") == 200
 
     asyncio.run(run())
+
+
+def test_a_length_beside_a_body_in_pieces_counts_for_nothing():
+    async def run():
+        inner = Inner()
+        inner.end.set()
+        told = {"content_length": "5", "transfer_encoding": "chunked"}
+        assert await ask(gate_of(inner), FILE, method="PUT", **told) == 411
+        assert inner.reached == 0
+
+    asyncio.run(run())
+
+
+def test_an_empty_file_is_held_too(monkeypatch):
+    storage = {"ada": {"1": SimpleNamespace(data=b""), "2": SimpleNamespace(data=b"abc")}}
+    kept = SimpleNamespace(uploaded_file_mgr=SimpleNamespace(file_storage=storage))
+    monkeypatch.setattr(gate.runtime, "exists", lambda: True)
+    monkeypatch.setattr(gate.runtime, "get_instance", lambda: kept)
+    assert gate.bytes_held()["ada"] > 2 * 4096
+
+
+def test_only_addresses_of_this_machine_are_its_own():
+    for host in ("localhost", "127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1"):
+        assert is_loopback(host)
+    for host in ("127.evil.example", "127.", "", "::ffff:10.0.0.1", "10.0.0.1", "0.0.0.0"):
+        assert not is_loopback(host)
 
 
 def test_files_on_their_way_count():

@@ -25,6 +25,10 @@ BROKEN_ACCESS = (
     "come in. Whoever runs the dashboard has to mend it: `people` is a list of texts, "
     "`email_is_verified` is true or false, and there is nothing else."
 )
+NO_LOGIN_GIVEN = (
+    "This dashboard's secrets say who may come in, but not how to log in. Whoever runs the "
+    "dashboard has to mend it: [auth] is not empty, and [access] stands beside it, not in it."
+)
 NOT_ON_THE_LIST = "This account is not on the list of people who may use this dashboard."
 SUBJECT = "sub:"
 """Before the provider's own identifier, so that it cannot pass for an address."""
@@ -54,6 +58,9 @@ def require_login() -> None:
         st.error(BROKEN_SECRETS)
         st.stop()
     auth = _section("auth")
+    if _is_door_missing():
+        st.error(NO_LOGIN_GIVEN)
+        st.stop()
     if not auth:
         _may_upload()
         return
@@ -122,6 +129,13 @@ def _is_local() -> bool:
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 """What a proxy in front adds."""
+
+
+def _is_door_missing() -> bool:
+    """Whether the secrets want a login that nobody could be asked for."""
+    given = st.secrets if st.secrets.load_if_toml_exists() else {}
+    auth = given.get("auth", {})
+    return ("auth" in given or "access" in given) and (not auth or "access" in auth)
 
 
 def _is_access_clear() -> bool:

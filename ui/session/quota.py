@@ -5,6 +5,7 @@ Whoever runs the dashboard sets them by `DPCI_…`; what cannot be read stops th
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -84,7 +85,13 @@ def most_minutes(given: Mapping[str, str] | None = None) -> int:
 
 def is_loopback(host: str) -> bool:
     """Whether a name or address is this machine's own."""
-    return host in _LOOPBACK or host.startswith("127.")
+    if host in _LOOPBACK:
+        return True
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:  # a name; some begin with "127."
+        return False
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
 def most_visitors() -> int:

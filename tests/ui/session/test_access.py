@@ -109,6 +109,21 @@ def test_a_list_that_cannot_be_read_lets_nobody_in(section):
     assert [error.value for error in app.error] == [access.BROKEN_ACCESS]
 
 
+@pytest.mark.parametrize(
+    "secrets",
+    [
+        {"access": {"people": ["ada@example.org"]}},
+        {"auth": {}},
+        {"auth": {**AUTH, "access": {"people": ["bob@example.org"]}}},
+    ],
+    ids=repr,
+)
+def test_a_list_without_a_login_beside_it_lets_nobody_in(secrets):
+    app = shell(secrets, ADA)
+    assert not page_is_open(app)
+    assert [error.value for error in app.error] == [access.NO_LOGIN_GIVEN]
+
+
 def test_a_provider_that_never_says_verified_can_be_trusted_by_name():
     trusted = {"people": ["ada@example.org"], "email_is_verified": True}
     assert page_is_open(shell({"auth": AUTH, "access": trusted}, UNVERIFIED))
@@ -230,6 +245,7 @@ def test_one_question_for_the_pages_that_spend(value, is_demo, monkeypatch):
         ({"Host": "localhost:8501"}, "0.0.0.0", False),
         ({"Host": "localhost:8501"}, None, False),
         ({"Host": "example.org"}, "127.0.0.1", False),
+        ({"Host": "127.evil.example"}, "127.0.0.1", False),
         ({"Host": "localhost", "X-Forwarded-For": "203.0.113.9"}, "127.0.0.1", False),
     ],
 )
