@@ -227,6 +227,10 @@ def test_quotas_are_set_by_whoever_runs_it_and_nonsense_stops_the_start():
     assert Quota.from_environment({"DPCI_HOSTS": "*"}).hosts is None
     demo = Quota.from_environment({"DPCI_PUBLIC_DEMO": "true"})
     assert (demo.upload, demo.upload_all) == (6 * MB, 100 * MB)
+    for hosts in ("example.org:443", "https://example.org", "a.org, *", "a b"):
+        with pytest.raises(ValueError, match="DPCI_HOSTS"):
+            Quota.from_environment({"DPCI_HOSTS": hosts})
+    assert "fe80::1" in (Quota.from_environment({"DPCI_HOSTS": "fe80::1"}).hosts or ())
     for name in ("DPCI_VISITORS", "DPCI_UPLOADS_MB"):
         for value in ("0", "-1", "many", "1e3", "٣", "9" * 30):
             with pytest.raises(ValueError, match=name):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ _DEMO_UPLOAD = 6 * MB
 _DESCRIPTORS_EACH = 4
 _DESCRIPTORS_KEPT = 150
 _MOST_VISITORS = 200
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]+:[0-9a-f:.]*")
 _OFF = ("", "0", "false", "no", "off")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -135,4 +137,10 @@ def _count(given: Mapping[str, str], name: str, usual: int) -> int:
 
 def _hosts(text: str) -> frozenset[str] | None:
     names = {name.strip().lower() for name in text.split(",")} - {""}
-    return None if names == {"*"} else _LOOPBACK | names
+    if names == {"*"}:
+        return None
+    if strange := [name for name in names if not _HOST.fullmatch(name)]:
+        raise ValueError(
+            f"Expected DPCI_HOSTS to hold names without scheme or port, not {strange}."
+        )
+    return _LOOPBACK | names
