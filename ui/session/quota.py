@@ -19,7 +19,7 @@ _DEMO_UPLOAD = 6 * MB
 _DESCRIPTORS_EACH = 4
 _DESCRIPTORS_KEPT = 150
 _MOST_VISITORS = 200
-_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]*:[0-9a-f:.]+:[0-9a-f:.]*")
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f.]*(:[0-9a-f.]*){2,}")
 _OFF = ("", "0", "false", "no", "off")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
