@@ -340,7 +340,7 @@ def test_remedies_in_words() -> None:
     found = Remedies(n_records=12_345, budget_factor=2.3456, regularization=0.01234)
     assert found.sentence == (
         "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = "
-        "0.0123, which also pulls the coefficients towards zero."
+        "0.0123, which also shrinks the coefficients toward zero."
     )
     assert dataclasses.replace(found, budget_factor=None, regularization=None).sentence == (
         "The smallest change that helps: 12,345 records."
