@@ -124,9 +124,9 @@ class Meter:
         """Of many presses, always to settings nobody asked for before."""
         taken = []
         for i in range(times + 1):
-            key = "ArrowRight"
+            key = "ArrowLeft" if slider == "n_slider" else "ArrowRight"  # where no end is near
             if slider == "d_slider":  # stays about where it is; the records are others each time
-                self.press("n_slider", key)
+                self.press("n_slider", "ArrowLeft")
                 key = ("ArrowRight", "ArrowLeft")[i % 2]
             taken.append(self.press(slider, key))
         return taken[1:]  # the first press loads what later ones have
@@ -191,13 +191,13 @@ def measured(
     browser: Browser, server: Server, case: Case, times: int
 ) -> Iterator[tuple[str, list[Pressed]]]:
     """The presses on every slider of a case."""
-    with _blank(browser) as page:
-        page.goto(f"{server.address}/?{case.query}")
-        page.wait_for_selector(_DRAWN, timeout=120_000)
-        wait_idle(page)
-        page.wait_for_timeout(2000)
-        meter = Meter(page, psutil.Process(server.process.pid))
-        for name in case.sliders:
+    for name in case.sliders:
+        with _blank(browser) as page:
+            page.goto(f"{server.address}/?{case.query}")
+            page.wait_for_selector(_DRAWN, timeout=120_000)
+            wait_idle(page)
+            page.wait_for_timeout(2000)
+            meter = Meter(page, psutil.Process(server.process.pid))
             yield name, meter.presses(f"{name}_slider", times)
 
 
