@@ -365,7 +365,8 @@ def test_with_reduced_motion_nothing_glides(open_page):
     page.emulate_media(reduced_motion="reduce")
     page.locator("details:not([open]) > summary").first.wait_for()
     wait_idle(page)
-    assert page.evaluate(OPENED) == 1
+    page.wait_for_timeout(2_000)  # what is in it may still arrive and make it taller
+    assert page.evaluate(OPENED) <= 3  # gliding has a height for every frame
     page.goto(page.url.replace("/validate", "/explore"))
     wait_chart(page, "chart_intervals")
     press(page, "total_slider")

@@ -45,10 +45,15 @@ def main_text(page) -> str:
 
 
 def scrolls_sideways(page) -> bool:
-    return page.evaluate(
-        "() => { const m = document.querySelector('[data-testid=stMain]'); return m.scrollWidth > "
-        "m.clientWidth + 1 }"
-    )
+    """Whether it still does after a while: what has just been drawn may find its width late."""
+    for _ in range(10):
+        if not page.evaluate(
+            "() => { const m = document.querySelector('[data-testid=stMain]'); "
+            "return m.scrollWidth > m.clientWidth + 1 }"
+        ):
+            return False
+        page.wait_for_timeout(500)
+    return True
 
 
 @pytest.mark.parametrize("look", ["map", "split", "c"])

@@ -268,7 +268,7 @@ def test_the_document_has_the_table_on_file_and_tells_it_rightly():
     text = (ROOT / "docs" / "rivals.md").read_text(encoding="utf-8")
     assert "\n".join(command.table()) in text
     rows = read_measured()
-    assert {(cell, m) for cell in CELLS for m in (*OURS, *RIVALS[:2])} <= set(rows)
+    assert {(cell, m) for cell in CELLS for m in (*OURS, *RIVALS)} <= set(rows)
     assert all(row.k >= 500 for row in rows.values())
 
     def shorter(rival: str) -> list[int]:
@@ -281,6 +281,13 @@ def test_the_document_has_the_table_on_file_and_tells_it_rightly():
     tuned, coded = shorter("newton_tuned"), shorter("newton_coded")
     assert f"{tuned[0]} to {tuned[-1]} % shorter than sharp at its best split" in text
     assert f"{-coded[-1]} to {-coded[0]} % longer" in text
+    assert all(rows[c, "gradient_tuned"].ci_length > rows[c, "best_split"].ci_length for c in CELLS)
+    assert "longer than sharp at its best split in every cell" in text
+    worst = min(CELLS, key=lambda c: rows[c, "gradient_tuned"].coverage_smallest)
+    assert worst == ("bank-10", "0.02436")
+    assert (
+        f"{rows[worst, 'gradient_tuned'].coverage_smallest:.3f} for the worst coefficient" in text
+    )
     shaped = sorted(
         round(100 * (1.0 - rows[cell, "shaped"].ci_length / rows[cell, "newton_tuned"].ci_length))
         for cell in CELLS
