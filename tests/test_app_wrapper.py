@@ -120,7 +120,9 @@ BUNDLE = max(
 )
 
 
-def asked(app: gate.App, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+def asked(
+    app: gate.App, path: str, method: str = "GET", **headers: str
+) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of an answer."""
     sent: list[gate.Scope] = []
 
@@ -132,7 +134,7 @@ def asked(app: gate.App, path: str, **headers: str) -> tuple[int, dict[str, str]
 
     scope = {
         "type": "http",
-        "method": "GET",
+        "method": method,
         "path": path,
         "headers": [(name.replace("_", "-").encode(), v.encode()) for name, v in headers.items()],
     }
@@ -159,6 +161,14 @@ def test_a_bundle_is_sent_as_it_is_to_whoever_does_not_or_wants_a_part():
     assert body == BUNDLE.read_bytes()
     status, _, body = asked(app, address, accept_encoding="gzip", range="bytes=0-9")
     assert (status, body) == (206, BUNDLE.read_bytes()[:10])
+
+
+def test_a_question_about_a_bundle_does_not_empty_it_for_everybody():
+    """The answer to HEAD has the same etag and no body."""
+    app, address = gate.Compressed(FileResponse(BUNDLE)), f"/static/js/{BUNDLE.name}"
+    _, told, body = asked(app, address, "HEAD", accept_encoding="gzip")
+    assert (int(told["content-length"]), body) == (BUNDLE.stat().st_size, b"")
+    assert gzip.decompress(asked(app, address, accept_encoding="gzip")[2]) == BUNDLE.read_bytes()
 
 
 def test_a_bundle_is_compressed_once_and_nothing_else_is_kept(monkeypatch):

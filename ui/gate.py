@@ -87,7 +87,10 @@ class Compressed:
         self.packed: dict[str, bytes] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_bundle = scope["type"] == "http" and any(part in scope["path"] for part in BUNDLES)
+        is_fetched = (
+            scope["type"] == "http" and scope["method"] == "GET"
+        )  # HEAD has no body to keep
+        is_bundle = is_fetched and any(part in scope["path"] for part in BUNDLES)
         if not is_bundle or "gzip" not in Headers(scope=scope).get("accept-encoding", ""):
             await self.app(scope, receive, send)
             return
