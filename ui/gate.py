@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from streamlit import runtime
 
-from ui.session.quota import UPLOADERS, Quota, Uploaders, is_loopback
+from ui.session.quota import UPLOADERS, Quota, Uploaders, host_name, is_loopback
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -179,8 +179,8 @@ class Quotas:
 
     def _foreign(self, headers: Headers) -> str:
         """Why a request is not for this dashboard; empty if it is."""
-        host, name = headers.get("host", ""), _name(headers.get("host", ""))
-        if self.quota.hosts is not None and name not in self.quota.hosts:
+        host = headers.get("host", "")
+        if self.quota.hosts is not None and host_name(host) not in self.quota.hosts:
             return "This dashboard does not answer to that name: see DPCI_HOSTS."
         origin = headers.get("origin")
         if origin is not None and _site(origin) not in _spellings(host):
@@ -247,13 +247,6 @@ def bytes_held() -> dict[str, int]:
         session: sum(len(file.data) + _RECORD for file in list(files.values()))
         for session, files in list(storage.items())
     }
-
-
-def _name(host: str) -> str:
-    """The name in a Host header, without its port."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
 
 
 def _site(origin: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from ui import gate
 from ui.gate import Quotas
-from ui.session.quota import MB, Quota, Uploaders, is_loopback, most_visitors
+from ui.session.quota import MB, Quota, Uploaders, is_loopback, most_minutes, most_visitors
 
 FILE = "/_stcore/upload_file/ada/1"
 
@@ -213,6 +213,13 @@ def test_sessions_that_ended_are_forgotten():
     assert "bob" in uploaders
 
 
+@pytest.mark.parametrize(("files", "pages"), [(100_000, 200), (1_024, 200), (550, 100), (64, 1)])
+def test_there_are_descriptors_for_every_page_that_is_let_in(files, pages, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
+    assert most_visitors() == pages
+
+
 def test_quotas_are_set_by_whoever_runs_it_and_nonsense_stops_the_start():
     usual = Quota.from_environment({})
     assert usual.hosts == {"localhost", "127.0.0.1", "::1"}
@@ -225,13 +232,15 @@ def test_quotas_are_set_by_whoever_runs_it_and_nonsense_stops_the_start():
         upload_all=50 * MB,
     )
     assert Quota.from_environment({"DPCI_HOSTS": "*"}).hosts is None
+    assert (usual.upload, usual.upload_session, usual.upload_all) == (200 * MB, 400 * MB, 800 * MB)
     demo = Quota.from_environment({"DPCI_PUBLIC_DEMO": "true"})
-    assert (demo.upload, demo.upload_all) == (6 * MB, 100 * MB)
+    assert (demo.upload, demo.upload_session, demo.upload_all) == (6 * MB, 12 * MB, 100 * MB)
+    assert (most_minutes({}), most_minutes({"DPCI_PUBLIC_DEMO": "true"})) == (15, 3)
     for hosts in ("example.org:443", "https://example.org", "a.org, *", "a b"):
         with pytest.raises(ValueError, match="DPCI_HOSTS"):
             Quota.from_environment({"DPCI_HOSTS": hosts})
     assert "fe80::1" in (Quota.from_environment({"DPCI_HOSTS": "fe80::1"}).hosts or ())
-    for name in ("DPCI_VISITORS", "DPCI_UPLOADS_MB"):
+    for name in ("DPCI_VISITORS", "DPCI_UPLOADS_MB", "DPCI_JOB_MINUTES"):
         for value in ("0", "-1", "many", "1e3", "٣", "9" * 30):
             with pytest.raises(ValueError, match=name):
                 Quota.from_environment({name: value})

@@ -120,8 +120,7 @@ def is_off(page: str) -> bool:
 def _is_local() -> bool:
     """Whether only this machine can have asked for this page."""
     headers = st.context.headers
-    host = (headers.get("Host") or "localhost").lower()
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    name = quota.host_name(headers.get("Host") or "localhost")
     is_passed_on = any(given.lower() in _FORWARDED for given in headers)
     bound = str(st.get_option("server.address") or "")
     return quota.is_loopback(bound) and quota.is_loopback(name) and not is_passed_on
@@ -139,7 +138,7 @@ def _is_door_missing() -> bool:
 
 
 def _is_access_clear() -> bool:
-    given = st.secrets.get("access", {}) if st.secrets.load_if_toml_exists() else {}
+    given = _section("access")
     if not isinstance(given, Mapping) or set(given) - {"people", "email_is_verified"}:
         return False
     people = given.get("people", [])

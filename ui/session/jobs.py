@@ -36,8 +36,8 @@ this is generous.
 """
 KEPT_JOBS = 40
 GAVE_WAY = (
-    "It was stopped after {minutes} minutes because others are waiting. Ask for fewer replicates "
-    "or fewer curves, or come back when nobody waits."
+    "It had run for more than {minutes} minutes and others were waiting, so it was stopped. Ask "
+    "for fewer replicates or fewer curves, or come back when nobody waits."
 )
 GONE = "The {what} of this link is no longer kept here: start it again."
 MOST_WAITING = 12

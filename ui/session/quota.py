@@ -85,6 +85,17 @@ def most_minutes(given: Mapping[str, str] | None = None) -> int:
     return _count(found, "DPCI_JOB_MINUTES", 3 if is_public_demo(found) else 15)
 
 
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port.
+
+    >>> host_name("Example.org:8501"), host_name("[::1]:8501")
+    ('example.org', '::1')
+    """
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
 def is_loopback(host: str) -> bool:
     """Whether a name or address is this machine's own."""
     if host in _LOOPBACK:
