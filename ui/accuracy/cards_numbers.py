@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from dpci_core.scorecards import records_for
 from dpci_core.scorecards.published import hypercube_delta
 from dpci_core.studies.accuracy.scorecard_run import EXACT, ScorecardRate, epsilon_for
+from ui.accuracy.chart import BAND, add_measured
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, SLATE, VIOLET
 from ui.session.text import number
@@ -47,7 +48,6 @@ _DRAWN = {
     "rspm": (SLATE, "dot", "triangle-up"),
 }
 """Pure definitions only: one with a delta would not be at the same budget."""
-_BAND = 1.96
 CLAIMED = (1.0, 1e-5)
 MOST_DIMENSIONS = 400
 
@@ -69,34 +69,19 @@ def _level(rows: Sequence[ScorecardRate], method: str) -> float:
 def cards_chart(rows: Sequence[ScorecardRate], title: str) -> go.Figure:
     """Error against epsilon: the card exactly, the others with 95 % bands; not private dashed."""
     fig = go.Figure()
-    for method, (colour, dash, marker) in _DRAWN.items():
+    for method, style in _DRAWN.items():
         mine = _curve(rows, method)
         if not mine:
             continue
-        x = [float(row.epsilon) for row in mine]
-        value = np.array([row.error for row in mine])
-        se = np.array([row.error_se for row in mine])
-        if method not in EXACT:
-            fig.add_scatter(
-                x=[*x, *x[::-1]],
-                y=[*(value + _BAND * se), *(value - _BAND * se)[::-1]],
-                mode="lines",
-                fill="toself",
-                fillcolor=colour,
-                opacity=0.15,
-                line={"width": 0},
-                hoverinfo="skip",
-                showlegend=False,
-                legendgroup=method,
-            )
-        fig.add_scatter(
-            x=x,
-            y=value,
+        add_measured(
+            fig,
+            np.array([float(row.epsilon) for row in mine]),
+            np.array([row.error for row in mine]),
+            None if method in EXACT else np.array([row.error_se for row in mine]),
+            key=method,
             name=WORDS[method],
-            legendgroup=method,
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 3 if method == "scorecard" else 2},
-            marker={"symbol": marker, "size": 8},
+            style=style,
+            width=3 if method == "scorecard" else 2,
         )
     ends = [float(row.epsilon) for row in _curve(rows, "scorecard")]
     fig.add_scatter(
@@ -152,7 +137,7 @@ def other_way_sentence(rows: Sequence[ScorecardRate]) -> str:
     card = {row.epsilon: row.error for row in _curve(rows, "scorecard")}
     for method in ("logistic_all", "logistic"):
         for row in _curve(rows, method):
-            if row.error + _BAND * row.error_se < card[row.epsilon]:
+            if row.error + BAND * row.error_se < card[row.epsilon]:
                 return (
                     f"From ε = {row.epsilon} on, {WORDS[method]}, errs less: "
                     f"{row.error:.1%} against {card[row.epsilon]:.1%}."

@@ -139,6 +139,37 @@ def _opened(marker: str) -> str:
     return f"{base}-open{dot}"
 
 
+def add_measured(
+    fig: go.Figure,
+    x: Array,
+    mean: Array,
+    error: Array | None,
+    *,
+    key: str,
+    name: str,
+    style: tuple[str, str, str],
+    width: int = 2,
+) -> None:
+    """Add a curve measured at x (m,), with its 95 % band where it has standard errors.
+
+    key: of curve and band in the legend.
+    style: colour, dash and marker.
+    """
+    colour, dash, marker = style
+    if error is not None:
+        area = band(x, mean - BAND * error, mean + BAND * error, colour=colour)
+        fig.add_scatter(**area, legendgroup=key)
+    fig.add_scatter(
+        x=x,
+        y=mean,
+        name=name,
+        legendgroup=key,
+        mode="lines+markers",
+        line={"color": colour, "dash": dash, "width": width},
+        marker={"symbol": marker, "size": 8},
+    )
+
+
 def _add_band(fig: go.Figure, part: Part, group: str, *, row: int) -> None:
     fig.add_scatter(**part, legendgroup=group, name=f"{group}: band", row=row, col=1)
 

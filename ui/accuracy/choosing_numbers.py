@@ -19,6 +19,7 @@ from dpci_core.studies.accuracy.selection_run import SelectionRate
 from dpci_core.tuning import SELECTION_METHODS, Learner, SelectionMethod, Spending, spend
 from dpci_core.tuning.histograms import HistogramResult
 from dpci_core.tuning.stability import regularization_for_reach
+from ui.accuracy.chart import add_measured
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, SLATE, VIOLET
 from ui.session.text import number
@@ -49,7 +50,6 @@ NEARLY_BLIND = 0.25
 """Of the score: no two sensible candidates are so far apart."""
 SPREAD = 100.0
 """Largest over smallest c of the candidates; only the smallest plays a part."""
-_BAND = 1.96
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,30 +214,9 @@ def run_chart(title: str, rows: Sequence[SelectionRate], measure: str, source: s
         mine = sorted((row for row in rows if row.method == method), key=lambda r: float(r.epsilon))
         if not mine:
             continue
-        colour, dash, marker = _STYLES[method]
-        x = [float(row.epsilon) for row in mine]
+        x = np.array([float(row.epsilon) for row in mine])
         value, se = _values(mine, measure)
-        fig.add_scatter(
-            x=[*x, *x[::-1]],
-            y=[*(value + _BAND * se), *(value - _BAND * se)[::-1]],
-            mode="lines",
-            fill="toself",
-            fillcolor=colour,
-            opacity=0.15,
-            line={"width": 0},
-            hoverinfo="skip",
-            showlegend=False,
-            legendgroup=method,
-        )
-        fig.add_scatter(
-            x=x,
-            y=value,
-            name=WORDS[method],
-            legendgroup=method,
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2},
-            marker={"symbol": marker, "size": 8},
-        )
+        add_measured(fig, x, value, se, key=method, name=WORDS[method], style=_STYLES[method])
     is_histogram = all(row.auc == 0.0 for row in rows)
     words = "AUC" if measure == "auc" else "prediction error"
     epsilons = list(dict.fromkeys(row.epsilon for row in rows))
