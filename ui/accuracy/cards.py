@@ -94,9 +94,8 @@ def _read() -> tuple[list[ScorecardRate], str]:
 
 
 def _curves(rows: list[ScorecardRate], title: str) -> None:
-    sentence = numbers.needs_sentence(rows)
+    sentence = f"{numbers.needs_sentence(rows)} {numbers.other_way_sentence(rows)}"
     show("cards", numbers.cards_chart(rows, title), sentence, numbers.cards_table(rows))
-    st.markdown(numbers.other_way_sentence(rows))
     one = rows[0]
     st.caption(
         f"Seed {one.seed}, {one.date}, {one.versions}. `python -m benchmarks.scorecards curves "

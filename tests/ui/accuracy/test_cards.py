@@ -93,7 +93,7 @@ def test_the_needed_epsilon_is_read_off_the_curve() -> None:
 
 def test_where_regression_errs_less_it_is_said() -> None:
     assert shown.other_way_sentence(of("adult")).startswith(
-        "From ε = 1 on, logistic regression, all columns, errs less: 20.5%"
+        "From ε = 1 on, logistic regression, all columns, errs less: 20.5 %"
     )
     assert shown.other_way_sentence(of("kdd99")).startswith("No regression here")
 
