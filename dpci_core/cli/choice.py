@@ -5,8 +5,12 @@ of several penalties with its model, or a card of whole points.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 
-from dpci_core.ledger import as_text
+import pandas as pd
+
+from dpci_core.ledger import as_text, safe_cell
 from dpci_core.plan import Plan
 from dpci_core.release import CardChoice, CardRecord, ChoiceRecord, HistogramChoice, ModelChoice
 from dpci_core.release.choice import Choice
@@ -111,6 +115,20 @@ def print_card(made: CardRecord) -> None:
         f"Wrong for {made.error_low:.1%} to {made.error_high:.1%} "
         f"(level {made.confidence_level:.10g})."
     )
+
+
+def card_csv(made: CardRecord, frame: pd.DataFrame) -> str:
+    """Return one line a row: sum of points, threshold and label."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["points", "threshold", "prediction"])
+    sums, target = made.sums(frame), made.schema
+    assert target is not None
+    for points in sums.tolist():
+        is_yes = points > made.threshold
+        label = target.positive if is_yes else f"not {target.positive}"
+        writer.writerow([points, made.threshold, safe_cell(label)])
+    return out.getvalue()
 
 
 def print_choice(made: ChoiceRecord) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpci_core import DataRejectedError
@@ -175,10 +176,87 @@ def test_a_record_is_checked_when_it_is_read(desk: Desk) -> None:
     for field, other in (
         ("kind", "model"), ("points", [1]), ("error_low", 1.5), ("definition", "none"),
         ("extra", 1), ("noisy_mistakes", "many"), ("questions", [{"column": "age"}] * 2),
+        ("version", 3), ("schema", {"target": "sick"}),
     ):  # fmt: skip
         path.write_text(json.dumps({**record, field: other}))
         with pytest.raises(ValueError, match=field if field != "questions" else "at_least"):
             load_card(path)
+
+
+ROWS = pd.DataFrame(
+    {"age": [49.9, 50, "50", 1e9, -3], "city": ["b", "a", " b", "a", "b"], "name": list("abcde")}
+)
+
+
+def test_whoever_holds_the_record_applies_the_card(desk: Desk) -> None:
+    released(desk, request="use")
+    held = desk.folder / "elsewhere.json"
+    held.write_text((desk.folder / "out-use" / "scorecard.json").read_text())
+    made = replace(load_card(held), points=(2, -1), threshold=0.5)
+    assert made.sums(ROWS).tolist() == [-1, 2, 1, 2, -1]
+    assert made.decision(ROWS).tolist() == [-1.5, 1.5, 0.5, 1.5, -1.5]
+    assert made.predict(ROWS).tolist() == [-1, 1, 1, 1, -1]
+    assert made.sums(ROWS[["city", "age"]][::-1]).tolist() == [-1, 2, 1, 2, -1]
+    assert made.sums(ROWS[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "code"),
+    [("age", None, "cell_empty"), ("age", " ", "cell_empty"), ("city", np.nan, "cell_empty"),
+     ("age", "forty", "cell_not_a_number"), ("city", "c", "level_not_declared")],
+)  # fmt: skip
+def test_a_row_that_answers_nothing_is_refused_by_its_place(
+    desk: Desk, column: str, cell: object, code: str
+) -> None:
+    made = released(desk)
+    rows = ROWS.astype(object)
+    rows.loc[3, column] = cell
+    with pytest.raises(DataRejectedError) as caught:
+        made.predict(rows)
+    error = caught.value
+    assert (error.code, error.row, error.column) == (code, 3, column)
+    for odd, why in (
+        (ROWS[["age"]], "column_not_in_header"),
+        (pd.concat([ROWS, ROWS[["city"]]], axis=1), "column_repeated"),
+    ):
+        with pytest.raises(DataRejectedError) as caught:
+            made.predict(odd)
+        assert (caught.value.code, caught.value.column) == (why, "city")
+
+
+def test_a_record_of_version_1_is_read_and_says_that_it_cannot_be_applied(desk: Desk) -> None:
+    made = released(desk, request="old")
+    path = desk.folder / "out-old" / "scorecard.json"
+    record = json.loads(path.read_text())
+    del record["schema"]
+    path.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="version"):
+        load_card(path)
+    path.write_text(json.dumps({**record, "version": 1}))
+    old = load_card(path)
+    assert old == replace(made, version=1, schema=None)
+    assert json.loads(old.to_json()) == {**record, "version": 1}
+    with pytest.raises(ValueError, match="version 2"):
+        old.predict(ROWS)
+
+
+def test_the_command_line_applies_a_card(desk: Desk, capsys) -> None:
+    made = released(desk, request="cli")
+    folder, rows = desk.folder / "out-cli", desk.folder / "new.csv"
+    ROWS.to_csv(rows, index=False)
+    for place in (folder, folder / "scorecard.json"):
+        assert main(["predict", str(place), str(rows)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "points,threshold,prediction"
+        for line, points, sign in zip(lines[1:], made.sums(ROWS), made.predict(ROWS), strict=True):
+            label = "yes" if sign > 0 else "not yes"
+            assert line == f"{points},{made.threshold},{label}"
+    rows.write_text("age,city\n50,b\n,a\n")
+    assert main(["predict", str(folder), str(rows)]) == 1
+    assert "row 1 (counting from 0) has none" in capsys.readouterr().err
+    rows.write_text("age\n50\n")
+    assert main(["predict", str(folder), str(rows)]) == 1
+    assert "no column 'city'" in capsys.readouterr().err
 
 
 def test_nothing_but_the_card_is_in_the_folder(desk: Desk) -> None:
