@@ -14,8 +14,8 @@ from dpci_core.ledger import as_text, safe_cell
 from dpci_core.plan import Plan
 from dpci_core.release import CardChoice, CardRecord, ChoiceRecord, HistogramChoice, ModelChoice
 from dpci_core.release.choice import Choice
+from dpci_core.report.words import card_parts
 from dpci_core.scorecards import Question
-from dpci_core.scorecards.spending import parts_of
 
 _SEVERAL = "Expected one of --histogram, --penalties and --card."
 _VALIDATION, _HOLDOUT = "0.1", "0.3"
@@ -92,13 +92,11 @@ def choice_of(options: argparse.Namespace, plan: Plan) -> Choice | CardChoice | 
 def choice_lines(choice: Choice | CardChoice) -> list[str]:
     """What is spent on what, before anything is."""
     if isinstance(choice, CardChoice):
-        cost, n = choice.price(), choice.plan.n_records
-        n_train, n_holdout = parts_of(n, choice.holdout)
+        cost = choice.price()
+        parts = card_parts(choice.cards.n_rules, choice.parts, choice.excess_share)
         return [
             f"{choice.title}: costs {cost.symbol} {as_text(cost.amount)}, {choice.plan.unit}.",
-            f"  drawn from {choice.cards.n_rules:,} cards on {n_train:,} rows; {n_holdout:,} count "
-            "its mistakes",
-            "  choice and count are two sides of a maximum and do not add up",
+            *(f"  {part}" for part in parts),
         ]
     cost, spending = choice.price(), choice.spending(choice.plan.n_records)
     return [

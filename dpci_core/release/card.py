@@ -42,6 +42,7 @@ from dpci_core.scorecards import (
     check_questions,
     checked_cost,
     draw_card,
+    excess_bound,
 )
 from dpci_core.scorecards.draw import DrawnCard
 from dpci_core.scorecards.spending import parts_of
@@ -223,6 +224,25 @@ class CardChoice(AskedOnce[CardRecord]):
     @property
     def title(self) -> str:
         return f"{self.plan.title}: a card of {len(self.questions)} questions"
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """How many rows choose and how many count, at the planned n."""
+        return parts_of(self.plan.n_records, self.holdout)
+
+    @property
+    def excess_share(self) -> float:
+        """Share of the rows that choose by which the drawn card errs more than the best one: not
+        exceeded with 95 %, whatever the data are (`scorecards.excess_bound`). Where costs differ,
+        in units of the larger one.
+        """
+        is_pure, amount = self.spending.definition == "pure", self.spending.amount
+        bound = excess_bound(
+            n_rules=self.cards.n_rules,
+            epsilon=amount if is_pure else None,
+            rho=None if is_pure else amount,
+        )
+        return min(1.0, bound / self.parts[0])
 
     @property
     def digest(self) -> str:

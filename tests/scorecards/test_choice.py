@@ -235,6 +235,24 @@ def test_no_row_chooses_and_counts_and_costs_lengthen_the_noise(monkeypatch) -> 
 
 @pytest.mark.parametrize("source", ["seeded", "system"])
 @pytest.mark.parametrize("amount", ["epsilon", "rho"])
+def test_the_count_that_leaves_has_its_noise_and_says_whose(source, amount) -> None:
+    where = SystemSource() if source == "system" else np.random.default_rng(3)
+    drawn = [
+        draw_card(
+            np.ones((40, 1), dtype=int),
+            np.ones(40, dtype=int),
+            cards=ScorecardClass(1, (1, 1), (0.5, 0.5)),  # one card, never wrong
+            spending=CardSpending.of(**{amount: "0.1"}),
+            source=where,
+        )
+        for _ in range(40)
+    ]
+    assert len({one.noisy_mistakes for one in drawn}) > 1  # all alike: below 1e-20
+    assert all(one.is_simulation == (source == "seeded") for one in drawn)
+
+
+@pytest.mark.parametrize("source", ["seeded", "system"])
+@pytest.mark.parametrize("amount", ["epsilon", "rho"])
 def test_cards_are_drawn_by_their_law(source, amount) -> None:
     mistakes = np.array([3, 5, 9, 4, 4])
     spending = CardSpending.of(**{amount: "0.7"})
@@ -400,9 +418,10 @@ def test_intervals_are_nested_and_valid_everywhere() -> None:
                 assert 0.0 <= low < high <= 1.0
                 assert before is None or (low <= before[0] and high >= before[1])
                 before = (low, high)
-    low, high = error_interval(30, n_holdout=100, epsilon="1e6")
-    exact = stats.binomtest(30, 100).proportion_ci(0.95, method="exact")
-    assert (low, high) == (pytest.approx(exact.low, abs=1e-6), pytest.approx(exact.high, abs=1e-6))
+    for seen in (0, 1, 30, 99, 100):  # without noise to speak of, Clopper and Pearson's
+        found = error_interval(seen, n_holdout=100, epsilon="1e6")
+        exact = stats.binomtest(seen, 100).proportion_ci(0.95, method="exact")
+        assert found == pytest.approx((exact.low, exact.high), abs=1e-6)
     assert error_interval(5, n_holdout=10**6, epsilon=1)[1] < 1e-4
     for bad in ({"n_holdout": 0}, {"n_holdout": 5, "confidence_level": 1.0}):
         with pytest.raises(ValueError, match="Expected"):
