@@ -59,7 +59,6 @@ is about whether an even number of coordinates is −1.
 
 def section() -> None:
     """Draw the section."""
-    st.header("Private scorecards")
     st.markdown(LEAD)
     rows, problem = _read()
     if problem:
@@ -94,8 +93,15 @@ def _read() -> tuple[list[ScorecardRate], str]:
 
 
 def _curves(rows: list[ScorecardRate], title: str) -> None:
-    sentence = f"{numbers.needs_sentence(rows)} {numbers.other_way_sentence(rows)}"
-    show("cards", numbers.cards_chart(rows, title), sentence, numbers.cards_table(rows))
+    sentence = numbers.needs_sentence(rows)
+    show(
+        "cards",
+        numbers.cards_chart(rows, title),
+        sentence,
+        numbers.cards_table(rows),
+        title=sentence.rstrip("."),
+    )
+    st.markdown(numbers.other_way_sentence(rows))
     one = rows[0]
     st.caption(
         f"Seed {one.seed}, {one.date}, {one.versions}. `python -m benchmarks.scorecards curves "

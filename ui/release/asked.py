@@ -104,6 +104,8 @@ def _card(plan: Plan) -> CardChoice | None:
             f"Still needed: questions and {letter}. The plan's own budget plays no part here."
         )
         return None
+    if fewest > most:
+        raise ValueError(f"The fewest points, {fewest}, are more than the most, {most}.")
     return CardChoice.make(
         plan,
         tuple(YesNo.read(line) for line in texts),

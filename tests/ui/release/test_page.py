@@ -755,7 +755,7 @@ def test_a_card_is_paid_in_rho_from_points_of_a_range_as_on_the_command_line():
     made = load_card(folder_of(charge.request_id))
     assert (made.weights, made.guarantee[:8], made.n_rules) == ((-1, 1), "ρ = 0.02", 14)
     app.number_input(key="release_card_low").set_value(2).run()
-    assert any("low <= high" in e.value for e in app.error)
+    assert any("2, are more than the most, 1" in e.value for e in app.error)
 
 
 def test_a_stale_tab_does_not_choose_twice():
