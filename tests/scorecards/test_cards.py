@@ -102,7 +102,7 @@ def test_the_number_of_rules_is_public() -> None:
     assert len(mistakes_of_all(first, ScorecardClass(6))) == 61_088
     np.testing.assert_array_equal(
         mistakes_of_all(first, ScorecardClass(6)) / 300,
-        mistakes_of_all(first * 10**7, ScorecardClass(6)) / (300 * 10**7),
+        mistakes_of_all(first * 10**8, ScorecardClass(6)) / (300 * 10**8),
     )  # beyond 32 bits
 
 

@@ -148,12 +148,12 @@ def largest(**given) -> float:
     for seed in range(6):
         rng = np.random.default_rng(seed)
         X, y = rng.integers(0, 2, (4, 2)), rng.integers(0, 2, 4)
+        one = np.log(joint_law(X, y, **given))
         for i, label in itertools.product(range(4), (0, 1)):
             for row in itertools.product((0, 1), repeat=2):
                 A, b = X.copy(), y.copy()
                 A[i], b[i] = row, label
-                one, other = joint_law(X, y, **given), joint_law(A, b, **given)
-                found = max(found, float(np.abs(np.log(one / other)).max()))
+                found = max(found, float(np.abs(one - np.log(joint_law(A, b, **given))).max()))
     return found
 
 
@@ -269,6 +269,21 @@ def test_cards_are_drawn_by_their_law(source, amount) -> None:
     assert stats.chisquare(seen, wrong * len(draws)).pvalue < RELEASED
 
 
+@pytest.mark.parametrize("amount", ["epsilon", "rho"])
+def test_among_many_cards_the_seeded_draw_has_the_same_law(amount) -> None:
+    mistakes = np.repeat([0, 2, 5], [1, 40, 300])
+    spending = CardSpending.of(**{amount: "0.7"})
+    rng = np.random.default_rng(6)
+    draws = [choose_rule(mistakes, spending=spending, source=rng) for _ in range(4_000)]
+    seen = np.array([(mistakes[draws] == one).sum() for one in (0, 2, 5)])
+    if amount == "epsilon":
+        each = polynomial(-mistakes.astype(float), 2 / 0.7)
+    else:
+        each = np.exp(-math.sqrt(8 * 0.7) / 2 * mistakes)
+    law = np.array([each[mistakes == one].sum() for one in (0, 2, 5)]) / each.sum()
+    assert stats.chisquare(seen, law * len(draws)).pvalue > 1e-4
+
+
 @pytest.mark.parametrize("source", ["seeded", "system"])
 @pytest.mark.parametrize(("amount", "size"), [("epsilon", 0.4), ("rho", 0.02)])
 def test_counts_have_noise_of_the_law_that_the_interval_inverts(source, amount, size) -> None:
@@ -322,6 +337,8 @@ def test_forecasts_are_ordered() -> None:
         assert all(a >= b - 1e-12 for a, b in itertools.pairwise(errors))
         same = scorecard_forecast(mistakes, n_records=n, rho=0.1**2 / 8).expected_error
         assert errors[1] <= same + 1e-12  # the exponential mechanism at equal epsilon
+        weights = np.exp(-0.1 / 2 * (mistakes - mistakes.min()))
+        assert same == pytest.approx(weights @ mistakes / weights.sum() / n, rel=1e-6)
         least = scorecard_forecast(mistakes, n_records=n, epsilon="1e-9").expected_error
         most = scorecard_forecast(mistakes, n_records=n, epsilon="1e9")
         assert least == pytest.approx(mistakes.mean() / n, rel=1e-5)
