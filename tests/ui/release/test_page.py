@@ -724,7 +724,7 @@ def test_a_card_is_released_from_declared_columns():
     assert "This card was released" in words(app)
     table = next(d.value for d in app.dataframe if "points for a yes" in d.value.columns)
     assert table["points for a yes"].tolist()[:2] == [str(one) for one in made.points]
-    assert f"Wrong for {made.error_low:.1%} to {made.error_high:.1%}" in words(app)
+    assert f"Wrong for {100 * made.error_low:.1f} % to {100 * made.error_high:.1f} %" in words(app)
 
 
 def test_a_card_is_paid_in_rho_from_points_of_a_range_as_on_the_command_line():
@@ -746,9 +746,9 @@ def test_a_card_is_paid_in_rho_from_points_of_a_range_as_on_the_command_line():
         Question("smoker", one_of=("yes",))), rho="0.02", weights=(-1, 1),
     )  # fmt: skip
     assert asked.cards.n_rules == 14
-    forecast = f"at most {100 * 2 * np.log(14 / 0.05) / 0.4 / 2_100:.2g} % more of these rows"
+    forecast = f"at most {100 * 2 * np.log(14 / 0.05) / 0.4 / 2_100:.2g} % more of the rows"
     assert forecast in words(app)
-    assert "with 95 % it errs for " + forecast in " ".join(choice_lines(asked))
+    assert "the drawn card errs for " + forecast in " ".join(choice_lines(asked))
     app.button(key="release_now").click().run()
     check(app)
     (charge,) = Ledger().history()
