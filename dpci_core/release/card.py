@@ -42,10 +42,10 @@ from dpci_core.scorecards import (
     check_questions,
     checked_cost,
     draw_card,
-    excess_bound,
 )
 from dpci_core.scorecards.draw import DrawnCard
 from dpci_core.scorecards.spending import parts_of
+from dpci_core.tuning.choose import utility_bound
 
 CARD_NAME = "scorecard.json"
 """The record in the folder of a result."""
@@ -236,11 +236,8 @@ class CardChoice(AskedOnce[CardRecord]):
         exceeded with 95 %, whatever the data are (`scorecards.excess_bound`). Where costs differ,
         in units of the larger one.
         """
-        is_pure, amount = self.spending.definition == "pure", self.spending.amount
-        bound = excess_bound(
-            n_rules=self.cards.n_rules,
-            epsilon=amount if is_pure else None,
-            rho=None if is_pure else amount,
+        bound = utility_bound(
+            n_candidates=self.cards.n_rules, epsilon=self.spending.pure_epsilon, delta=0.05
         )
         return min(1.0, bound / self.parts[0])
 
