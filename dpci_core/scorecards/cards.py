@@ -238,7 +238,7 @@ def _sizes(cards: ScorecardClass) -> Integers:
     for _ in range(cards.n_questions):
         size = np.add.outer(size, np.abs(cards.values)).reshape(-1)
     halves = np.abs(2.0 * cards.threshold_values).astype(np.int64)
-    return np.add.outer(size * (halves.max() + 1), halves).reshape(-1)
+    return np.asarray(np.add.outer(size * (halves.max() + 1), halves).reshape(-1))
 
 
 @lru_cache(8)
