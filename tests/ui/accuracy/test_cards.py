@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpci_core.scorecards import ScorecardClass
+from dpci_core.scorecards.published import NOT_PRIVATE
 from dpci_core.studies.accuracy import scorecard_run
 from dpci_core.studies.accuracy.scorecard_run import (
     QUESTIONS,
@@ -70,6 +71,7 @@ def test_the_needed_epsilon_is_read_off_the_curve() -> None:
     assert epsilon_for(curve, 0.6) == 0.01
     said = shown.needs_sentence(of("adult"))
     assert "choosing a card 0.0" in said
+    assert all("not private as published" in shown.WORDS[method] for method in NOT_PRIVATE)
     assert (
         said.index("card") < said.index("regression") < said.index("OPDisc 0.") < said.index("RSPM")
     )
