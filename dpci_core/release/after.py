@@ -25,8 +25,7 @@ from dpci_core.base.rows import WeightedRows
 from dpci_core.intervals.draw import noise_of_release
 from dpci_core.intervals.joint import Errors, JointLaw
 from dpci_core.mechanisms.shares import share_out
-from dpci_core.release.card import load_card
-from dpci_core.release.chosen import load_choice
+from dpci_core.plan.link import load_json
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import Interval, RecordError, Release
 from dpci_core.schema import (
@@ -48,6 +47,9 @@ _SAME = 1e-6
 _MIXED = 4.0
 """They may differ by this factor where the release mixed two half-widths (`half_widths`)."""
 _FLAT_WEIGHT = 1e-12
+_WITHOUT_INTERVALS = ("histogram", "model", "scorecard")
+"""Kinds of other records."""
+_MOST_BYTES = 16 * 1024**2
 
 
 class AfterError(CodedError, ValueError):
@@ -181,11 +183,8 @@ class ReleaseInference:
         try:
             return cls(load_release(path))
         except (RecordError, FileNotFoundError):
-            for load in (load_choice, load_card):
-                try:
-                    load(path)
-                except (ValueError, OSError):
-                    continue
+            folder = Path(path)
+            if any(map(_is_choice, [folder, *folder.glob("*.json")])):
                 raise AfterError("no_intervals_in_record") from None
             raise
 
@@ -496,6 +495,16 @@ class ReleaseInference:
         """
         errors = self._law.errors(self._units(unit))
         return np.asarray(errors.estimate + errors.draws(size, rng))
+
+
+def _is_choice(file: Path) -> bool:
+    """Whether a file is the record of a choice or a card."""
+    try:
+        with file.open("rb") as raw:
+            found = load_json(raw.read(_MOST_BYTES).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("kind") in _WITHOUT_INTERVALS
 
 
 def _around(estimate: float, half_width: float) -> Interval:
