@@ -311,6 +311,11 @@ SENTENCES: dict[Code, str] = {
     "release_replaced": (
         "The release in {folder} is not the one that the ledger has for this request."
     ),
+    "rows_not_as_planned": (
+        "The table has {n:,} rows, counted as they would be read; the plan declares {planned:,} "
+        "and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan with it; "
+        "if not, look for rows that are missing or for a quotation mark that is never closed."
+    ),
     "release_failed": "{reason} The charge {charge} stays spent; start anew with a new request.",
     "failure_not_noted": (
         "{reason} The ledger could not note it: the charge stays booked. The charge {charge} stays "
