@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
     from dpci_core.planner.standard import StandardAnswer, best_standard
-    from dpci_core.release import Release, load_release
+    from dpci_core.release import Release, ReleaseInference, load_release
     from dpci_core.schema import (
         CategoricalColumn,
         Guesses,
@@ -145,6 +145,7 @@ __all__ = [
     "release",
     "Release",
     "load_release",
+    "ReleaseInference",
     # scikit-learn estimators
     "DPLogisticRegression",
     "DPLinearSVC",
@@ -162,7 +163,7 @@ __all__ = [
 
 _LATE = {
     "datasets": (),
-    "release": ("Release", "load_release"),
+    "release": ("Release", "ReleaseInference", "load_release"),
     "estimators": (
         "DPHistogram",
         "DPLinearSVC",
