@@ -21,6 +21,8 @@ ledger.
 
 from typing import TYPE_CHECKING
 
+from dpci_core.base.batches import RecordBatches
+from dpci_core.base.engines import Dask, Processes, dask_workers
 from dpci_core.base.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.base.watch import StoppedError, watched
 from dpci_core.design import Calibration, Design, Geometry
@@ -96,6 +98,11 @@ __all__ = [
     "Forecast",
     "Validity",
     "forecast",
+    # tables in batches, and where they are read
+    "RecordBatches",
+    "Processes",
+    "Dask",
+    "dask_workers",
     # many replicates
     "DesignResult",
     "ExperimentResult",

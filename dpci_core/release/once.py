@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from dpci_core.base.batches import BatchError
 from dpci_core.base.codes import ReleaseCode, SpentCode
 from dpci_core.base.errors import (
     CodedError,
@@ -27,7 +28,7 @@ from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import Entry
-from dpci_core.release.table import Header, TableError, TableFile, TextEncoding, read_header
+from dpci_core.release.table import Header, TableFile, TextEncoding, read_header
 from dpci_core.report.refusals import said
 from dpci_core.schema import CategoricalColumn, Schema
 
@@ -210,7 +211,7 @@ def check_header(
     """
     path = Path(file) if isinstance(file, str) else file
     if (
-        isinstance(path, Path) and path.exists() and not path.is_file()
+        isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir())
     ):  # a pipe gives its bytes once
         raise ReleaseRefusedError("not_a_file")
     header = read_header(file, encoding=encoding)
@@ -259,7 +260,7 @@ def _carry_out(
         made, files = question.answer(header, charge)
         write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
         return made
-    except (TableError, InfeasibleDesignError) as error:
+    except (BatchError, InfeasibleDesignError) as error:
         return without_frames(error)  # of the file as a whole, or of n and other public numbers
     except OSError:
         return Finding("not_read_or_written")
