@@ -36,7 +36,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "plan-split": ("/plan?look=split", "chart_plan_split"),
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),
-    "accuracy": ("/accuracy", "chart_accuracy_n"),
+    "accuracy": ("/accuracy", "chart_accuracy_total"),
     "sharp": ("/sharp", "chart_sharp_adult-10"),
     "reproduce": ("/reproduce", "chart_published_table2"),
 }

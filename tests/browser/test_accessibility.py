@@ -28,6 +28,8 @@ FILES = {
 STATES = PAGES | {
     "validate": ("/validate?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
     "accuracy-tuning": ("/accuracy?published=figure4", "chart_accuracy_figure4"),
+    "accuracy-choosing": ("/accuracy?errors=choosing", "chart_choosing_density"),
+    "accuracy-cards": ("/accuracy?errors=cards", "chart_cards"),
     "plan-goal": ("/plan?step=goal", None),
     "plan-approve": ("/plan?step=approve", None),
 }

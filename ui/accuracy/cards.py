@@ -59,7 +59,6 @@ is about whether an even number of coordinates is −1.
 
 def section() -> None:
     """Draw the section."""
-    st.header("Private scorecards")
     st.markdown(LEAD)
     rows, problem = _read()
     if problem:
@@ -95,7 +94,13 @@ def _read() -> tuple[list[ScorecardRate], str]:
 
 def _curves(rows: list[ScorecardRate], title: str) -> None:
     sentence = numbers.needs_sentence(rows)
-    show("cards", numbers.cards_chart(rows, title), sentence, numbers.cards_table(rows))
+    show(
+        "cards",
+        numbers.cards_chart(rows, title),
+        sentence,
+        numbers.cards_table(rows),
+        title=sentence.rstrip("."),
+    )
     st.markdown(numbers.other_way_sentence(rows))
     one = rows[0]
     st.caption(

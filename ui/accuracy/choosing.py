@@ -82,7 +82,6 @@ DIFFERS = """
 
 def section(view: compute.View | None) -> None:
     """Draw the section; view: the table at hand, to measure on, or None."""
-    st.header("Choosing privately")
     st.markdown(LEAD)
     question = _question()
     spendings = question.spendings()

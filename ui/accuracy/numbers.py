@@ -30,7 +30,6 @@ from ui.session.settings import LIMITS, Settings
 Sweep = Literal["total", "n"]
 Who = Literal["designs", "published"]
 
-SWEEPS: tuple[Sweep, ...] = ("total", "n")
 GRID_POINTS = 9
 TEST_SHARE = 0.2
 PREVIEW_ROWS = 10_000
@@ -78,7 +77,6 @@ class Line:
     is_raised: where Algorithm 2 raises the penalty.
     """
 
-    sweep: Sweep
     name: str
     style: Style
     is_private: bool
@@ -148,9 +146,11 @@ def swept(settings: Settings, sweep: Sweep, x: float) -> Settings:
     return settings if x == present(settings, sweep) else settings.swept(sweep, x)
 
 
-def request(settings: Settings, records: Records, *, who: Who, effort: str) -> Request:
-    """What to measure for these settings."""
-    lines = [line for sweep in SWEEPS for line in _lines(settings, sweep, who)]
+def request(
+    settings: Settings, records: Records, *, who: Who, effort: str, sweep: Sweep
+) -> Request:
+    """What to measure for these settings, along one control."""
+    lines = list(_lines(settings, sweep, who))
     key = (records.digest, effort, *(line.points for line in lines))
     n_rows = PREVIEW_ROWS if effort == "preview" else None
     return Request(key=key, lines=tuple(lines), n_fits=EFFORT[effort], n_rows=n_rows)
@@ -189,9 +189,7 @@ def _without_privacy(settings: Settings, sweep: Sweep, loss: LossName) -> Line:
     training = Training.without_privacy(settings.loss(loss), settings.c)
     points = tuple(Point(training, swept(settings, sweep, at).n) for at in x)
     name = f"{METHOD_WORDS['non_private']}, {WORDS[loss]}"
-    return Line(
-        sweep=sweep, name=name, style=QUIET_STYLES[loss], is_private=False, x=x, points=points
-    )
+    return Line(name=name, style=QUIET_STYLES[loss], is_private=False, x=x, points=points)
 
 
 def _of_design(settings: Settings, sweep: Sweep, combination: Combination) -> Line:
@@ -203,7 +201,6 @@ def _of_design(settings: Settings, sweep: Sweep, combination: Combination) -> Li
         else combination.plain
     )
     return Line(
-        sweep=sweep,
         name=name,
         style=combination.style,
         is_private=True,
@@ -233,7 +230,6 @@ def _of_learner(settings: Settings, sweep: Sweep, loss: LossName, method: Method
         )
     calibration: CalibrationName = "published" if method in _AS_PUBLISHED else "sharp"
     return Line(
-        sweep=sweep,
         name=f"{METHOD_WORDS[method]}, {WORDS[loss]}",
         style=learner_style(method, loss, calibration),
         is_private=True,

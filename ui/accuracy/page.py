@@ -1,5 +1,5 @@
-"""The Accuracy page: test error beside interval length for the settings on screen, and the
-published error rates.
+"""The page Prediction error, in tabs: test error beside interval length for the settings on screen,
+published error rates, private choices and private scorecards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dpci_core.tuning.training import Measured
 from ui.accuracy import cards, chart, choosing, published
 from ui.accuracy.chart import BAND, ErrorCurve, LengthCurve, percent, points
 from ui.accuracy.job import AccuracyJob
-from ui.accuracy.numbers import EFFORT, SWEEPS, Answer, Request, Sweep, Who, grid, present, request
+from ui.accuracy.numbers import EFFORT, Answer, Request, Sweep, Who, grid, present, request
 from ui.controls import hints
 from ui.controls.job_panel import JobPanel
 from ui.controls.sidebar import current_view, feature_names, is_ready
@@ -37,6 +37,23 @@ PATIENCE = 0.7
 _WHO_WORDS: dict[Who, str] = {"designs": "Your design", "published": "The published learners"}
 _WHO = linked.one_of("learners", tuple(_WHO_WORDS), default="designs", widget="who")
 _CARDS_IN_A_ROW = 4
+
+TABS = {
+    "total": "Over budget",
+    "n": "Over records",
+    "published": "Published rates",
+    "choosing": "Choosing privately",
+    "cards": "Private scorecards",
+}
+_TAB = linked.one_of("errors", TABS, default="", widget="errors_tab")
+"""Unset until somebody chooses: a link may name what a tab shows and not the tab."""
+_OF_TABS = {"published": "published", "choose_": "choosing", "cards_": "cards", "cube": "cards"}
+"""Beginnings of parameters of a link, and the tab each belongs to."""
+
+LEAD = """
+Privacy has two prices: the model is **wrong about more people**, and its coefficients are
+**known less well**. Here both stand on one screen.
+"""
 
 HOW = """
 The table is divided at random: four fifths to train on, one fifth, never trained on, to test with. Every model is
@@ -61,19 +78,31 @@ on: the noise there is that of n, but what more records would improve besides is
 def page() -> None:
     """Draw the page."""
     st.title("Prediction error")
-    st.markdown(
-        "Privacy has two prices: the model is **wrong about more people**, and its coefficients "
-        "are **known less well**. Here both stand on one screen."
-    )
-    view = current_view() if is_ready(is_folded=True) else None
-    if view is not None:
-        if isinstance(view.records.X, WeightedRows):
+    tab = _tab()
+    if tab == "published":
+        published.section()
+    elif tab == "cards":
+        cards.section()
+    else:
+        view = current_view() if is_ready(is_folded=True) else None
+        if tab == "choosing":
+            choosing.section(view)
+        elif view is not None and isinstance(view.records.X, WeightedRows):
             st.info(NOT_WEIGHTED)
-        else:
-            _live(view)
-    published.section()
-    choosing.section(view)
-    cards.section()
+        elif view is not None:
+            st.markdown(LEAD)
+            _live(view, "n" if tab == "n" else "total")
+
+
+def _tab() -> str:
+    """The line of tabs, and which one is shown: only its work is done."""
+    given = linked.to_query()
+    named = (tab for start, tab in _OF_TABS.items() if any(n.startswith(start) for n in given))
+    tab = _TAB.value or next(named, "total")
+    st.segmented_control(
+        "What is shown", **among(TABS), label_visibility="collapsed", **_TAB.bound(tab)
+    )
+    return tab
 
 
 NOT_WEIGHTED = (
@@ -104,10 +133,11 @@ def _known(asked: Request) -> Answer | None:
     return _answers().peek(("accuracy", asked.key))  # type: ignore[return-value]
 
 
-def _live(view: compute.View) -> None:
+def _live(view: compute.View, sweep: Sweep) -> None:
     who = _who_control(view)
     quick, thorough = (
-        request(view.settings, view.records, who=who, effort=effort) for effort in EFFORT
+        request(view.settings, view.records, who=who, effort=effort, sweep=sweep)
+        for effort in EFFORT
     )
     answer = _known(thorough)
     asked = quick if answer is None else thorough
@@ -116,10 +146,9 @@ def _live(view: compute.View) -> None:
     _collect()
     answer = _known(thorough) or _known(quick)
     if answer is not None:
-        _headline(view, asked, answer)
+        _headline(view, asked, answer, sweep)
+        _chart(view, asked, answer, sweep)
         hints.expander("How this is measured", HOW)
-        for sweep in SWEEPS:
-            _chart(view, asked, answer, sweep)
     _thorough_control(thorough, view)
     _watch(quick)
 
@@ -222,14 +251,14 @@ def _thorough_control(thorough: Request, view: compute.View) -> None:
 # --- the picture ----------------------------------------------------------------------------------
 
 
-def _error_curves(asked: Request, answer: Answer, sweep: Sweep) -> list[ErrorCurve]:
-    return [ErrorCurve(line, answer.errors(line)) for line in asked.lines if line.sweep == sweep]
+def _error_curves(asked: Request, answer: Answer) -> list[ErrorCurve]:
+    return [ErrorCurve(line, answer.errors(line)) for line in asked.lines]
 
 
-def _headline(view: compute.View, asked: Request, answer: Answer) -> None:
+def _headline(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
     """One card for each learner at the settings themselves."""
-    curves = _error_curves(asked, answer, "total")
-    here = present(view.settings, "total")
+    curves = _error_curves(asked, answer)
+    here = present(view.settings, sweep)
     plain = {
         c.line.points[0].training.loss: c
         for c in curves
@@ -281,9 +310,7 @@ def _more(found: Measured, without: Measured) -> str:
 
 def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combination, LengthCurve]:
     """Forecast lengths of the designs that are drawn, on the same grid."""
-    wanted = tuple(
-        line.combination for line in asked.lines if line.sweep == sweep and line.combination
-    )
+    wanted = tuple(line.combination for line in asked.lines if line.combination)
     if not wanted:
         return {}
     x = np.array(grid(view.settings, sweep))
@@ -305,7 +332,7 @@ def _lengths(view: compute.View, asked: Request, sweep: Sweep) -> dict[Combinati
 
 def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> None:
     label = SWEEP_NAMES[sweep]
-    errors, lengths = _error_curves(asked, answer, sweep), _lengths(view, asked, sweep)
+    errors, lengths = _error_curves(asked, answer), _lengths(view, asked, sweep)
     how = (
         f"{answer.n_train:,} rows to train on, {answer.n_test:,} to test with, {answer.n_fits} "
         "draws"

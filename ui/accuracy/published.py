@@ -66,7 +66,6 @@ WHAT_DIFFERS = """
 
 def section() -> None:
     """Draw the section."""
-    st.header("The published error rates beside ours")
     titles = _TITLES | tuned.TITLES
     part: str = st.selectbox("Table or figure", **among(titles), **_PART.bound())
     if part in tuned.TITLES:

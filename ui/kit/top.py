@@ -12,7 +12,7 @@ export default function ({ data }) {
     document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
   shown = data.step
 }"""
-_CSS = "<style>.st-key-top {position: absolute}</style>"
+_CSS = "<style>.st-key-top {position: absolute; left: 0}</style>"
 
 _component = st.components.v2.component("dpci_top", html="<span></span>", js=_JS)
 

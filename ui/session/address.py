@@ -14,7 +14,7 @@ from pathlib import Path
 import streamlit as st
 
 _JS = Path(__file__).with_name("address.js").read_text(encoding="utf-8")
-_CSS = "<style>.st-key-address {position: absolute}</style>"
+_CSS = "<style>.st-key-address {position: absolute; left: 0}</style>"
 """The component draws nothing, and takes no line of the page."""
 
 _component = st.components.v2.component("dpci_address", html="<span></span>", js=_JS)

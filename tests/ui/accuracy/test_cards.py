@@ -20,21 +20,10 @@ from dpci_core.studies.accuracy.scorecard_run import (
     read_scorecards,
 )
 from tests.ui.test_pages import charts_of, check, start
-from ui.accuracy import cards, numbers, page
+from ui.accuracy import cards
 from ui.accuracy import cards_numbers as shown
-from ui.session.compute import LRU
 
 ROWS = read_scorecards()
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch):
-    monkeypatch.setattr(numbers, "PREVIEW_ROWS", 1_000)
-    monkeypatch.setattr(numbers, "EFFORT", {"preview": 2, "thorough": 3})
-    monkeypatch.setattr(numbers, "GRID_POINTS", 3)
-    monkeypatch.setattr(page, "EFFORT", numbers.EFFORT)
-    monkeypatch.setattr(page, "PATIENCE", 60.0)
-    monkeypatch.setattr(page, "_SHARED", LRU(60))
 
 
 def of(run: str) -> list:
@@ -99,7 +88,7 @@ def test_where_regression_errs_less_it_is_said() -> None:
 
 
 def test_the_section_shows_chart_card_and_plan() -> None:
-    app = start("accuracy", d="2", n="1500")
+    app = start("accuracy", errors="cards")
     check(app)
     drawn = picture(app, "cards")
     assert drawn["layout"]["meta"]["n"] == 15_016
@@ -126,7 +115,7 @@ def test_the_section_shows_chart_card_and_plan() -> None:
 
 
 def test_the_cube_breaks_the_claim_where_it_is_large() -> None:
-    app = start("accuracy", d="2", n="1500", cube="85")
+    app = start("accuracy", cube="85")
     check(app)
     assert picture(app, "cube")["layout"]["meta"]["cube"] == 85
     assert "the true δ is at least 0.00157" in shown.cube_sentence(85)
@@ -137,7 +126,7 @@ def test_the_cube_breaks_the_claim_where_it_is_large() -> None:
 
 def test_without_a_file_the_page_says_how_to_make_it(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cards, "read_scorecards", lambda: read_scorecards(tmp_path / "none.csv"))
-    app = start("accuracy", d="2", n="1500")
+    app = start("accuracy", errors="cards")
     check(app)
     assert "python -m benchmarks.scorecards curves adult" in words(app)
 

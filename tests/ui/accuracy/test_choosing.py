@@ -15,7 +15,7 @@ import pytest
 from dpci_core.studies.accuracy.selection_run import read_selection
 from dpci_core.tuning import SELECTION_METHODS
 from tests.ui.test_pages import charts_of, check, start, upload
-from ui.accuracy import choosing, choosing_job, numbers, page
+from ui.accuracy import choosing, choosing_job
 from ui.accuracy import choosing_numbers as chosen
 from ui.accuracy.choosing_numbers import Question
 from ui.session import jobs
@@ -28,12 +28,6 @@ QUESTION = Question(
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(numbers, "PREVIEW_ROWS", 1_000)
-    monkeypatch.setattr(numbers, "EFFORT", {"preview": 2, "thorough": 3})
-    monkeypatch.setattr(numbers, "GRID_POINTS", 3)
-    monkeypatch.setattr(page, "EFFORT", numbers.EFFORT)
-    monkeypatch.setattr(page, "PATIENCE", 60.0)
-    monkeypatch.setattr(page, "_SHARED", LRU(60))
     monkeypatch.setattr(choosing_job, "EPSILONS", ("1",))
     monkeypatch.setattr(choosing_job, "DIVISIONS", 2)
     monkeypatch.setattr(choosing_job, "MOST_ROWS", 1_500)
@@ -41,7 +35,7 @@ def small(monkeypatch):
 
 
 def open_page(**query: str):
-    return start("accuracy", **({"d": "2", "n": "1500"} | query))
+    return start("accuracy", **({"d": "2", "n": "1500", "errors": "choosing"} | query))
 
 
 def pictures(app) -> dict[str, dict]:

@@ -53,9 +53,14 @@ def open_page(**query: str):
 
 
 def live_charts(app) -> dict[str, dict]:
+    """The chart of the tab, by the control it runs along."""
     return {
         c["layout"]["meta"]["sweep"]: c for c in charts_of(app) if "sweep" in c["layout"]["meta"]
     }
+
+
+def asks(settings: Settings, *, who="designs", effort="preview", sweep="total"):
+    return numbers.request(settings, Records(), who=who, effort=effort, sweep=sweep)
 
 
 def names_of(chart) -> set[str]:
@@ -81,20 +86,21 @@ def test_a_design_spends_the_part_for_the_coefficients() -> None:
     settings = settings_of(
         split=from_shares(Decimal(2), (Decimal("0.25"), Decimal("0.5"), Decimal("0.25")))
     )
-    asked = numbers.request(settings, Records(), who="designs", effort="preview")
-    line = next(one for one in asked.lines if one.sweep == "total" and "output" in one.name)
+    asked = asks(settings)
+    line = next(one for one in asked.lines if "output" in one.name)
     here = line.points[line.x.index(2.0)]
     assert here.n_records == 1_500
     assert here.training.noise.rate == pytest.approx(1_500 * 0.001 * 0.5, rel=1e-9)  # n c epsilon_1
     other = line.points[0]
     assert other.training.noise.rate == pytest.approx(1_500 * 0.001 * line.x[0] / 4, rel=1e-5)
-    against_n = next(one for one in asked.lines if one.sweep == "n" and "output" in one.name)
+    records = asks(settings, sweep="n")
+    against_n = next(one for one in records.lines if "output" in one.name)
     assert [p.n_records for p in against_n.points] == list(against_n.x)
 
 
 def test_the_published_learners_spend_all_on_the_coefficients_and_may_raise_the_penalty() -> None:
-    asked = numbers.request(settings_of(c=1e-4), Records(), who="published", effort="preview")
-    lines = {line.name: line for line in asked.lines if line.sweep == "total"}
+    asked = asks(settings_of(c=1e-4), who="published")
+    lines = {line.name: line for line in asked.lines}
     assert set(lines) == {f"{words}, logistic" for words in numbers.METHOD_WORDS.values()}
     output = lines["Algorithm 1 (output), logistic"]
     assert output.points[output.x.index(1.0)].training.noise.rate == pytest.approx(
@@ -107,8 +113,8 @@ def test_the_published_learners_spend_all_on_the_coefficients_and_may_raise_the_
 
 def test_what_does_not_train_differently_is_drawn_once() -> None:
     both = settings_of(calibrations=("sharp", "published"), definitions=("pure", "zcdp"))
-    asked = numbers.request(both, Records(), who="designs", effort="preview")
-    private = [line.name for line in asked.lines if line.is_private and line.sweep == "total"]
+    asked = asks(both)
+    private = [line.name for line in asked.lines if line.is_private]
     assert (
         len(private) == 5
     )  # the calibration changes the noise vector of objective perturbation under zCDP only
@@ -116,15 +122,15 @@ def test_what_does_not_train_differently_is_drawn_once() -> None:
 
 
 def test_a_request_knows_what_it_depends_on() -> None:
-    key = numbers.request(settings_of(), Records(), who="designs", effort="preview").key
+    key = asks(settings_of()).key
     same = settings_of(sweep="n", level=0.9, goal_length=2.0, look="c")
-    assert numbers.request(same, Records(), who="designs", effort="preview").key == key
+    assert asks(same).key == key
     for changed in (settings_of(c=0.01), settings_of(n=2_000), settings_of(losses=("huber_svm",))):
-        assert numbers.request(changed, Records(), who="designs", effort="preview").key != key
+        assert asks(changed).key != key
 
 
 def test_an_infeasible_point_is_a_gap() -> None:
-    asked = numbers.request(settings_of(c=1e-6), Records(), who="designs", effort="preview")
+    asked = asks(settings_of(c=1e-6))
     line = next(one for one in asked.lines if "objective" in one.name)
     assert line.points[0] is None
     assert line.points[-1] is not None
@@ -135,23 +141,22 @@ def test_a_part_of_the_rows_is_drawn_at_random() -> None:
         np.c_[np.arange(5_000) / 10_000, np.full(5_000, 0.5)],
         np.where(np.arange(5_000) < 2_500, 1.0, -1.0),
     )
-    asked = numbers.request(settings_of(), Records(), who="designs", effort="preview")
+    asked = asks(settings_of())
     held_out = asked.held_out(X, y)
     assert (len(held_out.A), len(held_out.y_test)) == (1_200, 300)
     assert 0.4 < np.mean(held_out.y_test > 0) < 0.6  # the first rows alone are of one class
-    whole = numbers.request(settings_of(), Records(), who="designs", effort="thorough").held_out(
-        X, y
-    )
+    whole = asks(settings_of(), effort="thorough").held_out(X, y)
     assert len(whole.A) == 4_000
 
 
 # --- the page -------------------------------------------------------------------------------------
 
 
-def test_both_prices_are_on_one_screen():
-    app = open_page()
+@pytest.mark.parametrize("tab", ["total", "n"])
+def test_both_prices_are_on_one_screen(tab):
+    app = open_page(errors=tab)
     charts = live_charts(app)
-    assert set(charts) == {"total", "n"}
+    assert set(charts) == {tab}  # and nothing is measured for the other
     for chart in charts.values():
         titles = {chart["layout"][axis]["title"]["text"] for axis in ("yaxis", "yaxis2")}
         assert titles == {"test error", "interval length"}
@@ -165,9 +170,10 @@ def test_both_prices_are_on_one_screen():
     for element in app.get("plotly_chart"):
         assert len(element.proto.alt) > 40
     titles = [h.value for h in app.header]
-    assert any(re.match(r"At ε = 1 private models are wrong about [\d.]+", t) for t in titles)
+    at = {"total": "ε = 1", "n": "n = 1,500"}[tab]
+    assert any(re.match(rf"At {at} private models are wrong about [\d.]+", t) for t in titles)
     frames = [d.value for d in app.dataframe if "interval length" in d.value.columns]
-    assert len(frames) == 2
+    assert len(frames) == 1
     private = frames[0][frames[0].learner.str.contains("output")]
     assert private["test error"].iloc[0] > private["test error"].iloc[-1]
     assert private["interval length"].iloc[0] > private["interval length"].iloc[-1]
@@ -186,7 +192,7 @@ def test_a_move_measures_anew_and_the_same_settings_are_remembered():
     before, first = live_charts(app), jobs.QUICK.find(app.session_state["accuracy_quick"])
     app.number_input(key="total_number").set_value(2.0).run()
     check(app)
-    assert live_charts(app)["n"] != before["n"]
+    assert live_charts(app)["total"] != before["total"]
     made = jobs.QUICK.find(app.session_state["accuracy_quick"])
     assert made.request.key != first.request.key
     app.number_input(key="total_number").set_value(1.0).run()
@@ -208,7 +214,7 @@ def test_an_uploaded_table_stays_in_its_session():
     app.selectbox(key="upload_target").set_value("rich").run()
     app.selectbox(key="upload_positive_rich").set_value("yes").run()
     check(app)
-    assert set(live_charts(app)) == {"total", "n"}
+    assert set(live_charts(app)) == {"total"}
     assert not any(key[1][0] == digest_of(app) for key in accuracy._SHARED._values)
     job = jobs.QUICK.find(app.session_state["accuracy_quick"])
     assert job.is_private_to_session
@@ -293,10 +299,27 @@ def test_a_failure_is_said_in_words(monkeypatch):
 
 
 def test_explanations_can_be_switched_off():
-    labels = {e.label for e in open_page().expander}
-    assert {"How this is measured", "What differs"} <= labels
-    without = {e.label for e in open_page(help="off").expander}
-    assert not {"How this is measured", "What differs"} & without
+    for tab, label in (("total", "How this is measured"), ("published", "What differs")):
+        assert label in {e.label for e in open_page(errors=tab).expander}
+        assert label not in {e.label for e in open_page(errors=tab, help="off").expander}
+
+
+@pytest.mark.parametrize(
+    ("query", "tab"),
+    [
+        ({}, "total"),
+        ({"published": "figure2"}, "published"),
+        ({"choose_k": "5"}, "choosing"),
+        ({"cards_n": "500"}, "cards"),
+        ({"cube": "85"}, "cards"),
+        ({"errors": "n", "cube": "85"}, "n"),
+    ],
+)
+def test_a_link_opens_the_tab_of_what_it_names_and_measures_for_no_other(query, tab):
+    app = open_page(**query)
+    assert app.segmented_control(key="errors_tab").value == tab
+    assert set(live_charts(app)) == {tab} & {"total", "n"}
+    assert ("accuracy_quick" in app.session_state) == (tab in ("total", "n"))
 
 
 def test_an_answer_is_drawn_as_it_was_measured():
@@ -305,7 +328,7 @@ def test_an_answer_is_drawn_as_it_was_measured():
         t for t in live_charts(app)["total"]["data"] if t["name"] == "Pure ε · output · logistic"
     )
     job = jobs.QUICK.find(app.session_state["accuracy_quick"])
-    line = next(x for x in job.request.lines if x.sweep == "total" and x.name == trace["name"])
+    line = next(x for x in job.request.lines if x.name == trace["name"])
     found = [job.answer.found[point] for point in line.points]
     assert all(isinstance(one, Measured) for one in found)
     assert trace["y"] == [one.error for one in found]
@@ -363,7 +386,7 @@ def test_printed_and_ours_stand_side_by_side(part, monkeypatch, tmp_path):
     file = tmp_path / "run.csv"
     append_rates(measured(part), file)
     monkeypatch.setattr(accuracy_published, "read_rates", lambda: published.read_rates(file))
-    app = open_page(published=part)
+    app = open_page(errors="published", published=part)
     chart = next(c for c in charts_of(app) if c["layout"]["meta"].get("part") == part)
     assert names_of(chart) == {
         f"{words}: {who}"
@@ -390,7 +413,7 @@ def test_without_a_usable_file_the_printed_values_stand_alone(content, monkeypat
     if content:
         file.write_text(content)
     monkeypatch.setattr(accuracy_published, "read_rates", lambda: published.read_rates(file))
-    app = open_page()
+    app = open_page(errors="published")
     assert "No printed error rate is measured here" in [h.value for h in app.header]
     assert any("cannot be read" in w.value for w in app.warning) == bool(content)
     assert any("accuracy published table1" in i.value for i in app.info)
@@ -405,7 +428,7 @@ def test_without_the_set_the_page_says_how_to_get_it(monkeypatch, tmp_path):
 
 
 def test_the_sentence_under_a_chart_starts_with_a_capital_and_writes_numbers_out():
-    app = open_page()
+    app = open_page(errors="n")
     said = [element.proto.alt for element in app.get("plotly_chart")]
     under = next(words for words in said if words.startswith("Test error as “Records"))
     assert "e+0" not in under
