@@ -55,7 +55,9 @@ def add_release(rooms: Any) -> None:
         help="release the model of a plan from a private file, once, or what is chosen privately",
     )
     spend.add_argument("plan", type=Path)
-    spend.add_argument("--file", type=Path, help="the private table: CSV, Parquet or a folder of Parquet files")
+    spend.add_argument(
+        "--file", type=Path, help="the private table: CSV, Parquet or a folder of Parquet files"
+    )
     spend.add_argument("--dataset", help="name of the data set in the ledger")
     spend.add_argument("--folder", type=Path, help="a new folder for the result")
     spend.add_argument("--person", help="who releases (default: the user of this machine)")
