@@ -9,12 +9,14 @@ import io
 import json
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from dpci_core.cli.choice import add_choice, choice_lines, choice_of, print_card, print_choice
+from dpci_core.cli.engines import add_engine, engine_named
 from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
@@ -87,6 +89,7 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
     )
+    add_engine(spend, elsewhere=False)
     spend.add_argument("--json", action="store_true", help="print JSON for machines")
     spend.set_defaults(run=run_release)
     guess = rooms.add_parser("predict", help="apply a released model to new rows")
@@ -121,16 +124,17 @@ def run_release(options: argparse.Namespace) -> int:
         if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        made = release_once(
-            asked,
-            options.file,
-            ledger=ledger,
-            dataset=options.dataset,
-            person=options.person or getpass.getuser(),
-            request_id=request,
-            folder=options.folder,
-            encoding=options.encoding,
-        )
+        with engine_named(options.engine, elsewhere=False) as engine:
+            made = release_once(
+                replace(asked, engine=engine) if isinstance(asked, PlanRelease) else asked,
+                options.file,
+                ledger=ledger,
+                dataset=options.dataset,
+                person=options.person or getpass.getuser(),
+                request_id=request,
+                folder=options.folder,
+                encoding=options.encoding,
+            )
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)
     _print_result(made, options)

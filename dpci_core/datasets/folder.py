@@ -37,6 +37,8 @@ LONGEST_CELL = 131_072
 """So that no cell costs much: a longer text is missing in Parquet (bytes), and its record has
 missing cells in CSV.
 """
+_READ_ROWS = 2**16
+"""Rows of a batch that are mapped at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ class ParquetBatch(Batch):
                 mapper.needed,
                 numbers=mapper.numbers,
                 groups=range(self.first_group, self.last_group),
+                at_once=_READ_ROWS,
             )
         except (OSError, pyarrow.ArrowException):
             raise BatchError("batch_unreadable", file=path.name) from None
@@ -216,8 +219,9 @@ def cell_blocks(
     *,
     numbers: frozenset[str] = frozenset(),
     groups: range | None = None,
+    at_once: int = CHUNK_ROWS,
 ) -> Iterator[dict[str, Cells]]:
-    """Yield the cells of a Parquet file by column, at most `CHUNK_ROWS` rows at a time.
+    """Yield the cells of a Parquet file by column, some thousand rows at a time.
 
     Texts are read as a dictionary of those that differ, so that a long one that many rows share is
     held once.
@@ -228,6 +232,7 @@ def cell_blocks(
         needed: those that are read.
         numbers: of them, those that only their numbers matter of.
         groups: of its rows, None for all.
+        at_once: rows at a time, at most.
 
     Raises:  BatchError for other names than before; OSError, ArrowException.
     """
@@ -239,7 +244,7 @@ def cell_blocks(
     texts = [name for name in originals if is_text(fields.field(name).type)]
     with pyarrow.parquet.ParquetFile(file, read_dictionary=texts, memory_map=False) as found:
         parts = found.iter_batches(
-            batch_size=CHUNK_ROWS,
+            batch_size=at_once,
             columns=originals,
             row_groups=None if groups is None else list(groups),
             use_threads=False,

@@ -269,7 +269,7 @@ def read_cells(
     cells: dict[str, list[object]] = {name: [] for name in columns}
     for block in _blocks(header, columns, mapper.numbers):
         for name in columns:
-            cells[name] += block[name]
+            cells[name].extend(block[name])
     return cells
 
 

@@ -22,7 +22,7 @@ import pandas as pd
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import Column, NumericColumn, Schema
-from dpci_core.schema.encode import encoded_rows, target_signs, to_original
+from dpci_core.schema.encode import encoded_rows, to_original
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,8 +181,7 @@ class RecordMapper:
         self.note.counts[name, MISSING_TARGET] += int(
             np.count_nonzero((is_missing > 0) & (codes < 0))
         )
-        texts = np.where(codes == 0, positive, f"not {positive}")
-        return target_signs(pd.DataFrame({name: texts}), self.schema)
+        return np.where(codes == 0, 1.0, -1.0)
 
     def _clean(self, column: Column, cells: Cells) -> Any:
         """A column of numbers within reach, or of declared levels only."""

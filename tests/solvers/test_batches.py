@@ -10,8 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
-from dpci_core import Design, HuberSVM, Logistic, PureDP, fit_moments, private_intervals
+from dpci_core import (
+    Design,
+    HuberSVM,
+    Logistic,
+    PureDP,
+    fit_moments,
+    private_intervals,
+    run_experiment,
+)
 from dpci_core.base.batches import (
     CHUNK_ROWS,
     BatchError,
@@ -222,6 +231,32 @@ def test_workers_change_no_bit(
         table.total(Faulty())
     assert "31337" not in str(error.value) + "".join(capfd.readouterr())
     assert table.total(Derivatives(here.theta_hat, Logistic()))[0] == alone[0]
+
+
+def test_experiments_run_on_dask_through_joblib(dask: Dask) -> None:
+    """The replicates of a table in memory, which is scattered once."""
+    design = Design(
+        loss=Logistic(),
+        mechanism="output",
+        budget=PureDP(model=1, hessian=1, covariance=1),
+        regularization=C,
+    )
+
+    def lengths(n_jobs: int) -> Array:
+        found = run_experiment(
+            X,
+            Y,
+            designs=[design],
+            n_variability=4,
+            n_coverage=4,
+            rng=np.random.default_rng(1),
+            n_jobs=n_jobs,
+        )
+        return found.designs[0].ci_length
+
+    with parallel_config(backend="dask", client=dask.client):
+        there = lengths(-1)
+    assert there == pytest.approx(lengths(1), rel=1e-9)
 
 
 def test_workers_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
