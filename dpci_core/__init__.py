@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
     from dpci_core.planner.standard import StandardAnswer, best_standard
-    from dpci_core.release import Release, load_release
+    from dpci_core.release import Release, ReleaseInference, load_release
     from dpci_core.schema import (
         CategoricalColumn,
         Guesses,
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
     from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress
     from dpci_core.simulation.run import run_experiment
+    from dpci_core.solvers.moments_file import read_moments, write_moments
 
 # ruff: noqa: RUF022  (grouped by floor)
 __all__ = [
@@ -93,6 +94,8 @@ __all__ = [
     "Design",
     "Moments",
     "fit_moments",
+    "read_moments",
+    "write_moments",
     "IntervalResult",
     "private_intervals",
     "Forecast",
@@ -148,6 +151,7 @@ __all__ = [
     "release",
     "Release",
     "load_release",
+    "ReleaseInference",
     # scikit-learn estimators
     "DPLogisticRegression",
     "DPLinearSVC",
@@ -165,7 +169,7 @@ __all__ = [
 
 _LATE = {
     "datasets": (),
-    "release": ("Release", "load_release"),
+    "release": ("Release", "ReleaseInference", "load_release"),
     "estimators": (
         "DPHistogram",
         "DPLinearSVC",
@@ -185,6 +189,7 @@ _LATE = {
         "simulate_twin",
     ),
     "planner.standard": ("StandardAnswer", "best_standard"),
+    "solvers.moments_file": ("read_moments", "write_moments"),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }

@@ -49,8 +49,16 @@ LedgerCode = Literal[
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
+    "rows_not_as_planned",
 ]
 SpentCode = Literal["release_failed", "failure_not_noted", "release_lost", "release_unfinished"]
+AfterCode = Literal[
+    "intervals_of_other_matrices", "no_intervals_in_record", "no_such_coefficient",
+    "weight_not_finite", "no_weight", "a_value_for_each", "depend_on_each_other", "silent_about",
+    "nothing_spoken_about", "names_of_region", "column_to_predict_missing", "column_not_used",
+    "no_row_to_predict", "cell_to_predict_missing", "cell_outside_bounds",
+    "level_to_predict_unknown",
+]
 DownloadCode = Literal[
     "not_downloaded", "download_unusable", "download_without_columns", "cache_not_writable",
 ]
@@ -64,5 +72,12 @@ FindingCode = Literal[
 ]
 # fmt: on
 Code = (
-    DataCode | ConvergenceCode | LedgerCode | ReleaseCode | SpentCode | DownloadCode | FindingCode
+    DataCode
+    | ConvergenceCode
+    | LedgerCode
+    | ReleaseCode
+    | SpentCode
+    | AfterCode
+    | DownloadCode
+    | FindingCode
 )

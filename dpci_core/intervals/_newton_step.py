@@ -65,12 +65,26 @@ class Correction:
     extra: variance from the noise on H, (..., k).
     in_unidentified: coefficients in unidentified directions, (..., k).
     remainder: about the bias that is left, (..., k).
+    rows: of L K^-1 (..., k, p), and moved (..., p): the noise on H, of entries of variance 1 on the
+        diagonal, acts between the two.
     """
 
     contrasts: Array
     extra: Array
     in_unidentified: Flags
     remainder: Array
+    rows: Array
+    moved: Array
+
+    @property
+    def extra_root(self) -> Array:
+        """R (..., k, p) with R R' the covariance of what the noise on H adds; `extra` is its
+        diagonal.
+        """
+        size = np.maximum(np.linalg.norm(self.moved, axis=-1), np.finfo(np.float64).tiny)
+        along = np.einsum("...ij,...j->...i", self.rows, self.moved) / size[..., None]
+        bent = (np.sqrt(2.0) - 1.0) * along[..., None] * self.moved[..., None, :]
+        return np.asarray((size[..., None, None] * self.rows + bent) / np.sqrt(2.0))
 
     def marked(self, half_width: Array) -> Flags:
         """Where the step removes the bias of the penalty only in part."""
@@ -133,7 +147,8 @@ def no_correction(contrasts: Array, size: int) -> Correction:
     """Return the contrasts themselves, for a stack of this size."""
     stacked = np.broadcast_to(contrasts, (size, *contrasts.shape[-2:]))
     nothing = np.zeros(stacked.shape[:2])
-    return Correction(stacked, nothing, nothing.astype(np.bool_), nothing)
+    still = np.zeros((size, stacked.shape[-1]))
+    return Correction(stacked, nothing, nothing.astype(np.bool_), nothing, stacked, still)
 
 
 def correction(
@@ -184,10 +199,13 @@ def correction(
     along = np.einsum("...ij,...j->...i", rows, moved)
     size = np.einsum("...i,...i->...", moved, moved)[..., None]
     extra = two_c**2 * (hessian_sd**2 / 2.0) * (length * size + along**2)
+    between = rows, two_c * hessian_sd * moved
     in_unidentified = _share(contrasts, vectors, curvature < floor) + hidden
     step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, pull))
     if whiten is not None:
         moved, rows = np.einsum("...ij,...j->...i", whiten, moved), rows @ whiten
         size = np.einsum("...i,...i->...", moved, moved)[..., None]
     remainder = loss.newton_remainder * two_c * np.sqrt(size) * step
-    return Correction(contrasts + two_c * rows, extra, in_unidentified > _MARKED, remainder)
+    return Correction(
+        contrasts + two_c * rows, extra, in_unidentified > _MARKED, remainder, *between
+    )

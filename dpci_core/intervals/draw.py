@@ -145,6 +145,15 @@ def _solver_error(shares: Shares) -> float:
     return shares.solver_error if shares.minimiser is None else 0.0
 
 
+def noise_of_release(design: Design, *, n_records: int, dim: int) -> NoiseLaw:
+    """Return the law of the noise on the coefficients (dim,) of a release of this design."""
+    shares = share_out(design)
+    noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
+    if shares.minimiser is None:
+        return noise
+    return replace(noise, added_var=shares.minimiser_noise().variance(dim))
+
+
 def _longest_noise_vector(noise: NoiseLaw, dim: int) -> float:
     """A length that the noise vector exceeds with probability `REFUSED_NOISE`, and the step to a
     neighbour's.

@@ -133,7 +133,7 @@ def private_half_widths(
     p = H_noisy.shape[-1]
     lead = H_noisy.shape[:-2]
     H_stack, S_stack = H_noisy.reshape(-1, p, p), S_noisy.reshape(-1, p, p)
-    known = _Known(
+    known = Known(
         design=design,
         noise=noise,
         n_records=n_records,
@@ -147,14 +147,34 @@ def private_half_widths(
     )
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
+    noisy = known.noisy(H_stack)
+
+    def floored() -> Spectrum:
+        return noisy.floored(known.on_hessian).plus(known.penalty)
+
     if not design.switches.noise_aware:
         S = floor_eigenvalues(S_stack, covariance_noise.floor).matrix
-        return _reshape(_plain(known.noisy(H_stack), S, known), lead)
-    return _reshape(_noise_aware(H_stack, S_stack, known, sd_s, n_factors), lead)
+        return _reshape(_plain(floored(), S, known), lead)
+    spectrum = noisy.shrunken(known.on_hessian).plus(known.penalty)
+    return _reshape(_noise_aware(spectrum, floored, S_stack, known, sd_s, n_factors), lead)
+
+
+def kept_half_widths(hessian: Array, covariance: Array, known: Known) -> HalfWidths:
+    """Return half-widths (1, k) once more, from the matrices (p, p) that `HalfWidths` kept.
+
+    They are those of the release but where noise-aware and plain half-widths were mixed, of which
+    only one pair of matrices is kept.
+    """
+    spectrum = Spectrum.of(known.taken(hessian)[None])
+    S = known.taken(covariance)[None]
+    if not known.design.switches.noise_aware:
+        return _plain(spectrum, S, known)
+    sd_s = np.array([known.on_covariance.diagonal_sd(len(hessian))])
+    return _noise_aware(spectrum, lambda: spectrum, S, known, sd_s, None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
     """What is public about a release."""
 
     design: Design
@@ -231,7 +251,11 @@ class _Known:
             whiten=self.whiten,
         )
 
-    def at(self, some: Positions) -> _Known:
+    def asking(self, contrasts: Array) -> Known:
+        """Of other combinations."""
+        return replace(self, contrasts=contrasts)
+
+    def at(self, some: Positions) -> Known:
         """Of some of a stack."""
         metric = self.metric
         if metric is None or len(metric.whiten) == 1:
@@ -242,11 +266,16 @@ class _Known:
         """Matrices (K, p, p) of the coefficients."""
         return matrices if self.metric is None else self.metric.back(matrices)
 
+    def taken(self, matrix: Array) -> Array:
+        """The inverse of `told` for one matrix (p, p)."""
+        return matrix if self.metric is None else self.metric[0].matrix(matrix)
 
-def _plain(noisy: Spectrum, S: Array, known: _Known, allowance: Array | float = 0.0) -> HalfWidths:
-    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from a covariance that has its floor
+
+def _plain(
+    spectrum: Spectrum, S: Array, known: Known, allowance: Array | float = 0.0
+) -> HalfWidths:
+    """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from matrices that have their floors
     already; `allowance` (K, k) times |v|^2 is added to v'Sv."""
-    spectrum = noisy.floored(known.on_hessian).plus(known.penalty)
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(known.turned(estimand.contrasts))
     law = known.law(rows, S, estimand.contrasts)
@@ -271,14 +300,17 @@ def noise_ratio(sd_h: float, p: int, smallest_eigenvalue: Array) -> Array:
 
 
 def _noise_aware(
-    H_noisy: Array, S_noisy: Array, known: _Known, sd_s: Array, n_factors: int | None
+    spectrum: Spectrum,
+    floored: Callable[[], Spectrum],
+    S_noisy: Array,
+    known: Known,
+    sd_s: Array,
+    n_factors: int | None,
 ) -> HalfWidths:
-    """Steps 1-3 of the module where the noise does not dominate, the plain half-widths
-    elsewhere.
+    """Steps 2-3 of the module where the noise does not dominate, after step 1 gave the spectrum;
+    the plain half-widths elsewhere, of the floored one.
     """
-    noisy = known.noisy(H_noisy)
-    spectrum = noisy.shrunken(known.on_hessian).plus(known.penalty)
-    p = H_noisy.shape[-1]
+    p = S_noisy.shape[-1]
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(known.turned(estimand.contrasts))
     S = floor_eigenvalues(S_noisy, 0.0).matrix
@@ -299,14 +331,14 @@ def _noise_aware(
     law = law._replace(gaussian=law.gaussian + estimand.extra)
     bare = known.half_width(law)
     if len(some):
-        redrawn = known.spectrum(
+        again = known.spectrum(
             "redrawn",
-            (len(H_noisy), known.n_redraws, some.tobytes()),
-            lambda: _redrawn(spectrum.take(some), known.at(some)),
+            (len(S_noisy), known.n_redraws, some.tobytes()),
+            lambda: redrawn(spectrum.take(some), known.at(some)),
         )
         found = _factors(
             spectrum.take(some),
-            redrawn,
+            again,
             S[some],
             sd_s[some],
             estimand.contrasts[some],
@@ -331,7 +363,7 @@ def _noise_aware(
     allowance = np.where(is_steady, 0.0, _ALLOWANCE * sd_s[:, None])
     floor = known.on_covariance.floor
     S_plain = S if floor == 0.0 else floor_eigenvalues(S_noisy, floor).matrix
-    return _blend(aware, _plain(noisy, S_plain, known, allowance))
+    return _blend(aware, _plain(floored(), S_plain, known, allowance))
 
 
 def _carried(found: Array, some: Array, every: Array, used: Flags) -> Array:
@@ -390,7 +422,7 @@ def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
     )
 
 
-def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
+def redrawn(truth: Spectrum, known: Known) -> Spectrum:
     """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p,
     p).
     """
@@ -403,17 +435,17 @@ def _redrawn(truth: Spectrum, known: _Known) -> Spectrum:
 
 
 def _factors(
-    truth: Spectrum, redrawn: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: _Known
+    truth: Spectrum, again: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: Known
 ) -> Array:
     """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence
     level.
 
-    H and S (K, p, p) count as the truth, `redrawn` has the noise on H. The error has the law at the
+    H and S (K, p, p) count as the truth, `again` has the noise on H. The error has the law at the
     truth, a mixture of normals close to one normal; its distribution function at m q_b is taken as
     that of the normal with the same quantile at the level.
     """
     turned = known.turned(contrasts)
-    rows = redrawn.rows(turned[:, None])
+    rows = again.rows(turned[:, None])
     law = known.law(rows, S[:, None], contrasts[:, None])
     nodes, weights = _covariance_rule(known.on_covariance.dim(S.shape[-1]), known.n_redraws)
     size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]

@@ -29,6 +29,7 @@ _COMMENTS = {
     "features": "How many of the encoded features, in their order; or a list of names; or all.",
     "design": "What would be released. Parts of the budget are in epsilon (pure) or rho (zcdp).",
     "n_records": "Records of the private table; public.",
+    "n_tolerance": "A table is released that has at most this share of them more or fewer.",
     "goal": "What the plan is for, in encoded units (every number on [-1, 1] by its bounds); null "
     "for nothing.",
     "delta": "At which the epsilon of a zcdp budget is stated.",

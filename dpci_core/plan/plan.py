@@ -6,8 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from fractions import Fraction
+from math import floor
 from typing import Any, Literal
 
+from dpci_core.base.errors import check_range
 from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design, check_design
 from dpci_core.losses import LOSSES
@@ -26,6 +29,10 @@ from dpci_core.solvers.moments import Moments, fit_moments
 
 VERSION = 1
 """Of the content of a plan file; a file of another version is refused."""
+N_TOLERANCE = 0.1
+"""More than tables grow between a plan and its release, less than what an unclosed quotation mark
+or half a file leaves of one.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +43,8 @@ class Plan:
         source: `PublicTable` or `DeclaredTable`.
         features: the first so many encoded features, their names, or None for all.
         n_records: n to plan for, public.
+        n_tolerance: a table is released whose number of rows differs from n_records by at most
+            this share of it, in [0, 1].
         goal: a `Target` in encoded units, or None.
         delta: at which the epsilon of the budget is stated; exact.
 
@@ -58,6 +67,7 @@ class Plan:
     source: Source
     design: Design
     n_records: int
+    n_tolerance: float = N_TOLERANCE
     goal: Target | None = None
     delta: Decimal
     features: int | tuple[str, ...] | None = None
@@ -79,6 +89,8 @@ class Plan:
                 f"Expected design.loss to be {', '.join(others)} or {last}, got {name}."
             )
         object.__setattr__(self, "n_records", records_in_range(self.n_records))
+        check_range((0.0, 1.0), n_tolerance=self.n_tolerance)
+        object.__setattr__(self, "n_tolerance", float(self.n_tolerance))
         delta = to_decimal(self.delta, name="delta")
         check_amount(DELTA, delta=delta)
         object.__setattr__(self, "delta", delta)
@@ -102,6 +114,12 @@ class Plan:
             if isinstance(self.source, DeclaredTable)
             else "one row of the private table"
         )
+
+    @property
+    def n_range(self) -> tuple[int, int]:
+        """The smallest and the largest number of rows that the plan is released for."""
+        off = Fraction(repr(self.n_tolerance)) * self.n_records
+        return max(1, self.n_records - floor(off)), self.n_records + floor(off)
 
     @property
     def names(self) -> tuple[str, ...]:

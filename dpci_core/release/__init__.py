@@ -4,6 +4,15 @@ checked later.
 
 from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
+from dpci_core.release.after import (
+    AfterError,
+    Answer,
+    Prediction,
+    Region,
+    ReleaseInference,
+    Together,
+    WaldTest,
+)
 from dpci_core.release.card import CardChoice, CardRecord, card_html, load_card
 from dpci_core.release.choice import HistogramChoice, ModelChoice
 from dpci_core.release.chosen import ChoiceRecord, load_choice
@@ -43,6 +52,8 @@ __all__ = [
     "GRID",
     "INEXACT_SHARE",
     "TAU",
+    "AfterError",
+    "Answer",
     "CardChoice",
     "CardRecord",
     "ChoiceRecord",
@@ -57,17 +68,22 @@ __all__ = [
     "MemoryFile",
     "ModelChoice",
     "PlanRelease",
+    "Prediction",
     "Price",
     "Question",
     "RecordError",
+    "Region",
     "Release",
     "ReleaseFailedError",
+    "ReleaseInference",
     "ReleaseLostError",
     "ReleaseRefusedError",
     "ReleaseUnfinishedError",
     "Shares",
     "TableFile",
     "TextEncoding",
+    "Together",
+    "WaldTest",
     "assumptions_of",
     "card_html",
     "check_account",

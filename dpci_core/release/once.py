@@ -28,7 +28,13 @@ from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import Entry
-from dpci_core.release.table import Header, TableFile, TextEncoding, read_header
+from dpci_core.release.table import (
+    Header,
+    TableFile,
+    TextEncoding,
+    counted,
+    read_header,
+)
 from dpci_core.report.refusals import said
 from dpci_core.schema import CategoricalColumn, Schema
 
@@ -130,7 +136,7 @@ def release_once(
              parent exists.  encoding: of a CSV file.
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
-    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header),
+    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header, the number of rows),
              InfeasibleDesignError, LedgerError; after it ReleaseFailedError,
              ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
              message holds anything from below the header.
@@ -144,6 +150,8 @@ def release_once(
     check_account(ledger, dataset, question.plan)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
+    header = counted(header)
+    _check_rows(question, header)
     reached("before booking")
     charge = ledger.book(
         dataset,
@@ -206,8 +214,8 @@ def check_header(
 
     The header and the number of rows that a Parquet file states beside it; nothing below a header
     is opened.
-    Raises:  ReleaseRefusedError for what is no file, DataRejectedError, InfeasibleDesignError or
-             ValueError for too few rows.
+    Raises:  ReleaseRefusedError for what is no file or has another number of rows than declared,
+             DataRejectedError, InfeasibleDesignError or ValueError for too few rows.
     """
     path = Path(file) if isinstance(file, str) else file
     if (
@@ -216,11 +224,26 @@ def check_header(
         raise ReleaseRefusedError("not_a_file")
     header = read_header(file, encoding=encoding)
     header.check_has(question.needed)
-    if header.n_records == 0:
-        raise DataRejectedError("nothing_to_release")
-    if header.n_records is not None:
-        question.check_size(header.n_records)
+    _check_rows(question, header)
     return header
+
+
+def _check_rows(question: Question[Made_co], header: Header) -> None:
+    """Refuse a table whose number of rows is known and too small, or not the one that was declared.
+
+    n is public, so what it decides costs nothing.
+    """
+    n, plan = header.n_records, question.plan
+    if n is None:
+        return
+    if n == 0:
+        raise DataRejectedError("nothing_to_release")
+    question.check_size(n)
+    low, high = plan.n_range
+    if not low <= n <= high:
+        raise ReleaseRefusedError(
+            "rows_not_as_planned", n=n, planned=plan.n_records, low=low, high=high
+        )
 
 
 def _check_place(place: Path) -> None:

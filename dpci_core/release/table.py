@@ -1,7 +1,8 @@
 """The private file: its header before the release, its rows during it.
 
-`read_header` opens nothing below the header. `read_records` refuses nothing below it: whatever a
-row holds, it becomes one record (docs/release.md, section 1).
+`read_header` opens nothing below the header, `counted` keeps nothing of it but the number of
+records. `read_records` refuses nothing below it: whatever a row holds, it becomes one record
+(docs/release.md, section 1).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -75,7 +76,8 @@ class Header:
 
     first_line: of a CSV file, with its end; the rows follow.
     parts: the files of a folder, whose records are one table.
-    n_records: what Parquet files state, 0 for a CSV file that ends with its header, else None.
+    n_records: what Parquet files state, 0 for a CSV file that ends with its header, else None until
+    `counted`. Reading another number of rows is a TableError.
     encoding: of a CSV file; bytes that do not fit are replaced.
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
@@ -243,6 +245,20 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return []
 
 
+def counted(header: Header) -> Header:
+    """Return the header of a file with the number of its records, and nothing else about them.
+
+    A CSV file is cut into records for it, as by the release, and no cell is looked at; n is public.
+    Raises:  DataRejectedError if the file cannot be read or has changed.
+    """
+    if header.n_records is not None:
+        return header
+    try:
+        return replace(header, n_records=sum(1 for _ in _csv_rows(header)))
+    except OSError:
+        raise DataRejectedError("header_unreadable") from None
+
+
 def read_records(
     header: Header, mapper: RecordMapper
 ) -> tuple[Array | WeightedRows, Array, MappingNote]:
@@ -276,21 +292,32 @@ def read_cells(
 def _blocks(
     header: Header, needed: tuple[str, ...], numbers: frozenset[str]
 ) -> Iterator[Mapping[str, Cells]]:
-    """Cells by column, some thousand rows at a time."""
-    if header.kind == "folder":
-        for part in header.parts:
-            yield from cell_blocks(part.path, header.columns, needed, numbers=numbers)
+    """Cells by column, some thousand rows at a time; TableError at the end if there were more or
+    fewer than the header knows of.
+    """
+    found = 0
+    for block in _found_blocks(header, needed, numbers):
+        found += len(next(iter(block.values()), []))
+        yield block
+    if header.n_records not in (None, found):
+        raise TableError("file_changed")
+
+
+def _found_blocks(
+    header: Header, needed: tuple[str, ...], numbers: frozenset[str]
+) -> Iterator[Mapping[str, Cells]]:
+    """The same, whatever their number."""
+    if header.kind == "csv":
+        commas = numbers if header.has_decimal_comma else frozenset()
+        for block in _csv_blocks(header, needed):
+            yield {
+                name: [_with_point(cell) for cell in cells] if name in commas else cells
+                for name, cells in block.items()
+            }
         return
-    if header.kind == "parquet":
-        file = _for_arrow(header.file)
-        yield from cell_blocks(file, header.columns, needed, numbers=numbers)
-        return
-    commas = numbers if header.has_decimal_comma else frozenset()
-    for block in _csv_blocks(header, needed):
-        yield {
-            name: [_with_point(cell) for cell in cells] if name in commas else cells
-            for name, cells in block.items()
-        }
+    parts = [part.path for part in header.parts] or [_for_arrow(header.file)]
+    for part in parts:
+        yield from cell_blocks(part, header.columns, needed, numbers=numbers)
 
 
 def _with_point(cell: object) -> object:
@@ -307,16 +334,21 @@ def _with_point(cell: object) -> object:
 def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
+    rows = _csv_rows(header)
+    while block := list(islice(rows, BLOCK_ROWS)):
+        yield {
+            name: [row[place] if place < len(row) else "" for row in block]
+            for name, place in zip(needed, places, strict=True)
+        }
+
+
+def _csv_rows(header: Header) -> Iterator[list[str]]:
+    """The cells of every record below the header."""
     with _opened(header.file) as raw:
         if raw.read(len(header.first_line)) != header.first_line:
             raise TableError("file_changed")
         text = io.TextIOWrapper(raw, encoding=header.encoding, errors="replace", newline="")
-        rows = _rows(_records(text, header.delimiter), header.delimiter)
-        while block := list(islice(rows, BLOCK_ROWS)):
-            yield {
-                name: [row[place] if place < len(row) else "" for row in block]
-                for name, place in zip(needed, places, strict=True)
-            }
+        yield from _rows(_records(text, header.delimiter), header.delimiter)
 
 
 def _records(text: io.TextIOWrapper, delimiter: str) -> Iterator[str | None]:

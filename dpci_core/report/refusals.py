@@ -327,6 +327,11 @@ SENTENCES: dict[Code, str] = {
     "release_replaced": (
         "The release in {folder} is not the one that the ledger has for this request."
     ),
+    "rows_not_as_planned": (
+        "The table has {n:,} rows, counted as they would be read; the plan declares {planned:,} "
+        "and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan with it; "
+        "if not, look for rows that are missing or for a quotation mark that is never closed."
+    ),
     "release_failed": "{reason} The charge {charge} stays spent; start anew with a new request.",
     "failure_not_noted": (
         "{reason} The ledger could not note it: the charge stays booked. The charge {charge} stays "
@@ -347,6 +352,33 @@ SENTENCES: dict[Code, str] = {
     "out_of_memory": "There was not enough memory.",
     "broken_off": "The release broke off ({problem}).",
     "stopped": "The release was stopped.",
+    "intervals_of_other_matrices": (
+        "The intervals of this record are not those of its matrices: it was edited, or made by "
+        "other formulas. Only its own intervals can be read."
+    ),
+    "no_intervals_in_record": (
+        "This record holds no intervals of coefficients: a histogram, a model without intervals or "
+        "a card answers nothing more. Name a release.json."
+    ),
+    "no_such_coefficient": "There is no coefficient {name!r}. There are: {names}.",
+    "weight_not_finite": "Expected the weight of {name!r} to be a finite number.",
+    "no_weight": "Expected at least one weight other than 0.",
+    "a_value_for_each": "Expected one finite value for each combination.",
+    "depend_on_each_other": (
+        "Some of these combinations follow from the others. Leave those out, or each name once."
+    ),
+    "silent_about": "This release cannot speak about {name}, so it has no region.",
+    "nothing_spoken_about": "This release cannot speak about any coefficient.",
+    "names_of_region": "Expected a value for each of {names}, and nothing else.",
+    "column_to_predict_missing": "Expected one value of {column!r} in every row.",
+    "column_not_used": "The model has no column {column!r}. It has: {names}.",
+    "no_row_to_predict": "There is no row to predict.",
+    "cell_to_predict_missing": "Row {row} has no number for {column!r}.",
+    "cell_outside_bounds": (
+        "Row {row}: {column!r} is outside its declared bounds, {low:g} to {high:g}. The model was "
+        "made for values within them."
+    ),
+    "level_to_predict_unknown": ("Row {row}: {column!r} is none of its declared levels: {names}."),
     "not_downloaded": (
         "{title} could not be downloaded ({problem}): check the internet connection and try again, "
         "or see data/README.md for where to put the original file."

@@ -248,19 +248,64 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     ]
 
 
-def test_no_row_is_read_before_the_charge_is_on_disk(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("left", [0, 199, 201])
+def test_rows_are_read_after_the_charge_and_are_as_many_as_were_counted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, left: int
 ) -> None:
     def check(stage: str) -> None:
-        if stage == "before booking":
-            desk.file.write_text(
-                "age,city,sick,name\n"
-            )  # whatever was read before would still be in memory
+        if stage == "before booking":  # whatever was read before would still be in memory
+            write_table(desk.file, left)
 
     monkeypatch.setattr(once, "reached", check)
-    with refuses(ReleaseFailedError, match="no rows"):
+    with refuses(ReleaseFailedError, match="has changed"):
         desk.release()
     assert desk.ledger.find("r1").state == "failed"
+
+
+def test_before_the_charge_rows_are_counted_and_no_cell_is_mapped(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    original = RecordMapper.records_of
+
+    def records_of(self: RecordMapper, cells: dict[str, list[object]]) -> object:
+        seen.append("mapped")
+        return original(self, cells)
+
+    monkeypatch.setattr(RecordMapper, "records_of", records_of)
+    monkeypatch.setattr(once, "reached", seen.append)
+    assert desk.release().n_records == 200
+    assert seen[:3] == ["before booking", "booked", "mapped"]
+
+
+@pytest.mark.parametrize(
+    ("n", "is_refused"), [(179, True), (180, False), (220, False), (221, True)]
+)
+def test_another_number_of_rows_than_declared_is_refused_before_anything_is_spent(
+    desk: Desk, n: int, is_refused: bool
+) -> None:
+    write_table(desk.file, n)
+    frame = desk.folder / "t.parquet"
+    pd.read_csv(desk.file).to_parquet(frame)
+    if not is_refused:
+        assert desk.release().n_records == n
+        return
+    for file in (desk.file, frame):
+        with refuses(ReleaseRefusedError, match=rf"has {n} rows.*declares 200.*180 to 220"):
+            desk.release(file=file)
+    assert desk.ledger.history() == ()
+    wide = replace(desk.plan, n_tolerance=0.2)
+    assert desk.release(plan=wide).n_records == n
+
+
+def test_a_quotation_mark_that_swallows_rows_is_found_before_anything_is_spent(desk: Desk) -> None:
+    lines = desk.file.read_text().splitlines()
+    age, rest = lines[51].split(",", 1)
+    lines[51] = f'"{age},{rest}'
+    desk.file.write_text("\n".join(lines) + "\n")
+    with refuses(ReleaseRefusedError, match=r"has 51 rows.*quotation mark.*never closed"):
+        desk.release()
+    assert desk.ledger.history() == ()
 
 
 def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk) -> None:
@@ -426,12 +471,12 @@ def test_a_ledger_that_cannot_note_the_result_says_what_to_do(
     assert desk.ledger.find("r1").state == "done"
 
 
-def test_too_few_records_fail_in_public_numbers_and_stay_spent(tmp_path: Path) -> None:
+def test_too_few_records_are_refused_in_public_numbers_and_cost_nothing(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path, plan=make_plan(mechanism="objective"))
     write_table(desk.file, 3)
-    with refuses(ReleaseFailedError, match=r"n_records=3.*smallest c that works.*stays spent"):
+    with refuses(InfeasibleDesignError, match=r"n_records=3.*smallest c that works"):
         desk.release()
-    assert desk.ledger.find("r1").state == "failed"
+    assert desk.ledger.history() == ()
 
 
 # --- what is refused before anything is spent -----------------------------------------------------
@@ -599,7 +644,7 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     with desk.file.open("w", newline="") as out:
         writer = csv.writer(out)
         writer.writerow([*HOSTILE, "<i>y</i>"])
-        writer.writerows([[0.5] * len(features) + ["<b>", "=yes<script>"]] * 50)
+        writer.writerows([[0.5] * len(features) + ["<b>", "=yes<script>"]] * 200)
     made = desk.release(person="=Eve<script>")
     page = (tmp_path / "out" / "report.html").read_text()
     seen = Tags(page)

@@ -47,6 +47,7 @@ from dpci_core.planner import best_split, needed_budget, needed_records, rank_me
 from dpci_core.privacy.budget import ZCDP, ApproxDP, pair_budget
 from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
 from dpci_core.release import (
+    AfterError,
     ReleaseFailedError,
     ReleaseLostError,
     ReleaseRefusedError,
@@ -258,6 +259,7 @@ def _codes() -> dict[type, set[str]]:
         LedgerRuleError,
         ReleaseRefusedError,
         ReleaseFailedError.__base__,
+        AfterError,
         DownloadError,
         Finding,
     ):

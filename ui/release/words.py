@@ -170,17 +170,16 @@ def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
     if isinstance(asked, PlanRelease):
         length = number(asked.priced.numbers.ci_length_mean)
         expected = f"**Planned:** intervals {length} long on average (scaled coefficients)."
-        differ = "lengths will differ, and with far fewer"
     else:
         expected = "**Scores and results of the candidates not chosen are never released.**"
-        differ = "the split of the rows will differ, and with far fewer"
+    low, high = plan.n_range
     return (
         f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
         f"- {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
         f"- {expected}\n"
-        f"- If the table has another number of rows than {plan.n_records:,}, {differ} "
-        "the release can fail; the price is spent all the same.\n"
+        f"- The rows are counted first, because their number is public: fewer than {low:,} or more "
+        f"than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
         "- **This cannot be undone.** Whatever happens after the click, the price is spent."
     )
 

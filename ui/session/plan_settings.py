@@ -103,7 +103,7 @@ def settings_of(plan: Plan) -> Settings:
     )
     now = _as_typed(now)
     _check_limits(now)
-    return now if plan.goal is None else replace(now, **_wish(plan, plan.goal))
+    return now if plan.goal is None else replace(now, **_goal_settings(plan, plan.goal))
 
 
 _SAME = 1e-10
@@ -165,8 +165,8 @@ def _check_limits(now: Settings) -> None:
             )
 
 
-def _wish(plan: Plan, goal: Target) -> dict[str, Any]:
-    """The wish of a plan, which is in encoded units, in those of the page."""
+def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
+    """The goal of a plan, which is in encoded units, in those of the page."""
     names, schema = plan.names, plan.schema
     scale, place = 1.0, goal.coefficient
     if place is not None and place < len(names) - 1:
@@ -174,11 +174,11 @@ def _wish(plan: Plan, goal: Target) -> dict[str, Any]:
         if isinstance(plan.source, DeclaredTable):
             column = next(c for c in schema.features if names[place] in c.feature_names)
             scale *= step_of(column)
-    wish: dict[str, Any] = {
+    found: dict[str, Any] = {
         "goal_on": "" if place is None else names[place],
         "goal_chance": goal.probability,
     }
     if goal.length is not None:
-        return wish | {"goal": "length", "goal_length": goal.length * scale}
+        return found | {"goal": "length", "goal_length": goal.length * scale}
     assert goal.excludes_zero_at is not None
-    return wish | {"goal": "zero", "goal_value": goal.excludes_zero_at * scale}
+    return found | {"goal": "zero", "goal_value": goal.excludes_zero_at * scale}

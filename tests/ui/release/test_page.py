@@ -275,24 +275,27 @@ def test_a_file_without_rows_is_refused_before_the_click():
     assert Ledger().history() == ()
 
 
-def test_a_file_of_blank_lines_fails_spent_and_says_so():
+def test_a_file_of_blank_lines_is_refused_and_costs_nothing():
     app = with_budget(begin())
     with_file(app, b"age,smoker,ill\n\n\n")
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     assert not app.exception
-    (charge,) = Ledger().history()
-    assert charge.state == "failed"
+    assert Ledger().history() == ()
     assert any("no rows" in e.value for e in app.error)
-    assert "failed, and its price is spent" in words(app)
 
 
 def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan():
     app = with_budget(begin())
     out = io.BytesIO()
+    rows(2_900).to_parquet(out)
+    with_file(app, out.getvalue(), name="private.parquet")
+    assert "2,900 rows by its own header; the plan is for 3,000" in words(app)
+    out = io.BytesIO()
     rows(2_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "2,000 rows by its own header; the plan is for 3,000" in words(app)
+    assert any("has 2,000 rows" in e.value and "2,700 to 3,300" in e.value for e in app.error)
+    assert button(app, "release_now").disabled
     out = io.BytesIO()
     rows(3_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")

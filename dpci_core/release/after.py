@@ -1,0 +1,539 @@
+"""What else a release answers, from its record alone: combinations, tests, regions, predictions,
+draws.
+
+Everything here is post-processing of released and public numbers: no table is opened and nothing is
+charged, however much is asked. docs/after.md says what is conditioned on and what is not valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, gammaln
+
+from dpci_core.base.array import Array, Flags
+from dpci_core.base.codes import AfterCode
+from dpci_core.base.errors import CodedError, check_choice, check_probability
+from dpci_core.base.rows import WeightedRows
+from dpci_core.intervals.draw import noise_of_release
+from dpci_core.intervals.joint import Errors, JointLaw
+from dpci_core.mechanisms.shares import share_out
+from dpci_core.plan.link import load_json
+from dpci_core.release.reading import load_release
+from dpci_core.release.record import Interval, RecordError, Release
+from dpci_core.schema import (
+    CONSTANT,
+    CategoricalColumn,
+    NumericColumn,
+    RecordMapper,
+    told_steps,
+)
+from dpci_core.schema.mapping import level_of, number_of
+from dpci_core.solvers.metric import metric_of
+
+Unit = Literal["unit", "step", "encoded"]
+"""What a weight of 1 is per: a unit of the column, the step its effect is told for, or the encoded
+column.
+"""
+_SAME = 1e-6
+"""Recorded and recomputed half-widths that differ by a smaller share are the same."""
+_MIXED = 4.0
+"""They may differ by this factor where the release mixed two half-widths (`half_widths`)."""
+_FLAT_WEIGHT = 1e-12
+_WITHOUT_INTERVALS = ("histogram", "model", "scorecard")
+"""Kinds of other records."""
+_MOST_BYTES = 16 * 1024**2
+
+
+class AfterError(CodedError, ValueError):
+    """What cannot be answered from this record, or was not asked in its terms."""
+
+    def __init__(self, code: AfterCode, **facts: object) -> None:
+        super().__init__(code, **facts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A combination of coefficients with its interval.
+
+    p_value: probability of an estimate this far from 0 if the combination were 0, by the law of the
+    interval, both noises in it.
+    privacy_share: part of the error variance that is privacy noise.
+    is_flat: whether the release cannot speak about it; its numbers are no interval of that level.
+    """
+
+    interval: Interval
+    level: float
+    p_value: float
+    privacy_share: float
+    is_flat: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prediction:
+    """What a row gets, pointwise.
+
+    score: linear predictor.
+    probability: of the positive level, None for an SVM.
+    """
+
+    score: Interval
+    probability: Interval | None
+    level: float
+    is_flat: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Together:
+    """All intervals of a release at once, those it cannot speak about aside.
+
+    holds: probability that all intervals as released hold at once.
+    multiplier: what their lengths are multiplied by to hold at once at the level.
+    intervals: by name, that long.
+    """
+
+    level: float
+    holds: float
+    multiplier: float
+    intervals: dict[str, Interval]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Region:
+    """A confidence ellipsoid: points x with (x - centre)' V^-1 (x - centre) <= radius^2.
+
+    covariance: V (k, k).
+    """
+
+    names: tuple[str, ...]
+    level: float
+    centre: Array
+    covariance: Array
+    radius: float
+
+    def contains(self, point: Mapping[str, float]) -> bool:
+        """Whether a point, a value for each name, lies in the region."""
+        if set(point) != set(self.names):
+            raise AfterError("names_of_region", names=", ".join(self.names))
+        gap = np.array([point[name] for name in self.names]) - self.centre
+        return float(gap @ np.linalg.solve(self.covariance, gap)) <= self.radius**2
+
+    @property
+    def volume(self) -> float:
+        """In the units of the coefficients; an area for two."""
+        k = len(self.names)
+        ball = 0.5 * k * math.log(math.pi) - float(gammaln(0.5 * k + 1.0))
+        spread = 0.5 * float(np.linalg.slogdet(self.covariance)[1])
+        return math.exp(ball + k * math.log(self.radius) + spread)
+
+    @property
+    def axes(self) -> Array:
+        """Half-axes as columns (k, k), the shortest first."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        return np.asarray(vectors * (self.radius * np.sqrt(values)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaldTest:
+    """Several combinations against values at once.
+
+    distance: gap' V^-1 gap, chi-squared but for Laplace and matrix noise.
+    p_value: by the joint law.
+    privacy_share: the largest among them.
+    """
+
+    distance: float
+    p_value: float
+    privacy_share: float
+    is_flat: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseInference:
+    """What else one release answers.
+
+    made: its record.
+
+    Privacy: post-processing; nothing is charged.
+    Raises:  AfterError where the intervals of the record are not those of its matrices, as in a
+             record that was edited.
+    """
+
+    made: Release
+
+    def __post_init__(self) -> None:
+        is_near = 1.0 / _MIXED <= min(self._ratios) <= max(self._ratios) <= _MIXED
+        if not (self.is_exact or (self._is_mixed and is_near)):
+            raise AfterError("intervals_of_other_matrices")
+
+    @classmethod
+    def read(cls, path: str | Path) -> ReleaseInference:
+        """Return that of a release.json, or of the folder that holds one.
+
+        Raises:  AfterError for a record of a choice or a card, which has no intervals of
+                 coefficients; RecordError and OSError as `load_release`.
+        """
+        try:
+            return cls(load_release(path))
+        except (RecordError, FileNotFoundError):
+            folder = Path(path)
+            if any(map(_is_choice, [folder, *folder.glob("*.json")])):
+                raise AfterError("no_intervals_in_record") from None
+            raise
+
+    # --- the record -------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the coefficients, the constant last."""
+        return tuple(c.name for c in self.made.coefficients)
+
+    @cached_property
+    def _law(self) -> JointLaw:
+        made = self.made
+        geometry = made.design.geometry
+        metric = None
+        if geometry is not None:
+            moment = np.array(made.second_moment) if geometry.is_private else None
+            metric = metric_of(geometry, moment)
+        return JointLaw.of(
+            np.array(made.hessian),
+            np.array(made.covariance),
+            design=share_out(made.design).running,
+            noise=noise_of_release(
+                made.design, n_records=made.n_records, dim=len(made.coefficients)
+            ),
+            n_records=made.n_records,
+            theta_priv=made.theta,
+            metric=metric,
+        )
+
+    @cached_property
+    def _to_original(self) -> Array:
+        return RecordMapper(self.made.schema, self.made.features).to_original
+
+    @cached_property
+    def _recomputed(self) -> Errors:
+        """The errors of encoded and original coefficients, (2p,)."""
+        return self._law.errors(np.concatenate([np.eye(len(self.names)), self._to_original]))
+
+    @cached_property
+    def _ratios(self) -> tuple[float, ...]:
+        """Half-widths of the record against those its matrices give."""
+        told = [c.scaled for c in self.made.coefficients]
+        told += [c.original for c in self.made.coefficients]
+        again = self._recomputed.half_width(self.made.design.confidence_level)
+        return tuple(x.length / 2.0 / q for x, q in zip(told, again.tolist(), strict=True))
+
+    @property
+    def _is_mixed(self) -> bool:
+        """Whether noise is so large that a half-width may be a mixture."""
+        is_aware = self.made.design.switches.noise_aware
+        return is_aware and bool(np.any(self._recomputed.widths.weight < 1.0))
+
+    @property
+    def _lengthening(self) -> float:
+        """1 where the matrices give the intervals of the record; where it mixed two half-widths,
+        what makes all at least as long.
+        """
+        return max(1.0, *self._ratios) if not self.is_exact else 1.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the matrices of the record give its intervals again; if not, everything here is
+        at least as long as they are.
+        """
+        return all(abs(ratio - 1.0) <= _SAME for ratio in self._ratios)
+
+    def _units(self, unit: Unit) -> Array:
+        """Coefficients (p, p) in a unit, as combinations of the encoded ones."""
+        check_choice(unit, ("unit", "step", "encoded"), name="unit")
+        if unit == "encoded":
+            return np.eye(len(self.names))
+        if unit == "unit":
+            return self._to_original
+        return np.array(told_steps(self.made.schema, self.names))[:, None] * self._to_original
+
+    def _combination(self, weights: Mapping[str, float], unit: Unit) -> Array:
+        """(p,) over the encoded coefficients."""
+        called = {"intercept": CONSTANT} if "intercept" not in self.names else {}
+        vector = np.zeros(len(self.names))
+        for name, weight in weights.items():
+            found = called.get(name, name)
+            if found not in self.names:
+                raise AfterError("no_such_coefficient", name=name, names=", ".join(self.names))
+            if not math.isfinite(weight):
+                raise AfterError("weight_not_finite", name=name)
+            vector[self.names.index(found)] += weight
+        if not np.any(vector):
+            raise AfterError("no_weight")
+        return np.asarray(vector @ self._units(unit))
+
+    def _is_silent(self, vectors: Array, errors: Errors) -> Flags:
+        """Which combinations (k, p) lean on a coefficient that the release cannot speak about."""
+        lost = np.array([c.is_flat for c in self.made.coefficients])
+        size = np.abs(vectors)
+        leans = size > _FLAT_WEIGHT * np.max(size, axis=1, keepdims=True)
+        return np.asarray(np.any(leans & lost, axis=1) | errors.is_unidentified)
+
+    def _level(self, level: float | None) -> float:
+        if level is None:
+            return self.made.design.confidence_level
+        check_probability(level=level)
+        return float(level)
+
+    # --- what it answers --------------------------------------------------------------------------
+
+    def contrast(
+        self,
+        weights: Mapping[str, float],
+        *,
+        unit: Unit = "unit",
+        level: float | None = None,
+        after_looking: bool = False,
+    ) -> Answer:
+        """Return a combination of coefficients with its interval.
+
+        Args:
+            weights: by name of the coefficient, like {"age": 1, "income": -2}.
+            unit: what a weight of 1 is per.
+            level: that of the release by default.
+            after_looking: whether the combination was chosen after looking at the release; then
+                the interval and the test hold for every combination at once (Scheffe).
+
+        Raises:  AfterError naming what is unknown.
+
+        A weight of 1 on one coefficient is its released interval.
+        """
+        vector, wanted = self._combination(weights, unit), self._level(level)
+        errors = self._law.errors(vector[None])
+        estimate, half = float(errors.estimate[0]), float(errors.half_width(wanted)[0])
+        p_value = float(errors.p_value(errors.estimate / self._lengthening)[0])
+        if after_looking:
+            sd = math.sqrt(float(errors.variance[0, 0]))
+            half = max(half, self._scheffe(wanted) * sd)
+            beyond = self._spoken.beyond((estimate / (self._lengthening * sd)) ** 2)
+            p_value = max(p_value, beyond)
+        return Answer(
+            interval=_around(estimate, half * self._lengthening),
+            level=wanted,
+            p_value=p_value,
+            privacy_share=float(errors.privacy_share[0]),
+            is_flat=bool(self._is_silent(vector[None], errors)[0]),
+        )
+
+    @cached_property
+    def _spoken(self) -> Errors:
+        """The errors of the coefficients that the release speaks about."""
+        told = [not c.is_flat for c in self.made.coefficients]
+        if not any(told):
+            raise AfterError("nothing_spoken_about")
+        return self._law.errors(self._to_original[told])
+
+    def _scheffe(self, level: float) -> float:
+        return self._spoken.radius(level)
+
+    def test(
+        self,
+        combinations: Sequence[Mapping[str, float]],
+        *,
+        values: Sequence[float] | None = None,
+        unit: Unit = "unit",
+    ) -> WaldTest:
+        """Return a test that several combinations have these values, all at once.
+
+        Args:
+            combinations: as for `contrast`; a test of one is its `p_value`.
+            values: 0 each by default.
+            unit: what a weight of 1 is per.
+
+        Raises:  AfterError, also for combinations that depend on each other.
+        """
+        vectors = np.array([self._combination(weights, unit) for weights in combinations])
+        if len(vectors) == 0:
+            raise AfterError("no_weight")
+        errors = self._law.errors(vectors)
+        target = np.zeros(len(vectors)) if values is None else np.array(values, dtype=np.float64)
+        if target.shape != (len(vectors),) or not np.all(np.isfinite(target)):
+            raise AfterError("a_value_for_each")
+        try:
+            distance = errors.distance(errors.estimate - target) / self._lengthening**2
+        except ValueError:
+            raise AfterError("depend_on_each_other") from None
+        return WaldTest(
+            distance=distance,
+            p_value=errors.beyond(distance),
+            privacy_share=float(np.max(errors.privacy_share)),
+            is_flat=bool(np.any(self._is_silent(vectors, errors))),
+        )
+
+    def together(self, *, level: float | None = None, unit: Unit = "unit") -> Together:
+        """Return with which probability all intervals of the release hold, and those that hold at
+        once at a level.
+
+        Raises:  AfterError if the release can speak about no coefficient.
+        """
+        wanted = self._level(level)
+        told = [name for name, c in zip(self.names, self.made.coefficients, strict=True)
+                if not c.is_flat]  # fmt: skip
+        if not told:
+            raise AfterError("nothing_spoken_about")
+        errors = self._law.errors(np.array([self._combination({name: 1.0}, unit) for name in told]))
+        half = self._lengthening * errors.simultaneous(wanted)
+        return Together(
+            level=wanted,
+            holds=errors.together(),
+            multiplier=errors.multiplier(wanted),
+            intervals={
+                name: _around(estimate, q)
+                for name, estimate, q in zip(
+                    told, errors.estimate.tolist(), half.tolist(), strict=True
+                )
+            },
+        )
+
+    def region(
+        self, names: Sequence[str], *, level: float | None = None, unit: Unit = "unit"
+    ) -> Region:
+        """Return the confidence ellipsoid of some coefficients.
+
+        Args:
+            names: of the coefficients, each once.
+            level: that of the release by default.
+            unit: what the coefficients are per.
+        """
+        vectors = np.array([self._combination({name: 1.0}, unit) for name in names])
+        if len(set(names)) != len(names) or len(vectors) == 0:
+            raise AfterError("depend_on_each_other")
+        errors, wanted = self._law.errors(vectors), self._level(level)
+        for name, is_silent in zip(names, self._is_silent(vectors, errors), strict=True):
+            if is_silent:
+                raise AfterError("silent_about", name=name)
+        return Region(
+            names=tuple(names),
+            level=wanted,
+            centre=errors.estimate,
+            covariance=errors.variance,
+            radius=errors.radius(wanted) * self._lengthening,
+        )
+
+    def predict(
+        self, rows: pd.DataFrame | Mapping[str, object], *, level: float | None = None
+    ) -> tuple[Prediction, ...]:
+        """Return what each row gets, with an interval that holds for that row alone.
+
+        Args:
+            rows: one row by column, or a table, in the units of the table; the columns of the
+                features and no others.
+            level: that of the release by default.
+
+        Raises:  AfterError for a column that is missing or not declared, an empty cell, a number
+                 outside its declared bounds, and a level that is not declared.
+        """
+        wanted = self._level(level)
+        x = self._encoded(rows)
+        errors = self._law.errors(x)
+        half = self._lengthening * errors.half_width(wanted)
+        has_chances = self.made.design.loss.is_log_odds
+        silent = self._is_silent(x, errors)
+        scores = (
+            _around(*ends) for ends in zip(errors.estimate.tolist(), half.tolist(), strict=True)
+        )
+        return tuple(
+            Prediction(
+                score=score,
+                probability=_chance(score) if has_chances else None,
+                level=wanted,
+                is_flat=bool(is_silent),
+            )
+            for score, is_silent in zip(scores, silent, strict=True)
+        )
+
+    def _encoded(self, rows: pd.DataFrame | Mapping[str, object]) -> Array:
+        """x (n, p) of rows that fit the declaration."""
+        mapper = RecordMapper(self.made.schema, self.made.features)
+        frame = (
+            rows
+            if isinstance(rows, pd.DataFrame)
+            else pd.DataFrame({k: [v] for k, v in rows.items()})
+        )
+        needed = mapper.needed[:-1]
+        for name in needed:
+            if list(frame.columns).count(name) != 1:
+                raise AfterError("column_to_predict_missing", column=name)
+        for name in frame.columns:
+            if name not in needed:
+                raise AfterError("column_not_used", column=name, names=", ".join(needed))
+        if len(frame) == 0:
+            raise AfterError("no_row_to_predict")
+        cells = {name: frame[name].tolist() for name in needed}
+        for column in mapper.columns:
+            for row, cell in enumerate(cells[column.name]):
+                _check_cell(column, cell, row + 1)
+        X = mapper.features_of(cells)
+        return X.rows if isinstance(X, WeightedRows) else X
+
+    def draws(self, size: int, *, rng: np.random.Generator, unit: Unit = "unit") -> Array:
+        """Return coefficients (size, p) that other releases from the same population could have
+        given: draws of sampling and privacy noise around the released ones, the released matrices
+        taken for the truth.
+
+        Args:
+            size: number of draws.
+            rng: seeded generator; a simulation, no release.
+            unit: what the coefficients are per.
+
+        The intervals of the record are longer than quantiles of these draws by `noise_factor`,
+        which allows for the noise on the matrices.
+        """
+        errors = self._law.errors(self._units(unit))
+        return np.asarray(errors.estimate + errors.draws(size, rng))
+
+
+def _is_choice(file: Path) -> bool:
+    """Whether a file is the record of a choice or a card."""
+    try:
+        with file.open("rb") as raw:
+            found = load_json(raw.read(_MOST_BYTES).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("kind") in _WITHOUT_INTERVALS
+
+
+def _around(estimate: float, half_width: float) -> Interval:
+    return Interval(estimate=estimate, low=estimate - half_width, high=estimate + half_width)
+
+
+def _chance(score: Interval) -> Interval:
+    low, middle, high = (float(expit(x)) for x in (score.low, score.estimate, score.high))
+    return Interval(estimate=middle, low=low, high=high)
+
+
+def _check_cell(column: NumericColumn | CategoricalColumn, cell: object, row: int) -> None:
+    """Raise AfterError for what the release would have mapped: a prediction is asked for what was
+    typed.
+    """
+    if isinstance(column, NumericColumn):
+        value = number_of(cell)
+        if math.isnan(value):
+            raise AfterError("cell_to_predict_missing", column=column.name, row=row)
+        if not column.low <= value <= column.high:
+            raise AfterError(
+                "cell_outside_bounds",
+                column=column.name,
+                row=row,
+                low=column.low,
+                high=column.high,
+            )
+        return
+    if level_of(cell, {level: k for k, level in enumerate(column.levels)}) < 0:
+        raise AfterError(
+            "level_to_predict_unknown", column=column.name, row=row, names=", ".join(column.levels)
+        )

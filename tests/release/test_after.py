@@ -1,0 +1,256 @@
+"""What a record answers after the release: against the record itself, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import dpci_core as dp
+from dpci_core import ReleaseInference
+from dpci_core.ledger import Ledger
+from dpci_core.release import AfterError, Release, load_release
+from dpci_core.report.refusals import said
+from tests.release_desk import RHO, Desk, make_plan
+
+FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("release_v*.json"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Desk.at(tmp_path_factory.mktemp("desk")).release()
+
+
+@pytest.fixture(scope="module")
+def after(made: Release) -> ReleaseInference:
+    return ReleaseInference(made)
+
+
+def ends(interval) -> tuple[float, float, float]:
+    return interval.estimate, interval.low, interval.high
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_one_coefficient_is_told_as_its_record_tells_it(path: Path) -> None:
+    after = ReleaseInference.read(path)
+    assert after.is_exact
+    for c in after.made.coefficients:
+        own, encoded = after.contrast({c.name: 1}), after.contrast({c.name: 1}, unit="encoded")
+        assert ends(own.interval) == pytest.approx(ends(c.original), rel=1e-8)
+        assert ends(encoded.interval) == pytest.approx(ends(c.scaled), rel=1e-8)
+        for found in (own, encoded):
+            excludes = found.interval.low > 0 or found.interval.high < 0
+            assert (found.p_value < 0.05) == excludes
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"mechanism": "objective", "calibration": "sharp", "target": "unpenalised"},
+        {"mechanism": "objective", "calibration": "sharp", "regularization": 0.5},
+        {"calibration": "sharp"},
+    ],
+    ids=["unpenalised", "objective", "output"],
+)
+def test_a_new_release_gives_its_own_intervals_again(fields: dict, tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path, plan=make_plan(RHO, **fields))
+    after = ReleaseInference(desk.release(allow_unreviewed=True))
+    for c in after.made.coefficients:
+        told = after.contrast({c.name: 1}).interval
+        assert told.estimate == pytest.approx(c.original.estimate, rel=1e-8)
+        assert told.length >= c.original.length * (1 - 1e-8)
+        if after.is_exact:
+            assert told.length == pytest.approx(c.original.length, rel=1e-8)
+
+
+def test_a_combination_is_linear_in_its_units(after: ReleaseInference) -> None:
+    age, city = (after.contrast({name: 1}).interval for name in ("age", "city=b"))
+    both = after.contrast({"age": 10, "city=b": -2})
+    assert both.interval.estimate == pytest.approx(10 * age.estimate - 2 * city.estimate)
+    assert both.interval.length < 10 * age.length + 2 * city.length
+    assert both.interval.length > abs(10 * age.length - 2 * city.length)
+    encoded = after.contrast({"age": 2}, unit="encoded").interval
+    assert encoded.length == pytest.approx(2 * after.made.coefficients[0].scaled.length)
+    wider = after.contrast({"age": 1}, level=0.99).interval
+    assert wider.low < age.low
+    assert age.high < wider.high
+    assert after.contrast({"intercept": 1}) == after.contrast({"constant": 1})
+
+
+def test_a_step_is_what_effects_are_told_for(tmp_path: Path) -> None:
+    standard = next(path for path in FIXTURES if "standard" in path.stem)
+    after = ReleaseInference.read(standard)
+    from dpci_core.schema import told_steps
+
+    name, step = next(
+        (n, s) for n, s in zip(after.names, told_steps(after.made.schema, after.names), strict=True)
+        if s != 1.0
+    )  # fmt: skip
+    unit, told = after.contrast({name: 1}), after.contrast({name: 1}, unit="step")
+    assert ends(told.interval) == pytest.approx([step * x for x in ends(unit.interval)])
+
+
+def test_what_was_chosen_after_looking_pays_for_it(after: ReleaseInference) -> None:
+    plain = after.contrast({"age": 1})
+    looked = after.contrast({"age": 1}, after_looking=True)
+    assert looked.interval.length > after.together().intervals["age"].length
+    assert after.together().intervals["age"].length > plain.interval.length
+    assert looked.p_value > plain.p_value
+
+
+def test_all_intervals_hold_together_less_often(after: ReleaseInference) -> None:
+    found = after.together()
+    assert set(found.intervals) == {"age", "city=b", "constant"}
+    # One W of Laplace noise makes errors large together: more than .95^3 = .857.
+    assert 0.857 < found.holds < 0.95
+    assert 1.0 < found.multiplier < 1.4
+    looser = after.together(level=0.8)
+    assert looser.multiplier < found.multiplier
+    steps = after.together(unit="encoded")
+    assert steps.multiplier == pytest.approx(found.multiplier, rel=0.02)
+
+
+def test_a_test_of_several_is_the_region_that_excludes_them(after: ReleaseInference) -> None:
+    region = after.region(["age", "city=b"])
+    found = after.test([{"age": 1}, {"city=b": 1}])
+    at_zero = region.contains({"age": 0.0, "city=b": 0.0})
+    assert at_zero == (found.p_value > 0.05) == (found.distance < region.radius**2)
+    edge = region.centre + region.axes[:, 1] * 0.999
+    outside = region.centre + region.axes[:, 1] * 1.001
+    assert region.contains(dict(zip(region.names, edge, strict=True)))
+    assert not region.contains(dict(zip(region.names, outside, strict=True)))
+    area = math.pi * float(np.prod(np.linalg.norm(region.axes, axis=0)))
+    assert region.volume == pytest.approx(area, rel=1e-9)
+    at_edge = after.test(
+        [{"age": 1}, {"city=b": 1}], values=list(region.centre + region.axes[:, 0])
+    )
+    assert at_edge.p_value == pytest.approx(0.05, rel=1e-6)
+    one = after.test([{"age": 1}])
+    assert one.p_value == pytest.approx(after.contrast({"age": 1}).p_value, rel=0.05)
+
+
+def test_predictions_are_those_of_the_model_with_intervals(after: ReleaseInference) -> None:
+    rows = pd.DataFrame({"age": [40.0, 73.5], "city": ["b", "a"]})
+    found = after.predict(rows)
+    scores = after.made.decision(rows)
+    assert [one.score.estimate for one in found] == pytest.approx(list(scores))
+    for one in found:
+        assert ends(one.probability) == pytest.approx(list(expit(ends(one.score))))
+        assert 0.0 < one.probability.low < one.probability.high < 1.0
+    weights = {"age": 40, "city=b": 1, "constant": 1}
+    assert ends(found[0].score) == pytest.approx(ends(after.contrast(weights).interval))
+    assert after.predict({"age": 40.0, "city": "b"}) == found[:1]
+
+
+def test_draws_have_the_spread_of_the_intervals(after: ReleaseInference) -> None:
+    drawn = after.draws(40_000, rng=np.random.default_rng(4))
+    for j, c in enumerate(after.made.coefficients):
+        low, high = np.quantile(drawn[:, j], [0.025, 0.975])
+        assert high - low == pytest.approx(c.original.length, rel=0.05)
+    same = after.draws(5, rng=np.random.default_rng(4))
+    assert same == pytest.approx(after.draws(5, rng=np.random.default_rng(4)))
+    with pytest.raises(ValueError, match="rng"):
+        after.draws(5, rng=None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        ({"age": 40}, "column_to_predict_missing"),
+        ({"age": 40, "city": "b", "name": "Ada"}, "column_not_used"),
+        ({"age": None, "city": "b"}, "cell_to_predict_missing"),
+        ({"age": "forty", "city": "b"}, "cell_to_predict_missing"),
+        ({"age": 100.5, "city": "b"}, "cell_outside_bounds"),
+        ({"age": -1, "city": "b"}, "cell_outside_bounds"),
+        ({"age": 40, "city": "z"}, "level_to_predict_unknown"),
+        ({"age": 40, "city": None}, "level_to_predict_unknown"),
+        (pd.DataFrame({"age": [], "city": []}), "no_row_to_predict"),
+    ],
+)
+def test_a_row_that_does_not_fit_the_declaration_is_refused(after, row, code: str) -> None:
+    with pytest.raises(AfterError) as caught:
+        after.predict(row)
+    assert caught.value.code == code
+    assert said(caught.value)
+
+
+def test_what_was_not_asked_in_its_terms_is_refused(after: ReleaseInference) -> None:
+    for ask, code in (
+        (lambda: after.contrast({"income": 1}), "no_such_coefficient"),
+        (lambda: after.contrast({"age": math.inf}), "weight_not_finite"),
+        (lambda: after.contrast({"age": 0}), "no_weight"),
+        (lambda: after.test([]), "no_weight"),
+        (lambda: after.test([{"age": 1}], values=[1, 2]), "a_value_for_each"),
+        (lambda: after.test([{"age": 1}, {"age": 2}]), "depend_on_each_other"),
+        (lambda: after.region(["age", "age"]), "depend_on_each_other"),
+        (lambda: after.region(["age"]).contains({"city=b": 1}), "names_of_region"),
+    ):
+        with pytest.raises(AfterError) as caught:
+            ask()
+        assert caught.value.code == code
+        assert said(caught.value)
+    with pytest.raises(ValueError, match="unit"):
+        after.contrast({"age": 1}, unit="metre")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="level"):
+        after.contrast({"age": 1}, level=1.0)
+
+
+def test_a_record_is_silent_where_it_was(made: Release) -> None:
+    first, *rest = made.coefficients
+    after = ReleaseInference(replace(made, coefficients=(replace(first, is_flat=True), *rest)))
+    assert after.contrast({"age": 1, "city=b": 1}).is_flat
+    assert not after.contrast({"city=b": 1}).is_flat
+    assert after.test([{"age": 1}]).is_flat
+    assert after.predict({"age": 40, "city": "b"})[0].is_flat
+    assert set(after.together().intervals) == {"city=b", "constant"}
+    with pytest.raises(AfterError) as caught:
+        after.region(["age", "city=b"])
+    assert caught.value.code == "silent_about"
+    silent = tuple(replace(c, is_flat=True) for c in made.coefficients)
+    with pytest.raises(AfterError) as caught:
+        ReleaseInference(replace(made, coefficients=silent)).together()
+    assert caught.value.code == "nothing_spoken_about"
+
+
+def test_intervals_that_are_not_those_of_the_matrices_are_refused(made: Release) -> None:
+    doubled = tuple(tuple(2 * x for x in row) for row in made.hessian)
+    with pytest.raises(AfterError) as caught:
+        ReleaseInference(replace(made, hessian=doubled))
+    assert caught.value.code == "intervals_of_other_matrices"
+
+
+def test_a_record_without_intervals_says_so(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path)
+    choice = dp.release.HistogramChoice.make(desk.plan, "age", epsilon="0.5", bins=(8,))
+    dp.release.release_once(
+        choice, desk.file, ledger=desk.ledger, dataset="Clinic", person="Ada", request_id="h",
+        folder=tmp_path / "histogram",
+    )  # fmt: skip
+    for path in (tmp_path / "histogram", tmp_path / "histogram" / "choice.json"):
+        with pytest.raises(AfterError) as caught:
+            ReleaseInference.read(path)
+        assert caught.value.code == "no_intervals_in_record"
+    (tmp_path / "x.json").write_text(json.dumps({"format": "something"}))
+    with pytest.raises(dp.release.RecordError):
+        ReleaseInference.read(tmp_path / "x.json")
+    with pytest.raises(FileNotFoundError):
+        ReleaseInference.read(tmp_path / "nothing.json")
+
+
+def test_however_much_is_asked_nothing_is_charged(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path)
+    desk.release()
+    before = [(c.charge_id, c.state) for c in desk.ledger.history()]
+    path = desk.folder / "out" / "release.json"
+    content = path.read_bytes()
+    after = ReleaseInference.read(path)
+    after.together(), after.contrast({"age": 1}), after.predict({"age": 1, "city": "a"})
+    assert path.read_bytes() == content
+    assert [(c.charge_id, c.state) for c in Ledger(tmp_path / "ledger.sqlite").history()] == before
+    assert load_release(path).to_dict() == after.made.to_dict()
