@@ -9,6 +9,7 @@ before a batch is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -181,25 +182,15 @@ class ParquetBatch(Batch):
         Raises:  BatchError for a file that changed, vanished or cannot be read.
         """
         mapper = RecordMapper(self.schema, self.features)
-        held: list[Block] = []
-        n_held = 0
-        for cells in self._cells(mapper):
-            X, y = mapper.records_of(cells)
-            check_rows(X, y)
-            held.append(signed(X, y))
-            n_held += len(y)
-            while n_held >= CHUNK_ROWS:
-                rows = held[0] if len(held) == 1 else stacked(held)
-                yield rows[:CHUNK_ROWS]
-                held, n_held = [rows[CHUNK_ROWS:]], n_held - CHUNK_ROWS
-        if n_held:
-            yield stacked(held)
+        return rechunked(self._rows(mapper, cells) for cells in self._cells(mapper))
+
+    def _rows(self, mapper: RecordMapper, cells: dict[str, Cells]) -> Block:
+        X, y = mapper.records_of(cells)
+        check_rows(X, y)
+        return signed(X, y)
 
     def _cells(self, mapper: RecordMapper) -> Iterator[dict[str, Cells]]:
-        path = self.file.path
-        try:
-            if _stamp(path) != self.file.stamp:
-                raise BatchError("file_changed")
+        with unchanged(self.file) as path:
             yield from cell_blocks(
                 path,
                 self.file.columns,
@@ -208,8 +199,42 @@ class ParquetBatch(Batch):
                 groups=range(self.first_group, self.last_group),
                 at_once=_READ_ROWS,
             )
-        except (OSError, pyarrow.ArrowException):
-            raise BatchError("batch_unreadable", file=path.name) from None
+
+
+def rechunked(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Blocks of rows, cut anew to `CHUNK_ROWS` rows each but for the last."""
+    held: list[Block] = []
+    n_held = 0
+    for block in blocks:
+        held.append(block)
+        n_held += len(block)
+        while n_held >= CHUNK_ROWS:
+            rows = held[0] if len(held) == 1 else stacked(held)
+            yield rows[:CHUNK_ROWS]
+            held, n_held = [rows[CHUNK_ROWS:]], n_held - CHUNK_ROWS
+    if n_held:
+        yield stacked(held)
+
+
+@contextmanager
+def unchanged(file: PartFile) -> Iterator[Path]:
+    """The path of a file that is still the one whose footer was read.
+
+    Raises:  BatchError out of the block for a file that changed, vanished or cannot be read.
+    """
+    try:
+        if _stamp(file.path) != file.stamp:
+            raise BatchError("file_changed")
+        yield file.path
+    except (OSError, pyarrow.ArrowException):
+        raise BatchError("batch_unreadable", file=file.path.name) from None
+
+
+@contextmanager
+def opened(file: PartFile) -> Iterator[Any]:
+    """The Parquet file itself, `unchanged`."""
+    with unchanged(file) as path, pyarrow.parquet.ParquetFile(path) as found:
+        yield found
 
 
 def cell_blocks(
@@ -316,17 +341,24 @@ def folder_batches(
     """
     mapper = RecordMapper(schema, features)
     check_header_has(files[0].columns, unusable_in(files), mapper.needed)
-    batches: list[Batch] = []
-    for file in files:
-        first, rows = 0, 0
-        for group, size in enumerate(file.group_rows):
-            if rows and rows + size > BATCH_ROWS:
-                batches.append(ParquetBatch(file, first, group, schema, mapper.names))
-                first, rows = group, 0
-            rows += size
-        if rows:
-            batches.append(ParquetBatch(file, first, len(file.group_rows), schema, mapper.names))
+    batches = [
+        ParquetBatch(file, first, last, schema, mapper.names)
+        for file in files
+        for first, last in groups_of(file)
+    ]
     return RecordBatches.listed(batches, engine=engine, progress=progress)
+
+
+def groups_of(file: PartFile) -> Iterator[tuple[int, int]]:
+    """Runs of row groups that are one batch: up to `BATCH_ROWS` rows, or one larger group."""
+    first, rows = 0, 0
+    for group, size in enumerate(file.group_rows):
+        if rows and rows + size > BATCH_ROWS:
+            yield first, group
+            first, rows = group, 0
+        rows += size
+    if rows:
+        yield first, len(file.group_rows)
 
 
 def check_header_has(

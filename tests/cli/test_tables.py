@@ -14,7 +14,7 @@ from dpci_core.__main__ import main
 from dpci_core.cli.engines import engine_named, workers_named
 from dpci_core.datasets import census_files, load, simulate_census
 from dpci_core.plan import PublicTable
-from dpci_core.solvers.moments_file import moments_of, moments_record, read_moments
+from dpci_core.solvers.moments_file import moments_of, moments_record, read_moments, write_moments
 
 PLAN = Plan(
     title="People",
@@ -78,6 +78,22 @@ def test_moments_of_a_folder_are_those_of_its_table(
     assert main(["moments", plan, "--file", folder, "--public"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(Path(output).read_text())
     assert main([*command, "--public"]) == 1
+
+
+def test_a_plan_is_shown_by_moments_from_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, file = str(tmp_path / "plan.yaml"), str(tmp_path / "m.json")
+    write_plan(PLAN, plan)
+    write_moments(PLAN.moments(), file, names=PLAN.names)
+    shown = []
+    for more in ([], ["--moments", file]):
+        assert main(["plan", "show", plan, "--json", *more]) == 0
+        shown.append(json.loads(capsys.readouterr().out))
+    assert shown[0] == shown[1]
+    write_plan(replace(PLAN, design=replace(PLAN.design, regularization=0.02)), f"{plan}.yaml")
+    assert main(["plan", "show", f"{plan}.yaml", "--moments", file]) == 1
+    assert "regularization" in capsys.readouterr().err
 
 
 def test_moments_come_back_from_their_file_as_they_were() -> None:
