@@ -17,7 +17,15 @@ from dpci_core.base.batches import CHUNK_ROWS, Batch, BatchError, Block, RecordB
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.base.validation import check_rows
-from dpci_core.datasets.folder import PartFile, groups_of, opened, read_folder, rechunked
+from dpci_core.datasets.folder import (
+    PartFile,
+    check_header_has,
+    groups_of,
+    opened,
+    read_folder,
+    rechunked,
+    unusable_in,
+)
 from dpci_core.estimators.scaling import Scaling, Standardisation
 
 
@@ -43,16 +51,14 @@ class FeatureTable:
         columns = files[0].columns
         if not isinstance(label, str):
             raise ValueError("Expected y to be the name of the column of labels beside a folder.")
-        if columns.count(label) != 1:
-            raise DataRejectedError("column_not_in_header", column=label)
+        check_header_has(columns, frozenset(), (label,))
         names = tuple(name for name in columns if name != label)
         if not names:
             raise DataRejectedError("no_feature_to_encode")
+        check_header_has(columns, unusable_in(files), names)
         for file in files:
             for name, kind in zip(file.columns, file.kinds, strict=True):
-                if columns.count(name) > 1:
-                    raise DataRejectedError("column_repeated", column=name)
-                if name != label and kind not in ("number", ""):
+                if name != label and kind == "text":
                     raise DataRejectedError("column_not_numbers", column=name)
         return cls(files, names, label)
 
