@@ -19,7 +19,7 @@ from dpci_core.planner import Target
 from dpci_core.report.cautions import cautions
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
-from dpci_core.report.words import number, odds, percent, risk
+from dpci_core.report.words import called, number, odds, percent, risk
 from dpci_core.schema import Column, Guesses, NumericColumn, to_original, told_steps
 
 MOST_ROWS = 12
@@ -119,7 +119,7 @@ def _chart(plan: Plan, numbers: PlanNumbers) -> str:
             for length in (shown.ci_length, shown.vi_length, shown.nonprivate_length)
         ]
         intervals = tuple((centre - half, centre + half) for half in halves)
-        rows.append(IntervalRow(label=name, centre=centre, intervals=intervals))
+        rows.append(IntervalRow(label=called(name), centre=centre, intervals=intervals))
     ratio = numbers.ci_length_mean / numbers.nonprivate_length_mean
     return interval_chart(
         rows,
@@ -180,7 +180,7 @@ def _goal(plan: Plan, goal: Target) -> str:
     unit = step * float(to_original(plan.schema, plan.features)[place, place])
     asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
     if not plan.design.loss.is_log_odds or abs(asked * unit) > _LARGEST_LOG_ODDS:
-        return goal.told_of(f"the interval of {_name(plan.names[place])}", unit)
+        return goal.told_of(f"the interval of {_name(called(plan.names[place]))}", unit)
     factor = math.exp(asked * unit)
     told = _told(column, plan.names[place])
     if goal.is_power:
@@ -203,7 +203,7 @@ def goal_words(goal: Target, names: tuple[str, ...]) -> str:
     """The goal in words, with the name of its coefficient."""
     if goal.coefficient is None:
         return goal.sentence
-    return goal.told_of(f"the interval of {_name(names[goal.coefficient])}")
+    return goal.told_of(f"the interval of {_name(called(names[goal.coefficient]))}")
 
 
 def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:

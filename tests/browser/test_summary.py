@@ -43,3 +43,19 @@ def test_a_summary_prints_on_one_page(browser: Browser, name: str) -> None:
     page.close()
     assert len(re.findall(rb"/Type\s*/Page[^s]", printed)) == 1
     assert noise == []
+
+
+def test_on_a_phone_no_word_of_the_split_is_broken(browser: Browser) -> None:
+    page = browser.new_page(viewport={"width": 356, "height": 800})
+    plan = PLANS["twin unpenalised"]
+    page.set_content(to_html(plan, plan.numbers()))
+    lines = """() => [...document.querySelectorAll('table tr > :first-child')].map(cell => {
+      const words = document.createRange()
+      words.selectNodeContents(cell)
+      return [cell.textContent.split(' ').length, words.getClientRects().length] })"""
+    rows = page.evaluate(lines)
+    is_sideways = page.evaluate("document.documentElement.scrollWidth > 356")
+    page.close()
+    assert rows
+    assert all(found <= words for words, found in rows)
+    assert not is_sideways

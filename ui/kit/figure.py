@@ -159,7 +159,7 @@ def finished_layout(
     badge, _ = SOURCE_MARKS[source]
     below = {"name": _FOOTER, "text": literal(f"{badge} · {caption}"), "visible": False}
     layout = common_layout(
-        meta=meta, height=height, top=24 + 20 * legend_rows, bottom=_BELOW, right=right
+        meta=meta, height=height, top=24 + 20 * min(legend_rows, 2), bottom=_BELOW, right=right
     )
     return layout | {"annotations": [*notes, below]}
 

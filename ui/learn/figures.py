@@ -256,16 +256,16 @@ def clouds(numbers: Numbers) -> go.Figure:
             "opacity": 0.7,
         }
         fig.add_scatter(
-            x=rows["education"], y=rows["constant"], mode="markers", marker=marks, name=str(name)
+            x=rows["education"], y=rows["intercept"], mode="markers", marker=marks, name=str(name)
         )
-    centre = {"x": [numbers.facts["education"]], "y": [numbers.facts["constant"]]}
+    centre = {"x": [numbers.facts["education"]], "y": [numbers.facts["intercept"]]}
     fig.add_scatter(
         **centre,
         mode="markers",
         marker={"symbol": "cross", "size": 15, "color": THIRD},
         name="exact",
     )
-    _axes(fig, "coefficient of education", "constant")
+    _axes(fig, "coefficient of education", "intercept")
     return fig.update_yaxes(scaleanchor="x", scaleratio=1)
 
 

@@ -53,10 +53,10 @@ def _say_if_gone(case: Case) -> None:
         return
     place = place_of(case.settings, case.records)
     shown = "" if place is None else case.records.feature_names[place]
-    now = f"“{text.plain(shown)}”" if shown else "the mean over all coefficients"
+    now = f"“{text.plain(text.called(shown))}”" if shown else "the mean over all coefficients"
     st.warning(
-        f"Your goal was about “{text.plain(asked)}”, which is not among the coefficients. It is "
-        f"about {now} for now, with the same number in its units."
+        f"Your goal was about “{text.plain(text.called(asked))}”, which is not among the "
+        f"coefficients. It is about {now} for now, with the same number in its units."
     )
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
 

@@ -20,7 +20,7 @@ _LOOK = {
     "best_split": ("diamond", ORANGE),
 }
 """Mark and colour of a calibration."""
-_ROW, _GAP = 13, 8
+_ROW, _GAP = 12, 6
 """Pixels of a calibration's line, and of the room between combinations."""
 _LOG_FROM = 8.0
 """Lengths that differ by more than this factor go on a logarithmic axis."""
@@ -145,20 +145,20 @@ def _length_axis(fig: go.Figure, lengths: Sequence[float], is_log: bool) -> None
 
 
 def heat_chart(heat: Heat, *, caption: str, meta: Meta, source: str) -> go.Figure:
-    """A row for each combination, a column for each improvement: the change of the mean length."""
+    """A row for each improvement, a column for each combination: the change of the mean length."""
     combinations = list(dict.fromkeys(c.combination for found in heat.values() for c in found))
     values = {name: {c.combination: 100 * c.value for c in found} for name, found in heat.items()}
-    z = [[column.get(c, math.nan) for column in values.values()] for c in combinations]
+    z = [[row.get(c, math.nan) for c in combinations] for row in values.values()]
     most = max(1.0, *(abs(v) for row in z for v in row if math.isfinite(v)))
     fig = go.Figure()
     fig.add_heatmap(
         z=[[v if math.isfinite(v) else None for v in row] for row in z],
-        x=[_broken(name) for name in heat],
-        y=[c.plain_short for c in combinations],
-        text=[[tenths(v) for v in row] for row in z],
+        x=[c.plain_short.replace(" · ", "<br>") for c in combinations],
+        y=[_broken(name) for name in heat],
+        text=[[whole(v) for v in row] for row in z],
         texttemplate="%{text}",
-        textfont={"size": 13},
-        hovertemplate="%{y}<br>%{x}: %{text} %<extra></extra>",
+        textfont={"size": 12},
+        hovertemplate="%{y}<br>%{x}: %{z:+.1f} %<extra></extra>",
         colorscale=HEAT,
         zmin=-most,
         zmax=most,
@@ -166,24 +166,24 @@ def heat_chart(heat: Heat, *, caption: str, meta: Meta, source: str) -> go.Figur
         xgap=2,
         ygap=2,
     )
-    fig.update_xaxes(side="top", automargin=True, showgrid=False)
-    fig.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
-    height = 28 * len(combinations)
+    fig.update_xaxes(side="top", automargin=True, showgrid=False, tickangle=0, tickfont_size=11)
+    fig.update_yaxes(autorange="reversed", automargin=True, showgrid=False, tickfont_size=11)
+    height = 28 * len(heat)
     made = finish(fig, caption=caption, meta=meta, source=source, height=height, legend_rows=1)
     return made.update_layout(height=height + 52, margin_b=8)  # its axis is above
 
 
-def tenths(percent: float) -> str:
+def whole(percent: float) -> str:
     """A change in percent for a cell, with a proper minus; what rounds to nothing has no sign."""
     if not math.isfinite(percent):
         return "-"
-    words = f"{percent:+.1f}".replace("-", "−")
-    return "0" if words in ("+0.0", "−0.0") else words
+    words = f"{percent:+.0f}".replace("-", "−")
+    return "0" if words in ("+0", "−0") else words
 
 
 def _broken(name: str) -> str:
     """Words of a heading on two lines at most."""
-    return "<br>".join(textwrap.wrap(name, max(12, len(name) // 2 + 3)))
+    return "<br>".join(textwrap.wrap(name, 20))
 
 
 _DASHES = ("solid", "dash", "dot")

@@ -145,7 +145,7 @@ CORNER = Improvement(
 )
 
 IMPROVEMENTS = (*_MEASURED, CORNER)
-"""In the order of the columns; a further one takes a column more."""
+"""In the order of the rows; a further one takes a row more."""
 
 UNPENALISED = (
     "Every interval above is for the **penalised** coefficient: the one that a fit to the whole "

@@ -176,7 +176,7 @@ def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
     found = numbers.clouds(0.005)
     A = numbers.rows_of((numbers.SHOWN,))[:500]
     exact = solve(A, loss=Logistic(), regularization=0.005).theta
-    assert [found.facts["education"], found.facts["constant"]] == pytest.approx(exact.tolist())
+    assert [found.facts["education"], found.facts["intercept"]] == pytest.approx(exact.tolist())
     # E|b|^2 = k(k+1)/rate^2, rate = n c eps/2
     assert found.facts["output"] == pytest.approx(math.sqrt(6) / (500 * 0.005 * 0.5), rel=0.3)
     assert found.facts["objective"] < found.facts["output"]

@@ -382,26 +382,26 @@ def test_lengths_far_apart_go_on_a_log_scale_and_missing_ones_are_left_out():
     assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 2
 
 
-def test_improvements_are_a_table_with_a_column_each():
+def test_improvements_are_a_table_with_a_row_each():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
     heat = {label: sharp_rows.changes(groups, label) for label in ALONE}
     heat["a further one"] = heat["only split"][:7]  # not measured for one combination
     made = sharp_chart.heat_chart(heat, caption="c", meta={}, source="public")
     (trace,) = built(made)["data"]
     text = made.data[0].text
-    assert [row[list(ALONE).index("only split")] for row in text] == ["−25.0"] * 8
-    assert [row[-1] for row in text] == ["−25.0"] * 7 + ["-"]
-    assert len(trace["x"]) == len(set(trace["x"])) == len(ALONE) + 1
-    assert len(trace["y"]) == 8
+    assert list(text[list(ALONE).index("only split")]) == ["−25"] * 8
+    assert list(text[-1]) == ["−25"] * 7 + ["-"]
+    assert len(trace["y"]) == len(set(trace["y"])) == len(ALONE) + 1
+    assert len(trace["x"]) == 8
     assert -trace["zmin"] == trace["zmax"] == pytest.approx(25)
     assert len(sharp_rows.heat_table(heat)) == 8 * len(ALONE) - 4 + 7  # shaped: the objective only
 
 
 @pytest.mark.parametrize(
-    ("percent", "words"), [(-5.13, "−5.1"), (2.0, "+2.0"), (-0.04, "0"), (math.nan, "-")]
+    ("percent", "words"), [(-5.13, "−5"), (2.0, "+2"), (-0.04, "0"), (math.nan, "-")]
 )
 def test_a_cell_has_a_proper_minus_and_no_sign_at_nothing(percent, words):
-    assert sharp_chart.tenths(percent) == words
+    assert sharp_chart.whole(percent) == words
 
 
 @pytest.mark.parametrize("part", sharp_text.IMPROVEMENTS, ids=lambda part: part.label)
