@@ -49,7 +49,7 @@ def p_value(p: float, privacy_share: float, level: float = 0.95) -> str:
     >>> p_value(0.0312, 0.2)
     'p = 0.0312.'
     """
-    told = f"p below {SMALLEST_P:g}." if p < SMALLEST_P else f"p = {number(p)}."
+    told = f"p below {SMALLEST_P:.6f}." if p < SMALLEST_P else f"p = {number(p)}."
     if p < 1.0 - level or privacy_share <= NOISE_HIDES:
         return told
     return (

@@ -139,6 +139,9 @@ def test_a_test_of_several_is_the_region_that_excludes_them(after: ReleaseInfere
     assert not region.contains(dict(zip(region.names, outside, strict=True)))
     area = math.pi * float(np.prod(np.linalg.norm(region.axes, axis=0)))
     assert region.volume == pytest.approx(area, rel=1e-9)
+    solid = after.region(after.names)
+    ball = 4.0 / 3.0 * math.pi * float(np.prod(np.linalg.norm(solid.axes, axis=0)))
+    assert solid.volume == pytest.approx(ball, rel=1e-9)
     at_edge = after.test(
         [{"age": 1}, {"city=b": 1}], values=list(region.centre + region.axes[:, 0])
     )
@@ -346,4 +349,4 @@ def test_a_large_p_value_under_large_noise_says_so() -> None:
     assert p_value(0.3, 0.6).endswith("says more about the noise than about the effect.")
     assert p_value(0.3, 0.4) == "p = 0.3."
     assert p_value(0.01, 0.9) == "p = 0.01."
-    assert p_value(1e-9, 0.9) == "p below 1e-06."
+    assert p_value(1e-9, 0.9) == "p below 0.000001."

@@ -84,7 +84,8 @@ def _combination(after: ReleaseInference) -> None:
     if len(chosen) > 1 and not looked:
         test = after.test([{name: 1.0} for name in chosen])
         p = afterwards.p_value(test.p_value, test.privacy_share, found.level)
-        st.markdown(f"Whether all {len(chosen)} are 0: {p}")
+        every = "both" if len(chosen) == 2 else f"all {len(chosen)}"
+        st.markdown(f"Whether {every} are 0: {p}")
     if not looked:
         st.caption(afterwards.AFTER_LOOKING)
 
@@ -162,4 +163,6 @@ def _at_once(found: Together) -> None:
 
 def _grid(n: int) -> list[st.delta_generator.DeltaGenerator]:
     """Places for n fields, three beside each other."""
-    return [place for _ in range(-(-n // 3)) for place in st.columns(3, gap="medium")][:n]
+    wide = [st.columns(3, gap="medium") for _ in range(n // 3)]
+    rest = st.columns(n % 3, gap="medium") if n % 3 else []
+    return [place for row in (*wide, rest) for place in row]

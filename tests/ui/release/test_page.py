@@ -216,7 +216,7 @@ def test_a_finished_release_answers_more_at_no_charge():
     check(app)
     found = after.contrast({"age": 1, "smoker=yes": -2})
     assert release_after.combination_words({"age": 1.0, "smoker=yes": -2.0}, found) in words(app)
-    assert "Whether all 2 are 0: p" in words(app)
+    assert "Whether both are 0: p" in words(app)
     app.checkbox(key="after_looked").check().run()
     wider = after.contrast({"age": 1, "smoker=yes": -2}, after_looking=True)
     assert f"to {number(wider.interval.high)}**" in words(app)
