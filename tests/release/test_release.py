@@ -65,11 +65,6 @@ FILES = {
 }
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk.at(tmp_path)
-
-
 # --- what a release does --------------------------------------------------------------------------
 
 
