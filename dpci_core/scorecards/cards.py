@@ -13,8 +13,12 @@ from dpci_core.base.errors import InfeasibleDesignError, check_count
 
 WORK_LIMIT = 8_000_000
 """Most cards of a class, and most combinations of answers; a public constant."""
+SUMS_LIMIT = 64_000_000
+"""Most sums of points kept at once while cards are listed: few cards of large points have many."""
 MOST_POINTS = 1_000
 """Largest size of the points for a yes."""
+_DIGITS = 30
+"""Of a number of cards that is printed."""
 _HASH_SEED = 20_191_009
 _BLOCK = 2**18
 """Sums kept at once while cards are listed, so that they stay in the second-level cache."""
@@ -24,17 +28,22 @@ class TooManyCardsError(InfeasibleDesignError):
     """A class of more cards than are ever listed.
 
     n_points: how many.  fits: classes that are small enough, by one change each.
+    n_sums: of points kept at once, where they are too many and not the cards.
     """
 
-    def __init__(self, n_points: int, fits: tuple[ScorecardClass, ...]) -> None:
+    def __init__(self, n_points: int, fits: tuple[ScorecardClass, ...], *, n_sums: int = 0) -> None:
         self.n_points = n_points
         self.fits = fits
+        self.n_sums = n_sums
         said = " or ".join(
             f"n_questions={one.n_questions}, weights={one.weights}, thresholds={one.thresholds}"
             for one in fits
         )
+        shown = f"{n_points:,}" if n_points < 10**_DIGITS else f"more than 10^{_DIGITS}"
         super().__init__(
-            f"Expected at most {WORK_LIMIT:,} cards and combinations of answers, got {n_points:,}.",
+            f"Expected at most {SUMS_LIMIT:,} sums of points kept at once, got {n_sums:,}."
+            if n_sums
+            else f"Expected at most {WORK_LIMIT:,} cards and combinations of answers, got {shown}.",
             f"Small enough are {said}." if said else "",
         )
 
@@ -96,6 +105,9 @@ class ScorecardClass:
         object.__setattr__(self, "thresholds", (float(first), float(last)))
         if self._work > WORK_LIMIT:
             raise TooManyCardsError(self._work, self._smaller())
+        n_sums = _sums_kept(self.n_questions, *self.weights)
+        if n_sums > SUMS_LIMIT:
+            raise TooManyCardsError(self._work, self._smaller(), n_sums=n_sums)
 
     @property
     def values(self) -> Integers:
@@ -160,7 +172,7 @@ class ScorecardClass:
     def _smaller(self) -> tuple[ScorecardClass, ...]:
         """The nearest classes that are small enough: fewer questions, or smaller points."""
         found = []
-        k = self.n_questions - 1
+        k = min(self.n_questions, WORK_LIMIT.bit_length()) - 1  # 2^k is within the limit
         while k >= 1 and not _fits(k, self.weights, self.thresholds):
             k -= 1
         if k >= 1:
@@ -171,8 +183,27 @@ class ScorecardClass:
 
 
 def _fits(k: int, weights: tuple[int, int], thresholds: tuple[float, float]) -> bool:
+    if 2**k > WORK_LIMIT:
+        return False
     n_points = (weights[1] - weights[0] + 1) ** k * round(thresholds[1] - thresholds[0] + 1)
-    return bool(max(n_points, 2**k) <= WORK_LIMIT)
+    return n_points <= WORK_LIMIT and _sums_kept(k, *weights) <= SUMS_LIMIT
+
+
+def _split(k: int, low: int, high: int) -> tuple[int, int]:
+    """(span of the points, how many questions' points are run through one by one, so that a block
+    of sums stays small).
+    """
+    span, outer = max(high, 0) - min(low, 0), k
+    while outer > 0 and (high - low + 1) ** (k - outer + 1) * (k * span + 1) <= _BLOCK:
+        outer -= 1
+    return span, outer
+
+
+def _sums_kept(k: int, low: int, high: int) -> int:
+    """Length of the longest array of `sums_above`."""
+    width, (span, outer) = high - low + 1, _split(k, low, high)
+    ways = (width ** (i if i <= outer else i - outer) for i in range(1, k + 1))
+    return max(int(one) * (1 << (k - i)) * (i * span + 1) for i, one in enumerate(ways, 1))
 
 
 def _pair(value: object, name: str) -> tuple[float, float]:
@@ -196,10 +227,7 @@ def sums_above(values: npt.NDArray[np.generic], cards: ScorecardClass) -> npt.ND
     """
     k, low, high = cards.n_questions, cards.weights[0], cards.weights[1]
     width = high - low + 1
-    span = max(high, 0) - min(low, 0)
-    outer = k  # questions whose points are run through one by one, so that a block stays small
-    while outer > 0 and width ** (k - outer + 1) * (k * span + 1) <= _BLOCK:
-        outer -= 1
+    _, outer = _split(k, low, high)
     heads = values.reshape(1, -1, 1)
     for _ in range(outer):
         heads = _with_next_question(heads, low, high)

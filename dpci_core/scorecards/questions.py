@@ -78,7 +78,8 @@ class Question:
         """Of the points for a yes."""
         if self.one_of is not None:
             return f"{self.column}: {', '.join(self.one_of)}"
-        return f"{self.column} >= {self.at_least:g}"
+        cut = repr(float(self.at_least or 0.0))  # every digit: this is the rule that people apply
+        return f"{self.column} >= {cut.removesuffix('.0')}"
 
 
 def check_questions(questions: Sequence[Question], schema: Schema) -> None:

@@ -21,7 +21,8 @@ from dpci_core.scorecards import (
     checked_cost,
     mistakes_of_all,
 )
-from dpci_core.scorecards.cards import sums_above
+from dpci_core.scorecards import cards as cards_module
+from dpci_core.scorecards.cards import SUMS_LIMIT, sums_above
 
 
 def table(n: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -144,6 +145,33 @@ def test_too_many_cards_are_refused_with_classes_that_fit() -> None:
 
 
 @pytest.mark.parametrize(
+    "given", [(22, (1000, 1000)), (12, (-1000, -998)), (2, (0, 800)), (2, (-500, 500), (0.5, 0.5))]
+)
+def test_few_cards_of_large_points_are_refused_before_their_sums_are_kept(given) -> None:
+    with pytest.raises(TooManyCardsError, match="sums of points") as caught:
+        ScorecardClass(*given)
+    assert caught.value.n_sums > SUMS_LIMIT
+    assert caught.value.fits
+
+
+@pytest.mark.parametrize("given", [(6, (-2, 2)), (3, (10, 40)), (14, (3, 3)), (9, (-20, -19))])
+def test_the_sums_that_are_kept_are_counted_beforehand(given, monkeypatch) -> None:
+    sizes, add = [], cards_module._with_next_question
+    monkeypatch.setattr(
+        cards_module,
+        "_with_next_question",
+        lambda *sums: sizes.append((found := add(*sums)).size) or found,
+    )
+    sums_above(np.ones(2 ** given[0], dtype=np.int64), ScorecardClass(*given))
+    assert max(sizes) == cards_module._sums_kept(given[0], *given[1])
+
+
+def test_a_number_of_cards_too_long_to_print_is_refused_like_any_other() -> None:
+    with pytest.raises(TooManyCardsError, match="more than 10"):
+        ScorecardClass(10_000)  # as of a table of so many columns
+
+
+@pytest.mark.parametrize(
     "given",
     [(0,), (True,), (2, (1, 0)), (2, (0.5, 1)), (2, (0,)), (2, 3), (2, (-1001, 0)),
      (2, (0, 1), (0, 1)), (2, (0, 1), (1.5, 0.5)), (2, (0, 1), (0.25, 0.75)), (2, (0, 1), "ab"),
@@ -234,3 +262,8 @@ def test_what_is_no_question_is_refused() -> None:
         with pytest.raises(ValueError, match="each once"):
             check_questions(asked, ADULT)
     assert Question("capital_gain", at_least=5000.5).name == "capital_gain >= 5000.5"
+
+
+def test_a_cut_point_is_told_to_its_last_digit() -> None:
+    for cut in ("1234567", "40.1234567", "-0.1", "1000000"):
+        assert Question("income", at_least=float(cut)).name == f"income >= {cut}"
