@@ -16,7 +16,7 @@ import pandas as pd
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.codes import DataCode
-from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError, check_probability
 from dpci_core.ledger import Charge, Cost, as_text, safe_cell
 from dpci_core.plan import Plan, as_yaml
 from dpci_core.plan.codec import PlanFieldError, at, plain
@@ -43,6 +43,7 @@ from dpci_core.scorecards import (
     checked_cost,
     draw_card,
 )
+from dpci_core.scorecards.cards import MOST_POINTS
 from dpci_core.scorecards.draw import DrawnCard
 from dpci_core.scorecards.spending import parts_of
 from dpci_core.tuning.choose import utility_bound
@@ -97,11 +98,21 @@ class CardRecord(Entry):
             raise PlanFieldError("kind", f"Expected scorecard, got {self.kind!r}.")
         if len(self.questions) != len(self.points) or not self.points:
             raise PlanFieldError("points", "Expected one for each question.")
+        if max(map(abs, self.points)) > MOST_POINTS:
+            raise PlanFieldError("points", f"Expected them to be at most {MOST_POINTS} in size.")
+        if self.threshold % 1.0 != 0.5:
+            raise PlanFieldError("threshold", "Expected a half, such as -1.5.")
+        if self.n_train + self.n_holdout != self.n_records or min(self.n_train, self.n_holdout) < 1:
+            raise PlanFieldError("n_train", "Expected n_train and n_holdout to make n_records.")
         if self.schema is not None:
             with at("questions"):
                 check_questions(self.questions, self.schema)
         if not 0.0 <= self.error_low <= self.error_high <= 1.0:
             raise PlanFieldError("error_low", "Expected an interval within 0 and 1.")
+        with at("confidence_level"):
+            check_probability(confidence_level=self.confidence_level)
+        with at("amount"):
+            to_decimal(self.amount, name="amount")
         definition_named(self.definition)
 
     @property

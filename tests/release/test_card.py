@@ -199,7 +199,8 @@ def test_a_record_is_checked_when_it_is_read(desk: Desk) -> None:
     for field, other in (
         ("kind", "model"), ("points", [1]), ("error_low", 1.5), ("definition", "none"),
         ("extra", 1), ("noisy_mistakes", "many"), ("questions", [{"column": "age"}] * 2),
-        ("version", 3), ("schema", {"target": "sick"}),
+        ("version", 3), ("schema", {"target": "sick"}), ("points", [10**30, 1]), ("threshold", 1),
+        ("threshold", 1e308), ("confidence_level", 5), ("amount", "<b>"), ("n_train", 5),
     ):  # fmt: skip
         path.write_text(json.dumps({**record, field: other}))
         with pytest.raises(ValueError, match=field if field != "questions" else "at_least"):
