@@ -25,6 +25,7 @@ DataCode = Literal[
     "column_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
     "not_csv", "header_not_utf_8", "header_without_names", "header_quotation_mark_open",
     "file_changed", "no_row_of_data", "target_missing", "column_missing", "cell_not_a_number",
+    "cell_empty", "level_not_declared",
     "no_feature_to_encode",
 ]
 ConvergenceCode = Literal[

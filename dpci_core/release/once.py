@@ -131,9 +131,17 @@ def release_once(
     """Release the answer to a question from a private file, once, and return what was written to
     `folder`.
 
-    Args:    dataset: name of the ledger's account.  request_id: of this release; the same one again
-             returns the recorded release and never draws.  folder: a new folder for the result, its
-             parent exists.  encoding: of a CSV file.
+    Args:
+        question: what is asked.
+        file: the private table.
+        ledger: that pays.
+        dataset: name of the ledger's account.
+        person: who releases, for the ledger.
+        request_id: of this release; the same one again returns the recorded release and never
+            draws.
+        folder: a new folder for the result, its parent exists.
+        encoding: of a CSV file.
+
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
     Raises:  before booking ReleaseRefusedError, DataRejectedError (the header, the number of rows),

@@ -127,6 +127,14 @@ SENTENCES: dict[Code, str] = {
     "cell_not_a_number": (
         "Expected numbers in column {column!r}; row {row} (counting from 0) holds something else."
     ),
+    "cell_empty": (
+        "Expected a value in column {column!r}; row {row} (counting from 0) has none, and the card "
+        "cannot be added up."
+    ),
+    "level_not_declared": (
+        "Expected a declared level in column {column!r}; row {row} (counting from 0) holds "
+        "something else."
+    ),
     "no_feature_to_encode": (
         "Expected at least one column besides the target that varies and can be encoded."
     ),

@@ -156,9 +156,9 @@ class RecordMapper:
         """y (n,) for cells of the target."""
         name, positive = self.schema.target, self.schema.positive
         codes = _by_distinct(cells, lambda cell: level_of(cell, {positive: 0}))
-        is_missing = _by_distinct(cells, _is_missing)
+        are_missing = _by_distinct(cells, is_missing)
         self.note.counts[name, MISSING_TARGET] += int(
-            np.count_nonzero((is_missing > 0) & (codes < 0))
+            np.count_nonzero((are_missing > 0) & (codes < 0))
         )
         texts = np.where(codes == 0, positive, f"not {positive}")
         return target_signs(pd.DataFrame({name: texts}), self.schema)
@@ -181,8 +181,8 @@ class RecordMapper:
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
 
 
-def _is_missing(cell: object) -> float:
-    """1 for an empty cell, None or NaN."""
+def is_missing(cell: object) -> float:
+    """Return 1 for an empty cell, None or NaN, 0 for others."""
     if isinstance(cell, str):
         return float(not cell.strip())
     return float(cell is None or cell is pd.NaT or cell is pd.NA or cell != cell)
