@@ -67,8 +67,10 @@ def budget_sentence(settings: Settings) -> str:
 
 def exact_sentence(settings: Settings) -> str:
     """Which accounting a typed (epsilon, delta) had, where not all of it went through zCDP."""
-    for combination in settings.combinations:
-        budget = settings.spent(combination)
+    if settings.currency != "approx":
+        return ""
+    for design in settings.designs():
+        budget = design.budget
         if budget.additive_only:
             rho = number(to_float_down(budget.as_rho(budget.total)))
             return (
