@@ -9,6 +9,7 @@ import io
 import json
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from dpci_core.cli.choice import (
     print_card,
     print_choice,
 )
+from dpci_core.cli.engines import add_engine, engine_named
 from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
@@ -63,7 +65,9 @@ def add_release(rooms: Any) -> None:
         help="release the model of a plan from a private file, once, or what is chosen privately",
     )
     spend.add_argument("plan", type=Path)
-    spend.add_argument("--file", type=Path, help="the private table, CSV or Parquet")
+    spend.add_argument(
+        "--file", type=Path, help="the private table: CSV, Parquet or a folder of Parquet files"
+    )
     spend.add_argument("--dataset", help="name of the data set in the ledger")
     spend.add_argument("--folder", type=Path, help="a new folder for the result")
     spend.add_argument("--person", help="who releases (default: the user of this machine)")
@@ -93,6 +97,7 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
     )
+    add_engine(spend, elsewhere=False)
     spend.add_argument("--json", action="store_true", help="print JSON for machines")
     spend.set_defaults(run=run_release)
     guess = rooms.add_parser("predict", help="apply a released model or card to new rows")
@@ -129,16 +134,17 @@ def run_release(options: argparse.Namespace) -> int:
         if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        made = release_once(
-            asked,
-            options.file,
-            ledger=ledger,
-            dataset=options.dataset,
-            person=options.person or getpass.getuser(),
-            request_id=request,
-            folder=options.folder,
-            encoding=options.encoding,
-        )
+        with engine_named(options.engine, elsewhere=False) as engine:
+            made = release_once(
+                replace(asked, engine=engine) if isinstance(asked, PlanRelease) else asked,
+                options.file,
+                ledger=ledger,
+                dataset=options.dataset,
+                person=options.person or getpass.getuser(),
+                request_id=request,
+                folder=options.folder,
+                encoding=options.encoding,
+            )
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)
     _print_result(made, options)

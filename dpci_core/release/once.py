@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from dpci_core.base.batches import BatchError
 from dpci_core.base.codes import ReleaseCode, SpentCode
 from dpci_core.base.errors import (
     CodedError,
@@ -29,7 +30,6 @@ from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import Entry
 from dpci_core.release.table import (
     Header,
-    TableError,
     TableFile,
     TextEncoding,
     counted,
@@ -227,7 +227,7 @@ def check_header(
     """
     path = Path(file) if isinstance(file, str) else file
     if (
-        isinstance(path, Path) and path.exists() and not path.is_file()
+        isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir())
     ):  # a pipe gives its bytes once
         raise ReleaseRefusedError("not_a_file")
     header = read_header(file, encoding=encoding)
@@ -291,7 +291,7 @@ def _carry_out(
         made, files = question.answer(header, charge)
         write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
         return made
-    except (TableError, InfeasibleDesignError) as error:
+    except (BatchError, InfeasibleDesignError) as error:
         return without_frames(error)  # of the file as a whole, or of n and other public numbers
     except OSError:
         return Finding("not_read_or_written")
