@@ -24,7 +24,7 @@ import pyarrow.parquet
 from dpci_core.base.array import Array
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import WeightedRows, stacked
-from dpci_core.datasets.upload import DELIMITERS
+from dpci_core.datasets.upload import DELIMITERS, FORMATS
 from dpci_core.schema.mapping import MappingNote, RecordMapper
 
 TextEncoding = Literal["utf-8", "latin-1"]
@@ -127,6 +127,9 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
             if first:
                 raise DataRejectedError("not_parquet")
             line = _first_line(raw)
+            for mark, kind in FORMATS.items():
+                if line.lower().startswith(mark.lower()):
+                    raise DataRejectedError("another_format", kind=kind)
             if line.endswith(b"\r") and _size(source) == len(line) + 1 and raw.read(1) == b"\n":
                 # the file ends here: this byte belongs to the line end, or is all the rows there
                 # are
