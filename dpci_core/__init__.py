@@ -46,7 +46,8 @@ from dpci_core.planner import (
     rank_mechanisms,
     remedies,
 )
-from dpci_core.privacy.budget import ZCDP, ApproxDP, PureDP, zcdp_to_epsilon
+from dpci_core.privacy.budget import GDP, ZCDP, ApproxDP, PureDP, zcdp_to_epsilon
+from dpci_core.privacy.gaussian import gdp_to_delta, gdp_to_epsilon
 from dpci_core.solvers.moments import Moments, fit_moments
 
 if TYPE_CHECKING:
@@ -83,8 +84,11 @@ __all__ = [
     "SmoothedHinge",
     "PureDP",
     "ZCDP",
+    "GDP",
     "ApproxDP",
     "zcdp_to_epsilon",
+    "gdp_to_epsilon",
+    "gdp_to_delta",
     # one design: its fit, its intervals, and how long they will be
     "Calibration",
     "Geometry",

@@ -25,7 +25,7 @@ from dpci_core.privacy.budget import DEFINITIONS, PARTS, ApproxDP, Budget, check
 MechanismName = str
 """A key of `MECHANISMS`: "objective" or "output"."""
 Definition = str
-"""A key of `budget.DEFINITIONS`: "pure" or "zcdp"."""
+"""A key of `budget.DEFINITIONS`: "pure", "zcdp" or "gdp"."""
 CalibrationName = Literal["published", "sharp"]
 Estimand = Literal["penalised", "unpenalised"]
 CovarianceFloor = Literal["2c", "zero"]
@@ -185,8 +185,8 @@ class Design:
     Args:
         loss: a `Loss`, with its smoothing h where it has one.
         mechanism: "objective" or "output" perturbation.
-        budget: `PureDP` or `ZCDP` for the three parts; an `ApproxDP` is stored as the `ZCDP` it
-            becomes.
+        budget: `PureDP`, `ZCDP` or `GDP` for the three parts; an `ApproxDP` is stored as the `GDP`
+            it becomes where noise is added to the minimiser, else as the `ZCDP`.
         regularization: c > 0 in c |theta|^2 of the mean objective; range `limits.REGULARIZATION`.
         confidence_level: of each interval, in (0, 1).
         calibration: "published", the paper to the letter; "sharp", this project's shorter intervals
@@ -229,10 +229,15 @@ class Design:
         )
         given: object = self.budget  # what callers pass; the field holds what it becomes
         if isinstance(given, ApproxDP):
-            object.__setattr__(self, "budget", given.to_zcdp())
+            object.__setattr__(self, "budget", spent_by(given, self.mechanism))
         elif type(given) not in DEFINITIONS.values():
             raise ValueError(
-                f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(given).__name__}."
+                f"Expected budget to be PureDP, ZCDP, GDP or ApproxDP, got {type(given).__name__}."
+            )
+        if self.budget.additive_only and MECHANISMS[self.mechanism].perturbs_objective:
+            raise ValueError(
+                f"Expected no budget of {self.budget.title} with noise in the objective: its "
+                "theorem is one of zCDP."
             )
         for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
@@ -268,7 +273,7 @@ class Design:
 
     @property
     def definition(self) -> Definition:
-        """ "pure" or "zcdp"."""
+        """ "pure", "zcdp" or "gdp"."""
         return self.budget.definition
 
     @property
@@ -279,6 +284,14 @@ class Design:
         return MECHANISMS[self.mechanism].status(self)
 
 
+def spent_by(budget: ApproxDP, mechanism: MechanismName) -> Budget:
+    """Return an (epsilon, delta) budget in the definition that grants a mechanism the most: mu^2
+    where it adds all noise to what is released, which is Gaussian then, else a rho.
+    """
+    check_choice(mechanism, tuple(MECHANISMS), name="mechanism")
+    return budget.to_zcdp() if MECHANISMS[mechanism].perturbs_objective else budget.to_gdp()
+
+
 def check_design(design: object) -> None:
     """Raise ValueError unless this is a design."""
     if not isinstance(design, Design):
@@ -286,14 +299,14 @@ def check_design(design: object) -> None:
 
 
 def guarantee_at(design: Design, delta: float | Decimal) -> tuple[float, float]:
-    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, a zCDP one is
+    """Return what the whole budget means as (epsilon, delta): a pure one has delta 0, another is
     converted.
 
     Args:
         design: whose total is meant.
-        delta: at which a zCDP total is read, in (0, 1).
+        delta: at which a total in rho or mu^2 is read, in (0, 1).
 
-    Source:  `privacy.zcdp_to_epsilon`, the conversion that is shown everywhere.
+    Source:  `zcdp_to_epsilon` and `gdp_to_epsilon`, the conversions that are shown everywhere.
 
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import ZCDP

@@ -288,7 +288,10 @@ def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
         moments, epsilon=8, delta="1e-6", regularization=C, calibrations=["sharp"]
     )
     assert {(r.mechanism, r.definition) for r in ranked} == {
-        (m, d) for m in MECHANISMS for d in DEFINITIONS
+        (m, d)
+        for m, mechanism in MECHANISMS.items()
+        for d, kind in DEFINITIONS.items()
+        if not (kind.additive_only and mechanism.perturbs_objective)
     }
     lengths = {(r.mechanism, r.definition): r.forecast.ci_length_mean for r in ranked if r.forecast}
     assert lengths["output", "quarter"] == pytest.approx(lengths["output", "zcdp"], rel=1e-9)
@@ -299,9 +302,11 @@ def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
 def test_what_is_in_no_registry_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="mechanism='toy_cautious' to be one of"):
         replace(PLAIN, mechanism="toy_cautious")
-    with pytest.raises(ValueError, match="budget to be PureDP, ZCDP or ApproxDP, got QuarterDP"):
+    with pytest.raises(
+        ValueError, match="budget to be PureDP, ZCDP, GDP or ApproxDP, got QuarterDP"
+    ):
         replace(PLAIN, budget=QUARTERS)
-    with pytest.raises(ValueError, match="definition='quarter' to be one of 'pure', 'zcdp'"):
+    with pytest.raises(ValueError, match="definition='quarter' to be one of 'pure', 'zcdp', 'gdp'"):
         Cap(definition="quarter", amount=Decimal(1))
 
 

@@ -32,8 +32,9 @@ ConvergenceCode = Literal[
 ]
 LedgerCode = Literal[
     "half_a_declared_cap", "line_name_unreadable", "line_names_repeat",
-    "lines_do_not_add_up", "no_pure_price", "entry_impossible", "entry_with_another_cap",
-    "entry_with_another_amount", "entry_above_the_cap", "entry_of_a_known_request",
+    "lines_do_not_add_up", "no_pure_price", "no_gaussian_price", "entry_impossible",
+    "entry_with_another_cap", "entry_with_another_amount", "entry_above_the_cap",
+    "entry_of_a_known_request",
     "entry_ends_again", "entry_without_cost", "entry_changed", "unknown_dataset", "schema_changed",
     "same_people_or_others", "ledger_is_folder", "ledger_not_a_file", "too_short", "damaged",
     "not_trusted", "writing_not_kept", "not_a_ledger", "newer_version", "cannot_be_opened",

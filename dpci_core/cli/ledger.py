@@ -84,6 +84,15 @@ def _add_create(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delta")
     parser.add_argument("--rho", help="cap in rho, in the place of --epsilon")
     parser.add_argument(
+        "--mu",
+        help="cap in mu of Gaussian differential privacy, for releases by output perturbation only",
+    )
+    parser.add_argument(
+        "--gaussian",
+        action="store_true",
+        help="with --epsilon and --delta: count in mu^2, which is worth more, for such releases",
+    )
+    parser.add_argument(
         "--unit", help='what a row is, like "one row is one person" (default: the plan\'s)'
     )
     parser.add_argument("--person", help="who declares this (default: the user of this machine)")
@@ -135,16 +144,19 @@ def _create(options: argparse.Namespace, ledger: Ledger) -> int:
 
 def _cap(options: argparse.Namespace) -> Cap | None:
     """None where the cap is that of the same people."""
-    if options.rho is not None:
-        if options.epsilon is not None or options.delta is not None:
-            raise ValueError("Expected no --epsilon or --delta with --rho.")
-        return Cap.zcdp(options.rho)
+    if options.gaussian and options.delta is None:
+        raise ValueError("Expected --epsilon and --delta with --gaussian.")
+    for name, make in (("rho", Cap.zcdp), ("mu", Cap.gdp)):
+        if (amount := getattr(options, name)) is not None:
+            others = [x for x in ("epsilon", "delta", "rho", "mu") if x != name]
+            if any(getattr(options, other) is not None for other in others):
+                raise ValueError(f"Expected no --{', --'.join(others)} with --{name}.")
+            return make(amount)
     if options.epsilon is not None:
-        return (
-            Cap.pure(options.epsilon)
-            if options.delta is None
-            else Cap.approx(options.epsilon, options.delta)
-        )
+        if options.delta is None:
+            return Cap.pure(options.epsilon)
+        kind = "gdp" if options.gaussian else "zcdp"
+        return Cap.approx(options.epsilon, options.delta, definition=kind)
     if options.delta is not None:
         raise ValueError("Expected --epsilon with --delta.")
     return None

@@ -19,7 +19,7 @@ from typing import Any
 from dpci_core.cli.plan_export import add_show_and_export
 from dpci_core.cli.refuse import refuse
 from dpci_core.datasets import list_datasets, load
-from dpci_core.design import MECHANISMS, Design, guarantee_at
+from dpci_core.design import MECHANISMS, Design, guarantee_at, spent_by
 from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
 from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan import Plan, read_plan, shrinkage_of, write_plan
@@ -41,7 +41,7 @@ from dpci_core.planner import (
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import best_geometry, without_geometry
 from dpci_core.planner.standard import best_standard
-from dpci_core.privacy.budget import ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.privacy.budget import GDP, ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
 from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
 from dpci_core.report.cautions import cautions
@@ -62,7 +62,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _OF_A_PLAN = (
     *(*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS),
-    *("target", "features", "rows", "h", "rho", "radius", "limit"),
+    *("target", "features", "rows", "h", "rho", "mu", "radius", "limit"),
 )
 """Flags that say what a plan file says already."""
 
@@ -98,8 +98,8 @@ def add_plan(rooms: Any) -> None:
             _add_design(parser)
             parser.add_argument(
                 "--delta-shown",
-                help="at which a zCDP answer is stated as (epsilon, delta) (default: --delta, the "
-                "plan's, or 1e-6)",
+                help="at which an answer in rho or mu^2 is stated as (epsilon, delta) (default: "
+                "--delta, the plan's, or 1e-6)",
             )
         if name == "geometry":
             parser.add_argument(
@@ -174,9 +174,16 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 def _add_design(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mechanism", choices=tuple(MECHANISMS))
-    parser.add_argument("--epsilon", help="total; with --delta it is spent as zCDP")
+    parser.add_argument(
+        "--epsilon",
+        help="total; with --delta it is spent as zCDP, by output perturbation as mu^2, which is "
+        "more",
+    )
     parser.add_argument("--delta")
     parser.add_argument("--rho", help="total, in the place of --epsilon")
+    parser.add_argument(
+        "--mu", help="total of Gaussian differential privacy, for noise added to the minimiser"
+    )
     parser.add_argument(
         "--shares",
         nargs=3,
@@ -350,10 +357,11 @@ def _design(options: argparse.Namespace, start: _Start) -> Design:
 
 def _design_of(options: argparse.Namespace, loss: Loss, c: float) -> Design:
     """The design of the flags."""
+    budget = _budget(options)
     return Design(
         loss=loss,
         mechanism=options.mechanism,
-        budget=_budget(options),
+        budget=budget if isinstance(budget, Budget) else spent_by(budget, options.mechanism),
         regularization=c,
         confidence_level=options.confidence_level,
         calibration=options.calibration,
@@ -361,13 +369,15 @@ def _design_of(options: argparse.Namespace, loss: Loss, c: float) -> Design:
     )
 
 
-def _budget(options: argparse.Namespace) -> Budget:
-    if (options.epsilon is None) == (options.rho is None):
-        raise ValueError("Expected exactly one of --epsilon and --rho.")
-    if options.rho is not None and options.delta is not None:
-        raise ValueError("Expected no --delta with --rho.")
+def _budget(options: argparse.Namespace) -> Budget | ApproxDP:
+    if sum(x is not None for x in (options.epsilon, options.rho, options.mu)) != 1:
+        raise ValueError("Expected exactly one of --epsilon, --rho and --mu.")
+    if options.epsilon is None and options.delta is not None:
+        raise ValueError("Expected no --delta with --rho or --mu.")
     if options.delta is not None:
-        return ApproxDP(options.epsilon, options.delta, tuple(options.shares)).to_zcdp()
+        return ApproxDP(options.epsilon, options.delta, tuple(options.shares))
+    if options.mu is not None:
+        return GDP.of(options.mu, shares=options.shares)
     # Any (epsilon, delta) budget checks the shares.
     shares = ApproxDP("1", "0.5", tuple(options.shares)).shares
     kind, name = (PureDP, "epsilon") if options.rho is None else (ZCDP, "rho")

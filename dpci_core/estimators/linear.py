@@ -27,6 +27,7 @@ from dpci_core.design import (
     Estimand,
     Geometry,
     MechanismName,
+    spent_by,
 )
 from dpci_core.estimators.defaults import (
     certifiable,
@@ -166,12 +167,13 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         """The budget in the definition it is spent in, after the refusals that need no data."""
         if self.budget is None:
             raise ValueError(
-                "Expected a budget: PureDP, ZCDP or ApproxDP. There is no default for how private "
-                "to be."
+                "Expected a budget: PureDP, ZCDP, GDP or ApproxDP. There is no default for how "
+                "private to be."
             )
         if not isinstance(self.budget, Budget | ApproxDP):
             raise ValueError(
-                f"Expected budget to be PureDP, ZCDP or ApproxDP, got {type(self.budget).__name__}."
+                "Expected budget to be PureDP, ZCDP, GDP or ApproxDP, got "
+                f"{type(self.budget).__name__}."
             )
         if not self._has_typical and self.feature_bounds is None:
             raise ValueError(
@@ -183,7 +185,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(_NO_INTERCEPT)
         if not isinstance(self.intervals, bool | np.bool_):
             raise ValueError(f"Expected intervals={self.intervals!r} to be True or False.")
-        return self.budget.to_zcdp() if isinstance(self.budget, ApproxDP) else self.budget
+        if isinstance(self.budget, ApproxDP):
+            return spent_by(self.budget, self.mechanism)
+        return self.budget
 
     @property
     def _has_typical(self) -> bool:
@@ -387,7 +391,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     coefficients.
 
     Args:
-        budget: `PureDP`, `ZCDP` or `ApproxDP`; `fit` refuses without.
+        budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without.
         feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
             refuses without, unless typical values and spreads are declared.
         feature_typical: a middling value of every feature, a number or one for each, in its units,

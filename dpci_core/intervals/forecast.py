@@ -48,7 +48,7 @@ Grade = Literal["valid", "rough", "unusable"]
 N_DRAWS = 64
 """Draws of the matrix noise behind a forecast, in antithetic pairs."""
 HEADLINE_DELTA = 1e-6
-"""The delta at which `Forecast.epsilon_delta` states a zCDP budget."""
+"""The delta at which `Forecast.epsilon_delta` states a budget in rho or mu^2."""
 TOLERATED_BIAS = 0.25
 """In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
 _MARKED_OFTEN = 0.05

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 
-from dpci_core.base.decimals import STRICT
+from dpci_core.base.decimals import DOWN, STRICT
 from dpci_core.base.errors import LedgerRangeError, LedgerRuleError
 from dpci_core.base.text import line_problem
 from dpci_core.design import Definition
@@ -16,7 +16,6 @@ from dpci_core.privacy.budget import (
     Amount,
     ApproxDP,
     definition_named,
-    epsilon_to_zcdp,
     to_decimal,
     to_float_down,
 )
@@ -63,7 +62,7 @@ class Cap:
     raised.
 
     Args:
-        definition: "pure" (amount is an epsilon) or "zcdp" (amount is a rho).
+        definition: "pure" (amount is an epsilon), "zcdp" (a rho) or "gdp" (a mu^2).
         amount: > 0, exact.
         epsilon, delta: where the cap was declared as (epsilon, delta), what was declared; see
             `approx`.
@@ -96,22 +95,42 @@ class Cap:
         return cls(definition="zcdp", amount=exact_amount(rho, name="rho"))
 
     @classmethod
-    def approx(cls, epsilon: Amount, delta: Amount) -> Cap:
-        """A cap declared as (epsilon, delta): the largest rho it is worth, found once and rounded
-        down.
+    def gdp(cls, mu: Amount) -> Cap:
+        """A cap of Gaussian differential privacy, counted in mu^2; it takes charges in mu^2 only,
+        since neither a rho nor a perturbed objective is mu-GDP for its noise.
+        """
+        exact = to_decimal(mu, name="mu")
+        return cls(definition="gdp", amount=exact_amount(DOWN.multiply(exact, exact), name="mu^2"))
 
-        Privacy: all charges together are rho-zCDP, so (epsilon, delta)-DP by [CKS20, Prop. 12].
+    @classmethod
+    def approx(cls, epsilon: Amount, delta: Amount, *, definition: Definition = "zcdp") -> Cap:
+        """A cap declared as (epsilon, delta): the largest amount it is worth in the definition that
+        it counts in, found once and rounded down.
+
+        Args:
+            epsilon, delta: the promise.
+            definition: "zcdp" takes every charge; "gdp" is worth more and takes charges in mu^2
+                only. It is chosen before anything is released: a cap that changed with what was
+                seen would be none.
+
+        Privacy: all charges together are rho-zCDP, so (epsilon, delta)-DP by [CKS20, Prop. 12], or
+                 mu-GDP, so by [DRS22, Corollary 2.13].
         """
         checked = ApproxDP(epsilon, delta, ("0.5", "0.25", "0.25"))
         kept = exact_amount(checked.epsilon, name="epsilon"), Decimal(as_text(checked.delta))
-        rho = epsilon_to_zcdp(to_float_down(kept[0]), to_float_down(kept[1]))
+        kind = definition_named(definition)
+        worth = kind.total_within(kept[0], to_float_down(kept[1]))
+        assert worth is not None
         return cls(
-            definition="zcdp", amount=exact_amount(rho, name="rho"), epsilon=kept[0], delta=kept[1]
+            definition=definition,
+            amount=exact_amount(worth, name=kind.symbol),
+            epsilon=kept[0],
+            delta=kept[1],
         )
 
     @property
     def symbol(self) -> str:
-        """ "epsilon" or "rho"."""
+        """ "epsilon", "rho" or "mu^2"."""
         return DEFINITIONS[self.definition].symbol
 
     @property
@@ -130,8 +149,8 @@ class Cost:
     """The price of one release in its own definition, with the parts it is made of.
 
     Args:
-        definition: "pure" or "zcdp".
-        amount: epsilon of a "pure", rho of a "zcdp" cost.
+        definition: "pure", "zcdp" or "gdp".
+        amount: epsilon of a "pure", rho of a "zcdp", mu^2 of a "gdp" cost.
         lines: (name, amount) of each part, in the same currency; they add up exactly to the amount.
 
     >>> Cost(
@@ -163,21 +182,25 @@ class Cost:
 
     @property
     def symbol(self) -> str:
-        """ "epsilon" or "rho"."""
+        """ "epsilon", "rho" or "mu^2"."""
         return DEFINITIONS[self.definition].symbol
 
 
 def price(cap: Cap, cost: Cost) -> Decimal:
     """Return what a cost takes out of a cap, in the currency of the cap, exactly.
 
-    Privacy: pure epsilons add; rhos add, and a pure epsilon is epsilon^2/2 of them [BS16 Prop. 1.4,
-             Lemma 2.3].
-    Raises:  LedgerError for a rho under a pure cap: no pure epsilon is worth it.
+    Privacy: pure epsilons add; rhos add, and a pure epsilon is epsilon^2/2 of them, a mu^2 half of
+             it [BS16 Prop. 1.4, 1.6, Lemma 2.3]; mu^2 add.
+    Raises:  LedgerError for noise under a pure cap that no pure epsilon is worth, and for what has
+             no mu^2 under a cap of these.
 
     >>> price(Cap.zcdp(1), Cost(definition="pure", amount="0.5"))
     Decimal('0.125')
     """
     taken = DEFINITIONS[cap.definition].price_of(DEFINITIONS[cost.definition], cost.amount)
     if taken is None:
-        raise LedgerRuleError("no_pure_price", amount=cap.amount)
+        has_delta = DEFINITIONS[cap.definition].has_delta
+        raise LedgerRuleError(
+            "no_gaussian_price" if has_delta else "no_pure_price", amount=cap.amount
+        )
     return Decimal(as_text(taken))

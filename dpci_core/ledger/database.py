@@ -193,6 +193,7 @@ def changed_guards(connection: sqlite3.Connection) -> list[Finding]:
     problems = [] if state == "ok" else [Finding("database_damaged", problem=state)]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        fresh.execute(SETTINGS[0])  # renaming a table moves its references only then
         for statement in (s for step in MIGRATIONS[:version] for s in step):
             fresh.execute(statement)
         wanted, found = (dict(c.execute(_GUARDS).fetchall()) for c in (fresh, connection))

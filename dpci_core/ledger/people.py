@@ -9,11 +9,11 @@ from dpci_core.ledger.problems import SamePeopleQuestionError
 
 
 def check_declared(cap: Cap) -> None:
-    """A rho that says it comes from (epsilon, delta) must be the one that does."""
+    """An amount that says it comes from (epsilon, delta) must be the one that does."""
     if (
         cap.epsilon is not None
         and cap.delta is not None
-        and cap != Cap.approx(cap.epsilon, cap.delta)
+        and cap != Cap.approx(cap.epsilon, cap.delta, definition=cap.definition)
     ):
         raise LedgerRuleError("cap_not_converted", cap=cap)
 

@@ -17,6 +17,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows, WeightedRows
 from dpci_core.design import MECHANISMS, Design, MechanismName
+from dpci_core.privacy.budget import zcdp_to_pure_run
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.minimise import minimise
@@ -118,9 +119,10 @@ class Mechanism(ABC):
 
     def noise_per_record(self, design: Design, n_records: int, n_coefficients: int) -> float:
         """sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian."""
-        epsilon = design.budget.pure_run(design.budget.model)
-        is_gaussian = self.law(design) == "gaussian"
-        return (1.0 if is_gaussian else math.sqrt(n_coefficients + 1.0)) / (n_records * epsilon)
+        budget = design.budget
+        if self.law(design) == "gaussian":
+            return 1.0 / (n_records * zcdp_to_pure_run(budget.as_rho(budget.model)))
+        return math.sqrt(n_coefficients + 1.0) / (n_records * budget.pure_run(budget.model))
 
 
 def mechanism_named(name: MechanismName) -> Mechanism:

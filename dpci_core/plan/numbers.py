@@ -120,7 +120,7 @@ def plan_numbers(
         n_records: that is planned for.
         to_original: L (p, p) from encoded to original coefficients.
         names: of the coefficients, (p,).
-        delta: at which a zCDP budget is stated as (epsilon, delta).
+        delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
         goal: whose probability is told, None for none.
 
     Raises:  InfeasibleDesignError if the design cannot run at this n.

@@ -119,8 +119,6 @@ def _imports(plan: Plan) -> str:
     names |= {"StandardEncoding"} if plan.source.is_standard else set()
     if plan.goal is not None:
         names |= {"Target", "meeting_probability"}
-    if plan.design.budget.has_delta:
-        names.add("zcdp_to_epsilon")
     if isinstance(_calibration(plan.design), Calibration):
         names.add("Calibration")
     listed = "".join(f"    {name},\n" for name in sorted(names))
@@ -197,12 +195,7 @@ numbers = {
 
 
 def _numbers(plan: Plan) -> str:
-    guarantee = "epsilon, at_delta = float(design.budget.total), 0.0\n"
-    if plan.design.budget.has_delta:
-        guarantee = (
-            "at_delta = float(delta)\nepsilon = zcdp_to_epsilon(float(design.budget.total), "
-            "at_delta)\n"
-        )
+    guarantee = "epsilon, at_delta = design.budget.guarantee(float(delta))\n"
     probability = "probability = None  # of meeting a goal; this plan has none\n"
     if plan.goal is not None:
         chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"

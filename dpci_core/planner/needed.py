@@ -77,7 +77,7 @@ class _Needed:
         length: expected length of what the target is about.
         probability: of meeting the target.
         around: the same at `NEIGHBOURS` times the answer.
-        delta: at which a zCDP budget is stated as (epsilon, delta).
+        delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
     """
 
     design: Design
@@ -156,7 +156,8 @@ def needed_records(
         moments: fit of a table from the population, at the c of the design.
         design: loss, mechanism, budget, c, level and calibration.
         target: precision, for every coefficient or one of them.
-        delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
+        delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
+            answer.
 
     Raises:
         OutOfReachError: even 10^12 records do not meet the target; with the nearest one they do.
@@ -217,7 +218,8 @@ def needed_budget(
         design: its budget gives definition and shares; its total plays no part.
         target: precision, for every coefficient or one of them.
         n_records: n that is planned for (default: that of the moments).
-        delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
+        delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
+            answer.
 
     Raises:
         OutOfReachError: no total meets the target; with the nearest target and the n that would.

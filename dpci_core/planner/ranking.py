@@ -39,10 +39,11 @@ _START = Decimal("0.1")
 
 
 class NothingPromisedError(InfeasibleDesignError):
-    """A zCDP budget where delta is 0."""
+    """A budget in rho or mu^2 where delta is 0."""
 
-    def __init__(self) -> None:
-        super().__init__("A zCDP budget promises nothing at delta = 0.", "")
+    def __init__(self, symbol: str) -> None:
+        self.symbol = symbol
+        super().__init__(f"A budget in {symbol} promises nothing at delta = 0.", "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,16 +107,17 @@ def rank_mechanisms(
     """Return every mechanism and definition at the same (epsilon, delta), the shortest mean
     interval first.
 
-    Pure designs spend epsilon, and their delta is 0; zCDP designs the largest rho whose conversion
-    at delta is at most epsilon, rounded down. Each has nearly the best split of its own
-    (`split.quick_split`). Designs that cannot run come last, with the reason. Moments of several
-    losses give one block each, in the order given: lengths of different losses are those of
+    Pure designs spend epsilon, and their delta is 0; others the largest amount whose conversion at
+    delta is at most epsilon, rounded down. Gaussian differential privacy, which grants more than
+    zCDP, is there for noise that is added to the minimiser only. Each has nearly the best split of
+    its own (`split.quick_split`). Designs that cannot run come last, with the reason. Moments of
+    several losses give one block each, in the order given: lengths of different losses are those of
     different coefficients.
 
     Args:
         moments: of one loss or several, at this regularization.
         epsilon: of the guarantee.
-        delta: of the guarantee; 0 leaves zCDP without one.
+        delta: of the guarantee; 0 leaves rho and mu^2 without one.
         regularization: c.
         n_records: n that is planned for (default: that of the moments).
         confidence_level: of the intervals, in (0, 1).
@@ -140,12 +142,14 @@ def rank_mechanisms(
         for calibration in calibrations:
             for definition, kind in DEFINITIONS.items():
                 total = kind.total_within(allowed, at)
-                for mechanism in MECHANISMS:
+                for mechanism, noise in MECHANISMS.items():
+                    if kind.additive_only and noise.perturbs_objective:
+                        continue
                     row = _Row(
                         fit, mechanism, definition, calibration, float(allowed), float(delta)
                     )
                     if total is None:
-                        block.append(row.out_of_reach(NothingPromisedError()))
+                        block.append(row.out_of_reach(NothingPromisedError(kind.symbol)))
                         continue
                     design = Design(
                         loss=fit.loss,

@@ -35,7 +35,7 @@ class SplitAnswer:
             within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.
         n_tried: number of splits that were scored.
         coefficient: whose interval was made short; None for the mean over all.
-        delta: at which a zCDP budget is stated as (epsilon, delta).
+        delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
     """
 
     design: Design
@@ -100,7 +100,8 @@ def best_split(
         n_records: n that is planned for (default: that of the moments).
         locked: amounts of parts that stay as they are, in the definition of the budget.
         coefficient: place of the one whose interval counts; None for the mean over all.
-        delta: at which a zCDP answer is stated as (epsilon, delta), in (0, 1); moves no answer.
+        delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
+            answer.
 
     Raises:
         ValueError: naming the lock.

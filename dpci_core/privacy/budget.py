@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.special import roots_legendre
+from scipy.special import ndtri_exp, roots_legendre
 
 from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, STRICT, UP, UP_3
 from dpci_core.base.errors import (
@@ -33,8 +33,9 @@ from dpci_core.base.errors import (
     shown_short,
 )
 from dpci_core.base.limits import BUDGET_PART, DELTA
+from dpci_core.privacy.gaussian import epsilon_to_gdp, gdp_to_epsilon, gdp_to_pure_run
 from dpci_core.privacy.laws import Law, NoiseLaw, noise_law
-from dpci_core.privacy.randomness import NoiseSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 Array = npt.NDArray[np.float64]
 Amount = str | int | float | Decimal
@@ -146,6 +147,10 @@ class Budget(ABC):
     """What a reader calls it."""
     promise: ClassVar[str]
     """What a release with an `{amount}` is."""
+    additive_only: ClassVar[bool] = False
+    """Whether it promises something only where all noise is added to what is released, and none
+    joins an objective.
+    """
 
     model: Decimal
     hessian: Decimal
@@ -339,7 +344,87 @@ class ZCDP(Budget):
         return epsilon_to_zcdp(to_float_down(epsilon), delta) if delta > 0.0 else None
 
 
-DEFINITIONS: dict[str, type[Budget]] = {kind.definition: kind for kind in (PureDP, ZCDP)}
+class GDP(Budget):
+    """Three parts of Gaussian differential privacy in amounts of mu^2; together they are
+    sqrt(`total`)-GDP [DRS22 Corollary 3.3, adaptive].
+
+    For releases whose noise is exactly Gaussian throughout, so not for a perturbed objective, whose
+    theorem is one of zCDP.
+
+    >>> GDP.of("0.3", shares=("0.5", "0.25", "0.25")).total
+    Decimal('0.0900')
+    """
+
+    definition, symbol, letter, law = "gdp", "mu^2", "μ²", "gaussian"
+    has_delta, title = True, "Gaussian differential privacy"
+    promise = "mu-GDP with mu^2 = {amount}"
+    additive_only = True
+
+    @classmethod
+    def of(cls, mu: Amount, *, shares: Sequence[Amount]) -> GDP:
+        """A budget of mu, its square to 28 digits split by shares that add up to 1."""
+        exact = to_decimal(mu, name="mu")
+        return cls(**_shared(DOWN.multiply(exact, exact), _checked_shares(shares), EXACT))
+
+    @classmethod
+    def epsilon_of(cls, amount: float, delta: float) -> float:
+        """By `gdp_to_epsilon`, of the next float: the exact amount can be above this one."""
+        return gdp_to_epsilon(math.nextafter(amount, math.inf), delta)
+
+    @classmethod
+    def as_rho(cls, amount: Amount) -> Decimal:
+        """mu^2/2, every digit of it: what Gaussian noise costs in zCDP [BS16 Prop. 1.6]."""
+        return STRICT.divide(to_decimal(amount, name="mu^2"), Decimal(2))
+
+    @classmethod
+    def pure_run(cls, amount: Amount) -> float:
+        return gdp_to_pure_run(to_float_down(to_decimal(amount, name="mu^2")))
+
+    @classmethod
+    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+        """(2 Phi^-1(e^epsilon / (1 + e^epsilon)))^2, the inverse of `gdp_to_pure_run`."""
+        mu = -2.0 * float(ndtri_exp(-np.logaddexp(0.0, float(epsilon))))
+        return UP.create_decimal_from_float(mu * mu * (1.0 + _SAFETY))
+
+    @classmethod
+    def total_within(cls, epsilon: Decimal, delta: float) -> Decimal | None:
+        """By `epsilon_to_gdp`; never less than zCDP grants."""
+        rho = ZCDP.total_within(epsilon, delta)
+        if rho is None:
+            return None
+        least = EXACT.multiply(rho, Decimal(2))
+        return epsilon_to_gdp(to_float_down(epsilon), delta, at_least=least)
+
+    @classmethod
+    def law_amount(cls, amount: float) -> float:
+        return amount / 2.0
+
+    @classmethod
+    def price_of_law(cls, amount: Decimal) -> Decimal:
+        return EXACT.multiply(amount, Decimal(2))
+
+    @classmethod
+    def add_noise(
+        cls,
+        values: Array,
+        noise: NoiseLaw,
+        rng: NoiseSource,
+        *,
+        sensitivity: float,
+        amount: float,
+        exponent: int,
+    ) -> Array:
+        """As `Budget.add_noise`; a release draws real normal numbers, for which the promise is
+        proved, and none from a lattice.
+        """
+        if not isinstance(rng, SystemSource):
+            return values + noise.sample(len(values), rng)
+        return rng.add_real_gaussian(
+            values, sd=noise.scale, sensitivity=sensitivity, mu_squared=amount, exponent=exponent
+        )
+
+
+DEFINITIONS: dict[str, type[Budget]] = {kind.definition: kind for kind in (PureDP, ZCDP, GDP)}
 """Every privacy definition by name, in the order in which they are listed; a further one is added
 here.
 """
@@ -353,7 +438,9 @@ def definition_named(name: str, *, argument: str = "definition") -> type[Budget]
 
 @dataclass(frozen=True)
 class ApproxDP:
-    """An (epsilon, delta) budget with the shares of its parts, spent through zCDP.
+    """An (epsilon, delta) budget with the shares of its parts; a design spends it through the
+    definition that grants its mechanism the most: `GDP` where all noise is exactly Gaussian, else
+    `ZCDP`.
 
     Args:
         epsilon: > 0.
@@ -373,21 +460,7 @@ class ApproxDP:
         if self.delta >= 1:
             raise RangeError("delta", self.delta, high=1.0, is_open=True, shown=f"{self.delta}")
         check_amount(DELTA, delta=self.delta)
-        given: object = shares
-        if not isinstance(given, tuple | list):
-            raise ValueError(
-                f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}."
-            )
-        if len(given) not in (3, 4):
-            raise ValueError(f"Expected shares to have 3 or 4 entries, got {len(given)}.")
-        names = (*PARTS, "metric")
-        exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(shares, names, strict=False))
-        total = reduce(
-            EXACT.add, exact
-        )  # the caller's decimal context could round a sum above 1 to 1
-        if total != 1:
-            raise ValueError(f"Expected shares to add up to exactly 1, got {total}.")
-        object.__setattr__(self, "shares", exact)
+        object.__setattr__(self, "shares", _checked_shares(shares))
 
     def to_zcdp(self) -> ZCDP:
         """Return the largest zCDP budget, split by `shares`, whose guarantee does not exceed this
@@ -397,8 +470,37 @@ class ApproxDP:
                  down.
         """
         rho = epsilon_to_zcdp(to_float_down(self.epsilon), to_float_down(self.delta))
-        parts = (DOWN.multiply(rho, share) for share in self.shares)
-        return ZCDP(**dict(zip((*PARTS, "metric"), parts, strict=False)))
+        return ZCDP(**_shared(rho, self.shares, DOWN))
+
+    def to_gdp(self) -> GDP:
+        """Return the same as mu^2, by `epsilon_to_gdp`: for noise that is Gaussian throughout.
+
+        >>> ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).to_gdp().total
+        Decimal('0.056028963825200')
+        """
+        total = GDP.total_within(self.epsilon, to_float_down(self.delta))
+        assert total is not None
+        return GDP(**_shared(total, self.shares, DOWN))
+
+
+def _checked_shares(given: object) -> tuple[Decimal, ...]:
+    """Shares as exact decimals, or ValueError."""
+    if not isinstance(given, tuple | list):
+        raise ValueError(f"Expected shares to be a tuple of 3 amounts, got {type(given).__name__}.")
+    if len(given) not in (3, 4):
+        raise ValueError(f"Expected shares to have 3 or 4 entries, got {len(given)}.")
+    names = (*PARTS, "metric")
+    exact = tuple(to_decimal(s, name=f"{n} share") for s, n in zip(given, names, strict=False))
+    # The caller's decimal context could round a sum above 1 to 1.
+    if (total := reduce(EXACT.add, exact)) != 1:
+        raise ValueError(f"Expected shares to add up to exactly 1, got {total}.")
+    return exact
+
+
+def _shared(total: Decimal, shares: tuple[Decimal, ...], context: Context) -> dict[str, Decimal]:
+    """The parts of a total by name."""
+    parts = (context.multiply(total, share) for share in shares)
+    return dict(zip((*PARTS, "metric"), parts, strict=False))
 
 
 def pure_to_zcdp(epsilon: Amount) -> Decimal:
@@ -516,30 +618,6 @@ def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) ->
     return rounded
 
 
-def analytic_gaussian_epsilon(rho: float, delta: float) -> float:
-    """Return the epsilon at `delta` of a release that is exactly Gaussian with this rho [Balle,
-    Wang 2018].
-
-    Only for output perturbation under zCDP, where all three releases are Gaussian; a remark, not a
-    headline.
-    """
-    from scipy.special import log_ndtr
-
-    check_positive(rho=rho)
-    check_probability(delta=delta)
-    mu = math.sqrt(2.0 * rho)
-
-    def excess(epsilon: float) -> float:
-        first = math.exp(float(log_ndtr(mu / 2.0 - epsilon / mu)))
-        return first - math.exp(epsilon + float(log_ndtr(-mu / 2.0 - epsilon / mu))) - delta
-
-    if excess(0.0) <= 0:
-        return 0.0
-    return float(brentq(excess, 0.0, zcdp_to_epsilon_published(rho, delta), xtol=1e-13)) * (
-        1.0 + 1e-9
-    )
-
-
 def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
     """Return the KL divergence of *additive* spherical Laplace noise that is epsilon-DP in `dim`
     dimensions.
@@ -647,6 +725,8 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
     Decimal('0.18750')
     """
     check_choice(rule, ("paper", "guarantee"), name="rule")
+    if not isinstance(budget, PureDP | ZCDP):
+        raise ValueError(f"Expected budget to be PureDP or ZCDP, got {type(budget).__name__}.")
     if rule == "paper" and isinstance(budget, PureDP):
         return ZCDP(**{name: pure_to_zcdp(part) for name, part in budget.lines})
     if rule == "paper":
@@ -659,6 +739,19 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
         total, smaller = _first_above_zero(to_float_down(budget.total), at)
         raise NothingToPairError(budget.total, delta, total, smaller)
     return PureDP(**_split(Decimal(repr(epsilon)), budget))
+
+
+def granted(kind: type[Budget], epsilon: Decimal, delta: Amount, *, like: Budget) -> Budget:
+    """Return the largest budget of a definition that keeps (epsilon, delta), with the shares of
+    another; parts are rounded down.
+
+    >>> shares = ZCDP(model="2", hessian="1", covariance="1")
+    >>> granted(GDP, Decimal(1), "1e-6", like=shares).as_rho("0.0560289638252")
+    Decimal('0.0280144819126')
+    """
+    total = kind.total_within(epsilon, to_float_down(to_decimal(delta, name="delta")))
+    assert total is not None
+    return kind(**_split(total, like))
 
 
 def _first_above_zero(rho: float, delta: float) -> tuple[Decimal, Decimal]:

@@ -30,7 +30,7 @@ _GUARD_BITS = 64
 """Working precision beyond the bits drawn, so that the bits and not the arithmetic are the
 limit.
 """
-_PRECISION = threading.RLock()
+PRECISION = threading.RLock()
 """Arb's working precision is one for the process: whoever sets it holds this until it is what it
 was.
 """
@@ -91,7 +91,7 @@ class RealNoise:
         """
         found: list[int | None] = [None] * self._dim
         while True:
-            with _PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
+            with PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
                 to_grid, half = arb((1, -exponent)), arb((1, -1))
                 for i, noise in enumerate(self._balls()):
                     if found[i] is None:
@@ -109,7 +109,7 @@ class RealNoise:
     def doubles(self) -> Array:
         """Return doubles (dim,) within 2^-51 of the noise, relative to each of its coordinates."""
         while True:
-            with _PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
+            with PRECISION, ctx.workprec(self._uniforms.bits + _GUARD_BITS):
                 balls = self._balls()
                 if all(
                     ball.is_finite() and ball.rel_accuracy_bits() >= _DOUBLE_BITS for ball in balls

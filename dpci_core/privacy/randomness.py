@@ -126,6 +126,26 @@ class SystemSource:
         grid = math.ldexp(1.0, exponent)
         return np.asarray(np.round(noisy / grid) * grid + 0.0)
 
+    def add_real_gaussian(
+        self, values: Array, *, sd: float, sensitivity: float, mu_squared: float, exponent: int
+    ) -> Array:
+        """Return multiples of 2^exponent: values (k,) plus exact N(0, sd^2 I), to the nearest.
+
+        Arguments as for `add_spherical_laplace`, and its noise: real numbers, where `add_gaussian`
+        has those of a fine lattice.
+
+        Privacy: sqrt(mu_squared)-GDP: the Gaussian mechanism, and rounding is post-processing.
+        Raises:  NoiseError unless sensitivity^2 <= mu_squared sd^2, exactly, and the values are
+                 finite.
+        """
+        check_positive(sd=sd, sensitivity=sensitivity, mu_squared=mu_squared)
+        _check_vector(values)
+        if Fraction(sensitivity) ** 2 > Fraction(mu_squared) * Fraction(sd) ** 2:
+            raise NoiseError("The standard deviation is too small for what was booked.")
+        return RealNoise(len(values), law="gaussian", rate=1 / Fraction(sd)).rounded(
+            values, exponent=exponent
+        )
+
     def noisy_max(self, scores: Sequence[float], *, scale: float, is_gumbel: bool = False) -> int:
         """Return the place of the largest score after exact noise, drawn by OpenDP.
 

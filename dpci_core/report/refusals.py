@@ -140,7 +140,7 @@ SENTENCES: dict[Code, str] = {
     ),
     "hessian_singular": "The Hessian is singular up to rounding. " + _REMEDY,
     "half_a_declared_cap": (
-        "Expected epsilon and delta together with a rho, or neither: use Cap.approx."
+        "Expected epsilon and delta together with a rho or a mu^2, or neither: use Cap.approx."
     ),
     "line_name_unreadable": (
         "Expected the name of each line to be printable text without blanks around it."
@@ -152,6 +152,11 @@ SENTENCES: dict[Code, str] = {
     "no_pure_price": (
         "The cap of this data set is a pure epsilon of {amount:f}, and a release under zCDP has no "
         "pure epsilon, so nothing was booked. Choose a pure budget in the plan."
+    ),
+    "no_gaussian_price": (
+        "The cap of this data set is a mu^2 of {amount:f}, and only releases under Gaussian "
+        "differential privacy have a price in mu^2, so nothing was booked. Plan output "
+        "perturbation with a budget of mu, or of epsilon and delta."
     ),
     "entry_impossible": "Entry {entry} cannot be right ({problem}).",
     "entry_with_another_cap": "Entry {entry} gives the same people another cap.",

@@ -141,7 +141,7 @@ def test_a_rejection_counts_rows_and_names_the_first() -> None:
 BAD_DESIGNS = [
     ({"loss": "logistic"}, "loss to be a Loss such as Logistic(), got str"),
     ({"mechanism": "input"}, "mechanism='input' to be one of 'objective', 'output'"),
-    ({"budget": 1.0}, "budget to be PureDP, ZCDP or ApproxDP, got float"),
+    ({"budget": 1.0}, "budget to be PureDP, ZCDP, GDP or ApproxDP, got float"),
     ({"regularization": 0.0}, "regularization=0.0 > 0"),
     ({"regularization": -1.0}, "regularization=-1.0 > 0"),
     ({"regularization": math.nan}, "regularization=nan"),
@@ -254,7 +254,7 @@ def test_a_forecast_without_sampling_error_is_finite(name: str, mechanism: str) 
 
 def test_an_approximate_budget_is_stored_as_the_zcdp_it_becomes() -> None:
     approximate = ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25"))
-    made = design(budget=approximate, mechanism="output")
+    made = design(budget=approximate, mechanism="objective")
     assert made.budget == approximate.to_zcdp()
     assert made.definition == "zcdp"
 

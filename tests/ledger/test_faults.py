@@ -348,8 +348,10 @@ def test_an_older_ledger_is_read_as_it_is_and_migrates_at_the_next_write(
     ledger = older(tmp_path / "ledger.sqlite", monkeypatch)
     before = ledger.entries()
     assert (len(ledger.history()), ledger.verify().is_good, version(ledger)) == (1, True, 1)
+    change(ledger, "CREATE VIEW own AS SELECT count(*) AS n FROM entries")
     book(ledger, "second")
-    assert (version(ledger), has_views(ledger), ledger.verify().is_good) == (3, True, True)
+    assert (version(ledger), has_views(ledger), ledger.verify().is_good) == (4, True, True)
+    assert ask(ledger, "SELECT n FROM own") == [(3,)]
     assert ledger.entries()[:2] == before
     assert [entry.nonce is None for entry in ledger.entries()] == [True, True, False]
 

@@ -495,4 +495,9 @@ def test_every_version_of_the_tables_is_kept() -> None:
     digests = [
         hashlib.sha256("\n".join(step).encode()).hexdigest()[:16] for step in tables.MIGRATIONS
     ]
-    assert digests == ["93145bd7dd65bfde", "65266a1167aa269e", "6e4a22ee580910a2"]
+    assert digests == [
+        "93145bd7dd65bfde",
+        "65266a1167aa269e",
+        "6e4a22ee580910a2",
+        "cc16d2f480e6c1e8",
+    ]

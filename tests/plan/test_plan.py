@@ -151,7 +151,7 @@ delta: 1e-6
         "{definition: approx, epsilon: 1, delta: 1e-6, shares: [0.5, 0.25, 0.25]}",
     )
     assert (
-        read_plan(approx).design.budget == ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).to_zcdp()
+        read_plan(approx).design.budget == ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).to_gdp()
     )
 
 

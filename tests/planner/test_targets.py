@@ -546,8 +546,11 @@ def test_a_penalty_too_small_at_any_n_is_said_to_be() -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "1e-9"), ("5", "1e-5")])
 def test_ranks_have_the_same_guarantee(epsilon: str, delta: str) -> None:
     rows = rank_mechanisms(FIT, epsilon=epsilon, delta=delta, regularization=C, n_records=100_000)
-    assert len({(r.calibration, r.definition, r.mechanism) for r in rows}) == len(rows) == 8
+    assert len({(r.calibration, r.definition, r.mechanism) for r in rows}) == len(rows) == 10
     assert [r.length for r in rows] == sorted(r.length for r in rows)
+    lengths = {(r.definition, r.mechanism): r.length for r in rows if r.calibration == "sharp"}
+    assert lengths["gdp", "output"] < lengths["zcdp", "output"]
+    assert ("gdp", "objective") not in lengths
     for row in rows:
         assert row.design is not None
         total = row.design.budget.total
@@ -555,7 +558,7 @@ def test_ranks_have_the_same_guarantee(epsilon: str, delta: str) -> None:
             assert (total, row.delta) == (Decimal(epsilon), 0.0)
             assert row.epsilon == float(epsilon)
         else:
-            means = zcdp_to_epsilon(float(total), float(delta))
+            means = row.design.budget.guarantee(delta)[0]
             assert means <= float(epsilon)
             assert means == pytest.approx(float(epsilon), rel=1e-8)
             assert (row.epsilon, row.delta) == (means, float(delta))
@@ -580,8 +583,10 @@ def test_ranks_say_what_cannot_run() -> None:
         (r.calibration, r.definition, r.mechanism): r.reason for r in rows if r.design is None
     }
     assert "smallest c that works" in reasons["sharp", "pure", "objective"]
-    assert reasons["published", "zcdp", "output"] == "A zCDP budget promises nothing at delta = 0."
-    assert len(reasons) == 6
+    assert (
+        reasons["published", "zcdp", "output"] == "A budget in rho promises nothing at delta = 0."
+    )
+    assert len(reasons) == 8
     assert all(r.design is not None for r in rows[:2])
     assert all(r.length == math.inf and r.as_if_records == 0 for r in rows[2:])
     several = rank_mechanisms(
@@ -693,7 +698,7 @@ def test_the_command_speaks(capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "words"),
     [
         (["--length", "1e-9", *SPEND], "Even 10^12 records"),
-        (["--length", "1", "--rho", "1", *SPEND], "exactly one of --epsilon and --rho"),
+        (["--length", "1", "--rho", "1", *SPEND], "exactly one of --epsilon, --rho and --mu"),
         (["--length", "1", "--coefficient", "shoe_size", *SPEND], "coefficient='shoe_size'"),
         (["--length", "1", *SPEND, "--shares", "0.5", "0.5", "0.5"], "add up to exactly 1"),
         (["--length", "1", *SPEND, "--h", "0.5"], "Expected no h=0.5"),

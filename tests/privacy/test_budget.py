@@ -13,14 +13,12 @@ import opendp.prelude as dp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
 from dpci_core.base.errors import DigitsError, NotNumberError
 from dpci_core.privacy.budget import (
     ZCDP,
     ApproxDP,
     PureDP,
-    analytic_gaussian_epsilon,
     approx_risk,
     epsilon_to_zcdp,
     pair_budget,
@@ -309,27 +307,6 @@ def test_additive_spherical_laplace_divergence_by_simulation(dim: int) -> None:
     )
 
 
-@pytest.mark.parametrize("rho", [0.01, 0.125, 2.0])
-@pytest.mark.parametrize("delta", [1e-6, 1e-2])
-def test_the_exact_gaussian_epsilon_solves_the_hockey_stick_integral(
-    rho: float, delta: float
-) -> None:
-    mu = math.sqrt(2 * rho)
-    epsilon = analytic_gaussian_epsilon(rho, delta)
-    assert 0 < epsilon < zcdp_to_epsilon(rho, delta)
-
-    def excess(x: float) -> float:
-        return max(0.0, stats.norm.pdf(x, mu) - math.exp(epsilon) * stats.norm.pdf(x))
-
-    kink = epsilon / mu + mu / 2
-    integral = integrate.quad(excess, kink, kink + 40, epsabs=1e-14, limit=500)[0]
-    assert integral == pytest.approx(delta, rel=1e-6)
-
-
-def test_the_exact_gaussian_epsilon_is_zero_where_delta_alone_suffices() -> None:
-    assert analytic_gaussian_epsilon(0.001, 0.5) == 0.0
-
-
 # --- pairing and risk -----------------------------------------------------------------------------
 
 
@@ -406,7 +383,6 @@ def test_conversions_refuse_what_is_no_budget(bad: float) -> None:
             zcdp_to_epsilon,
             zcdp_to_epsilon_published,
             zcdp_to_delta,
-            analytic_gaussian_epsilon,
         ):
             with pytest.raises(ValueError, match=f"rho={value} > 0 and finite"):
                 call(value, 1e-6)
@@ -422,7 +398,6 @@ def test_conversions_refuse_what_is_no_budget(bad: float) -> None:
         for call in (
             zcdp_to_epsilon,
             zcdp_to_epsilon_published,
-            analytic_gaussian_epsilon,
             epsilon_to_zcdp,
             approx_risk,
         ):

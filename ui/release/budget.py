@@ -76,7 +76,7 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
             "Privacy definition",
             list(CURRENCIES),
             format_func=CURRENCIES.__getitem__,
-            default=cast(Currency, cost.definition),
+            default=_usual(cost),
             key="budget_kind",
         )
         letter = LETTERS.get(kind or "", "ε")
@@ -84,7 +84,7 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
         if kind and kind not in DEFINITIONS:
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:
-            _what_it_means()
+            _what_it_means(cost)
         paid = DEFINITIONS[cost.definition]
         can_pay = kind not in DEFINITIONS or DEFINITIONS[kind].price_of(paid, cost.amount)
         if kind and not can_pay:
@@ -107,16 +107,21 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
             key="budget_make",
             type="primary",
             on_click=_make,
-            args=(plan,),
+            args=(plan, cost),
         )
 
 
-def _what_it_means() -> None:
+def _usual(cost: Cost) -> Currency:
+    """The control's own name for the definition of a price; (epsilon, delta) where it has none."""
+    return cost.definition if cost.definition in CURRENCIES else "approx"
+
+
+def _what_it_means(cost: Cost) -> None:
     """What the typed cap would let happen, as at every other control of a budget; very large ones
     are asked about.
     """
     try:
-        cap = _cap()
+        cap = _cap(cost)
     except ValueError:
         return  # not typed yet, or refused in words when it is set
     st.caption(ledger_text.cap_sentence(cap))
@@ -153,7 +158,7 @@ def person_field(place: Any) -> str:
     ).strip()
 
 
-def _make(plan: Plan) -> None:
+def _make(plan: Plan, cost: Cost) -> None:
     """Write the account, or say what is wrong."""
     typed = st.session_state
     people = typed.get("budget_people")
@@ -165,7 +170,7 @@ def _make(plan: Plan) -> None:
         account = ledger.create_dataset(
             typed["budget_name"],
             schema_hash=schema_hash(plan.schema),
-            cap=None if shared else _meant_cap(),
+            cap=None if shared else _meant_cap(cost),
             unit=plan.unit,
             person=access.person() or typed.get("release_person") or "",
             same_people_as=cast("str | None", shared),
@@ -177,9 +182,9 @@ def _make(plan: Plan) -> None:
     typed[_CHOSEN] = account.account_id
 
 
-def _meant_cap() -> Cap:
+def _meant_cap(cost: Cost) -> Cap:
     """The cap as typed; one beyond every budget of the pages only where that was confirmed."""
-    cap = _cap()
+    cap = _cap(cost)
     if _is_beyond(cap) and not st.session_state.get(_meant(cap)):
         raise ValueError(
             f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose "
@@ -188,12 +193,15 @@ def _meant_cap() -> Cap:
     return cap
 
 
-def _cap() -> Cap:
-    """The cap as typed."""
+def _cap(cost: Cost) -> Cap:
+    """The cap as typed; (epsilon, delta) counts in mu^2 where the release that waits is paid in it,
+    because a rho of the same promise would not cover it.
+    """
     kind = st.session_state.get("budget_kind") or Settings().currency
     amount, delta = (
         str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta")
     )
     if kind not in DEFINITIONS:
-        return Cap.approx(amount, delta)
+        counted = "gdp" if DEFINITIONS[cost.definition].additive_only else "zcdp"
+        return Cap.approx(amount, delta, definition=counted)
     return Cap(definition=kind, amount=exact_amount(amount, name=DEFINITIONS[kind].symbol))

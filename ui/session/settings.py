@@ -342,7 +342,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "pairing": ("guarantee", "paper"),
     "sweep": SWEEPS,
     "units": ("scaled", "original", "odds"),
-    "definitions": tuple(DEFINITIONS),
+    "definitions": tuple(dict.fromkeys(_SPENT_AS.values())),
     "mechanisms": tuple(MECHANISMS),
     "losses": ("logistic", "huber_svm"),
     "corner": ("huber_svm", "smoothed_hinge"),

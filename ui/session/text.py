@@ -6,12 +6,8 @@ from __future__ import annotations
 
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
-from dpci_core.privacy.budget import (
-    analytic_gaussian_epsilon,
-    to_float_down,
-    zcdp_to_epsilon,
-    zcdp_to_epsilon_published,
-)
+from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon, zcdp_to_epsilon_published
+from dpci_core.privacy.gaussian import gdp_to_epsilon
 from dpci_core.report import words
 from dpci_core.report.words import LARGE_EPSILON
 from dpci_core.report.words import called as called
@@ -87,7 +83,7 @@ def conversion_details(settings: Settings) -> str:
         "The older published conversion ρ + 2√(ρ log(1/δ)) gives "
         f"{number(zcdp_to_epsilon_published(rho, delta), 4)}; for output perturbation alone, whose "
         "releases are exactly Gaussian, the analytic formula gives "
-        f"{number(analytic_gaussian_epsilon(rho, delta), 4)}. δ is the chance that the ε bound "
+        f"{number(gdp_to_epsilon(2.0 * rho, delta), 4)}. δ is the chance that the ε bound "
         "fails to hold."
     )
 

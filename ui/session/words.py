@@ -155,8 +155,8 @@ def _(problem: NothingToPairError) -> str:
 
 
 @in_words.register
-def _(_: NothingPromisedError) -> str:
-    return "A zCDP budget promises nothing at delta = 0."
+def _(problem: NothingPromisedError) -> str:
+    return f"A budget in {problem.symbol} promises nothing at delta = 0."
 
 
 @in_words.register

@@ -7,11 +7,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from dpci_core.ledger import Cap, Charge, Cost, as_text
-from dpci_core.privacy.budget import DEFINITIONS, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.report.words import LARGE_EPSILON
 from ui.session.text import LARGE_BUDGET, number, risk_approx, risk_pure
 
-GREEK = {"epsilon": "ε", "rho": "ρ"}
+GREEK = {kind.symbol: kind.letter for kind in DEFINITIONS.values()}
 STATES = {
     "booked": "⏳ booked: running, or broke off",
     "done": "✓ released",
@@ -25,8 +25,13 @@ BACKUP = (
     "The ledger and its key are two files on the server, named by `DPCI_LEDGER` and "
     "`DPCI_LEDGER_KEY` or else in its user's data folder. Keep a backup of both."
 )
+ADDITIVE_ONLY = (
+    "It counts in μ², which is worth more than ρ, and pays for output perturbation under Gaussian "
+    "differential privacy only."
+)
+"""Stands with a cap of Gaussian differential privacy."""
 READ_AT = 1e-6
-"""The delta at which a rho cap is read as (epsilon, delta) where none was declared."""
+"""The delta at which a rho or mu^2 cap is read as (epsilon, delta) where none was declared."""
 
 
 def shown(amount: Decimal) -> str:
@@ -47,7 +52,8 @@ def cost_words(cost: Cost) -> str:
 
 def cap_sentence(cap: Cap) -> str:
     """What a cap means for one person, if all of it is spent."""
-    if not DEFINITIONS[cap.definition].has_delta:
+    kind = DEFINITIONS[cap.definition]
+    if not kind.has_delta:
         epsilon = to_float_down(cap.amount)
         said = f"If all of it is spent: {_lowered(risk_pure(epsilon))}"
     elif cap.epsilon is not None and cap.delta is not None:
@@ -57,11 +63,13 @@ def cap_sentence(cap: Cap) -> str:
             f"spent: {_lowered(risk_approx(epsilon, float(cap.delta)))}"
         )
     else:
-        epsilon = zcdp_to_epsilon(to_float_down(cap.amount), READ_AT)
+        epsilon = kind.epsilon_of(to_float_down(cap.amount), READ_AT)
         said = (
             f"That is ε = {number(epsilon)} at δ = {READ_AT:g}. If all of it is spent: "
             f"{_lowered(risk_approx(epsilon, READ_AT))}"
         )
+    if kind.additive_only:
+        said += f" {ADDITIVE_ONLY}"
     return said + (f" {LARGE_BUDGET}" if epsilon > LARGE_EPSILON else "")
 
 
