@@ -1,5 +1,5 @@
 # The dashboard in a container: a user without rights, nothing to write but /var/lib/dpci and /tmp. See docs/deployment.md.
-FROM python:3.12-slim
+FROM python:3.11-slim
 
 ENV PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
@@ -8,8 +8,8 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
 
 # The packages first: they change less often than the code.
 WORKDIR /opt/dpci
-COPY requirements.txt ./
-RUN pip install -r requirements.txt "streamlit[auth]"
+COPY requirements.lock ./
+RUN pip install --require-hashes -r requirements.lock
 
 RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin dpci \
     && install --directory --owner dpci --group dpci --mode 0700 /var/lib/dpci

@@ -6,7 +6,7 @@ BIN     = $(VENV)/bin
 # Streamlit, BLAS and the test workers would otherwise fight for the same cores.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: run test lint types unit browser soak bench format clean screenshots versions docs
+.PHONY: lock sbom run test lint types unit browser soak bench format clean screenshots versions docs
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -40,6 +40,18 @@ docs: $(VENV)/.dev-ready
 # Needs the package index, so it is not part of the tests.
 versions: $(VENV)/.dev-ready
 	$(ONE_THREAD) $(BIN)/python -m tests.versions --write
+
+# What the container installs: what the tests ran with, with hashes. These two need the package index.
+lock: $(VENV)/.dev-ready
+	$(BIN)/pip install --quiet --disable-pip-version-check "uv>=0.9,<1"
+	$(BIN)/pip freeze --quiet --exclude-editable --exclude uv > $(VENV)/tested.txt
+	printf -- '-r requirements.txt\nstreamlit[auth]\n' | $(BIN)/uv pip compile - --quiet --upgrade --universal \
+	  --constraint $(VENV)/tested.txt --python-version 3.11 --generate-hashes --no-annotate \
+	  --custom-compile-command "make lock" -o requirements.lock
+
+sbom: requirements.lock | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check "cyclonedx-bom>=7,<8"
+	$(BIN)/cyclonedx-py requirements requirements.lock --output-reproducible --of JSON -o sbom.cdx.json
 
 screenshots: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.browser.screenshots

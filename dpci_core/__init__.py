@@ -21,6 +21,8 @@ ledger.
 
 from typing import TYPE_CHECKING
 
+from dpci_core.base.batches import RecordBatches
+from dpci_core.base.engines import Dask, Processes, dask_workers
 from dpci_core.base.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
 from dpci_core.base.watch import StoppedError, watched
 from dpci_core.design import Calibration, Design, Geometry
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     )
     from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress
     from dpci_core.simulation.run import run_experiment
+    from dpci_core.solvers.moments_file import read_moments, write_moments
 
 # ruff: noqa: RUF022  (grouped by floor)
 __all__ = [
@@ -95,11 +98,18 @@ __all__ = [
     "Design",
     "Moments",
     "fit_moments",
+    "read_moments",
+    "write_moments",
     "IntervalResult",
     "private_intervals",
     "Forecast",
     "Validity",
     "forecast",
+    # tables in batches, and where they are read
+    "RecordBatches",
+    "Processes",
+    "Dask",
+    "dask_workers",
     # many replicates
     "DesignResult",
     "ExperimentResult",
@@ -183,6 +193,7 @@ _LATE = {
         "simulate_twin",
     ),
     "planner.standard": ("StandardAnswer", "best_standard"),
+    "solvers.moments_file": ("read_moments", "write_moments"),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }

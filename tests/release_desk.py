@@ -4,6 +4,7 @@ release.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from dpci_core import ZCDP, Design, Logistic, PureDP
 from dpci_core.ledger import Cap, Ledger
 from dpci_core.plan import DeclaredTable, Plan
-from dpci_core.release import Release, release, schema_hash
+from dpci_core.release import Question, Release, release, release_once, schema_hash
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema
 
 SCHEMA = Schema(
@@ -24,6 +25,7 @@ SCHEMA = Schema(
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 RHO = ZCDP(model="0.25", hessian="0.125", covariance="0.125")
 N = 200
+_numbers = itertools.count()
 
 
 def make_plan(
@@ -92,3 +94,23 @@ class Desk:
         }
         what |= other
         return release(what.pop("plan"), what.pop("file"), **what)
+
+    def ask(
+        self, asked: Question[Any], *, request: str = "", file: Any = None, folder: Any = None
+    ) -> Any:
+        """The answer to a question of the same people; a new request where none is named."""
+        name = request or f"r{next(_numbers)}"
+        return release_once(
+            asked,
+            file or self.file,
+            ledger=self.ledger,
+            dataset="Clinic",
+            person="A",
+            request_id=name,
+            folder=folder or self.folder / f"out-{name}",
+        )
+
+    @property
+    def spent(self) -> str:
+        """Of the account."""
+        return str(self.ledger.account("Clinic").spent)

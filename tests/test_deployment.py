@@ -21,10 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from benchmarks.server import free_port
+from tests.versions import requirements
 from ui.gate import HEADERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,7 +120,7 @@ def test_the_container_listens_and_says_how_it_is():
 
 def test_packages_come_before_the_code_and_nothing_secret_comes_at_all():
     sources = [source for source, _ in copied()]
-    assert sources[0] == "requirements.txt"
+    assert sources[0] == "requirements.lock"
     assert "." not in sources
     assert not [
         source
@@ -126,6 +129,31 @@ def test_packages_come_before_the_code_and_nothing_secret_comes_at_all():
     ]
     assert not re.search(r"(?i)(secret|token|password|key)\s*=", DOCKERFILE)
     assert not arguments("ADD")
+
+
+def test_the_container_installs_what_is_locked_with_hashes_within_the_ranges():
+    """Every package of requirements.txt, and the login's."""
+    assert any("--require-hashes -r requirements.lock" in run for run in arguments("RUN"))
+    text = (ROOT / "requirements.lock").read_text()
+    entries = [
+        entry
+        for entry in re.split(r"\n(?=\S)", text.replace("\\\n", " "))
+        if not entry.startswith("#")
+    ]
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
+    locked: dict[str, set[str]] = {}
+    for entry in entries:
+        pin = Requirement(entry.split("--hash")[0].strip())
+        assert pin.url is None
+        (version,) = pin.specifier
+        assert version.operator == "=="
+        locked.setdefault(canonicalize_name(pin.name), set()).add(version.version)
+    for wanted in requirements(ROOT / "requirements.txt"):
+        assert locked[canonicalize_name(wanted.name)]
+        assert all(
+            wanted.specifier.contains(found) for found in locked[canonicalize_name(wanted.name)]
+        )
+    assert "authlib" in locked
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ COMMANDS = (
     "data",
     "reproduce",
     "compare",
+    "moments",
     "plan",
     "ledger",
     "release",
@@ -151,7 +152,12 @@ def test_the_dependencies_are_those_of_requirements_txt(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         (path,) = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
         metadata = Parser().parsestr(packed.read(path).decode())
-    stated = {str(Requirement(line)).lower() for line in metadata.get_all("Requires-Dist", [])}
+    found = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
+    stated = {str(wanted).lower() for wanted in found if wanted.marker is None}
+    extras = {wanted.name: str(wanted.specifier) for wanted in found if wanted.marker is not None}
+    tested = {w.name: str(w.specifier) for w in requirements(ROOT / "requirements-dev.txt")}
+    assert set(extras) == {"dask", "cryptography"}
+    assert extras.items() <= tested.items()
     assert stated == {str(wanted).lower() for wanted in requirements(ROOT / "requirements.txt")}
     assert len(stated) > 10
     assert metadata["Requires-Python"] == ">=3.11"

@@ -25,7 +25,10 @@ DataCode = Literal[
     "column_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
     "not_csv", "header_not_utf_8", "header_without_names", "header_quotation_mark_open",
     "file_changed", "no_row_of_data", "target_missing", "column_missing", "cell_not_a_number",
-    "no_feature_to_encode",
+    "cell_empty", "level_not_declared",
+    "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
+    "batch_not_finite", "batch_label_not_declared",
+    "folder_empty", "folder_of_other_files", "folder_files_differ", "folder_file_twice",
 ]
 ConvergenceCode = Literal[
     "rounding", "classes_separable", "too_many_steps", "hessian_singular",

@@ -56,6 +56,35 @@ def check_records(
     return features, labels
 
 
+class UnfitRecordsError(ValueError):
+    """Records that the encoding cannot have made: a mistake in this program, caught before the
+    fit.
+    """
+
+
+def check_rows(X: Array | WeightedRows, y: Array) -> None:
+    """Raise UnfitRecordsError for encoded records (n, p) with labels (n,) that break a rule.
+
+    The last look at what the sensitivities rest on; says nothing about the records it found.
+    """
+    rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(len(X)))
+    shapes_fit = (
+        rows.ndim == 2
+        and rows.size > 0
+        and y.shape == weights.shape == rows.shape[:1]
+        and rows.dtype == y.dtype == weights.dtype == np.float64
+    )
+    if not (
+        shapes_fit
+        and (weights * np.einsum("ij,ij->i", rows, rows) <= 1.0).all()
+        and ((weights > 0.0) & (weights <= 1.0)).all()
+        and (np.abs(y) == 1.0).all()
+    ):
+        raise UnfitRecordsError(
+            "The encoded records break a rule that the encoding is there to keep."
+        )
+
+
 def check_unit_records(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike) -> tuple[Array, Array]:
     """Return the same for callers whose rows cannot have weights."""
     if isinstance(X, WeightedRows):

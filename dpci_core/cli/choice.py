@@ -5,13 +5,17 @@ of several penalties with its model, or a card of whole points.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 
-from dpci_core.ledger import as_text
+import pandas as pd
+
+from dpci_core.ledger import as_text, safe_cell
 from dpci_core.plan import Plan
 from dpci_core.release import CardChoice, CardRecord, ChoiceRecord, HistogramChoice, ModelChoice
 from dpci_core.release.choice import Choice
+from dpci_core.report.words import card_parts
 from dpci_core.scorecards import Question
-from dpci_core.scorecards.spending import parts_of
 
 _SEVERAL = "Expected one of --histogram, --penalties and --card."
 _VALIDATION, _HOLDOUT = "0.1", "0.3"
@@ -88,13 +92,11 @@ def choice_of(options: argparse.Namespace, plan: Plan) -> Choice | CardChoice | 
 def choice_lines(choice: Choice | CardChoice) -> list[str]:
     """What is spent on what, before anything is."""
     if isinstance(choice, CardChoice):
-        cost, n = choice.price(), choice.plan.n_records
-        n_train, n_holdout = parts_of(n, choice.holdout)
+        cost = choice.price()
+        parts = card_parts(choice.cards.n_rules, choice.parts, choice.excess_share)
         return [
             f"{choice.title}: costs {cost.symbol} {as_text(cost.amount)}, {choice.plan.unit}.",
-            f"  drawn from {choice.cards.n_rules:,} cards on {n_train:,} rows; {n_holdout:,} count "
-            "its mistakes",
-            "  choice and count are two sides of a maximum and do not add up",
+            *(f"  {part}" for part in parts),
         ]
     cost, spending = choice.price(), choice.spending(choice.plan.n_records)
     return [
@@ -111,6 +113,20 @@ def print_card(made: CardRecord) -> None:
         f"Wrong for {made.error_low:.1%} to {made.error_high:.1%} "
         f"(level {made.confidence_level:.10g})."
     )
+
+
+def card_csv(made: CardRecord, frame: pd.DataFrame) -> str:
+    """Return one line a row: sum of points, threshold and label."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["points", "threshold", "prediction"])
+    sums, target = made.sums(frame), made.schema
+    assert target is not None
+    for points in sums.tolist():
+        is_yes = points > made.threshold
+        label = target.positive if is_yes else f"not {target.positive}"
+        writer.writerow([points, made.threshold, safe_cell(label)])
+    return out.getvalue()
 
 
 def print_choice(made: ChoiceRecord) -> None:

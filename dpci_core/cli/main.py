@@ -1,5 +1,5 @@
-"""The command line: `app`, `data`, `reproduce`, `compare`, `plan`, `ledger`, `release`, `predict`
-and `accuracy` after `dpci` or `python -m dpci_core`."""
+"""The command line: `app`, `data`, `reproduce`, `compare`, `moments`, `plan`, `ledger`, `release`,
+`predict` and `accuracy` after `dpci` or `python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from dpci_core.base.errors import check_count
 from dpci_core.base.places import DATA
 from dpci_core.cli.accuracy import add_accuracy
 from dpci_core.cli.app import add_app
+from dpci_core.cli.engines import PROGRESS_SECONDS, add_engine, say, workers_named
 from dpci_core.cli.ledger import add_ledger
 from dpci_core.cli.plan import add_plan
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.release import add_release
+from dpci_core.cli.tables import add_moments, add_simulate
 from dpci_core.datasets import list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from dpci_core.simulation.result import Progress
     from dpci_core.studies.compare import Compared, DataTable
 
-PROGRESS_SECONDS = 20.0
-"""Between two lines of progress."""
 CHECK_FILE = DATA / "census_check.json"
 """The committed numbers of census and Adult side by side."""
 
@@ -72,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         "--write", action="store_true", help=f"replace the committed {CHECK_FILE.name}"
     )
     check.set_defaults(run=_check_census)
+    add_simulate(data)
     again = rooms.add_parser("reproduce", help="recompute published tables and figures")
     again.add_argument("names", nargs="+", help="table2 ... table6, or a panel such as figure1b")
     again.add_argument("-k", type=int, default=1_000, help="bootstrap replicates behind a coverage")
@@ -109,8 +110,10 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         help="CSV file to take up and append to (default: data/published_or_sharp.csv)",
     )
+    add_engine(compare, elsewhere=True)
     compare.add_argument("--json", action="store_true", help="print JSON for machines")
     compare.set_defaults(run=_compare)
+    add_moments(rooms)
     add_plan(rooms)
     add_ledger(rooms)
     add_release(rooms)
@@ -189,7 +192,7 @@ def _compare(options: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         run = [cell for name in cells if name not in missing for cell in left[name]]
-        _say(
+        say(
             f"{len(run)} of {sum(map(len, cells.values()))} cells to run; k = {options.k}, m = {m}."
         )
         check_count(k=options.k, m=m, seed=options.seed + 1)
@@ -199,16 +202,17 @@ def _compare(options: argparse.Namespace) -> int:
             compare.append_comparisons(
                 [], path
             )  # a file that cannot be written is found out before the work
-        for found in compare.run_comparisons(
-            run,
-            k=options.k,
-            m=m,
-            seed=options.seed,
-            n_jobs=options.jobs,
-            progress=_progress_lines(),
-        ):
-            compare.append_comparisons([found], path)
-            done[found.cell] = found
+        with workers_named(options.engine, options.jobs) as n_jobs:
+            for found in compare.run_comparisons(
+                run,
+                k=options.k,
+                m=m,
+                seed=options.seed,
+                n_jobs=n_jobs,
+                progress=_progress_lines(),
+            ):
+                compare.append_comparisons([found], path)
+                done[found.cell] = found
     except (ValueError, OSError) as error:
         return refuse(error)
     except KeyboardInterrupt:
@@ -223,27 +227,22 @@ def _compare(options: argparse.Namespace) -> int:
     return int(bool(missing))
 
 
-def _say(line: str) -> None:
-    """Progress goes to the error output, so that the output is the table alone."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def _progress_lines() -> Callable[[DataTable, Progress], None]:
     """Say how far a table is, now and then and at its end."""
     last = -math.inf
 
-    def say(table: DataTable, state: Progress) -> None:
+    def told(table: DataTable, state: Progress) -> None:
         nonlocal last
         if state.done < state.total and time.monotonic() - last < PROGRESS_SECONDS:
             return
         last = time.monotonic()
-        _say(
+        say(
             f"{table.dataset}, n = {table.n:,}, d = {table.d}: {state.done:,} of {state.total:,} "
             f"replicates of {len(state.se)} cells, about {math.ceil(state.seconds_left / 60)} min "
             "left"
         )
 
-    return say
+    return told
 
 
 def _plain_row(row: Compared) -> dict[str, Any]:

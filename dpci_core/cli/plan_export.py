@@ -25,6 +25,8 @@ from dpci_core.plan import (
 from dpci_core.report.cautions import cautions
 from dpci_core.report.covered import covered
 from dpci_core.report.words import number, percent, risk
+from dpci_core.solvers.moments import Moments
+from dpci_core.solvers.moments_file import read_moments
 
 FORMS: dict[str, Callable[[Plan], str]] = {
     "script": to_script,
@@ -41,6 +43,12 @@ def add_show_and_export(actions: Any) -> None:
     """Add the two actions to those of `plan`."""
     show = actions.add_parser("show", help="the numbers of a plan file")
     show.add_argument("file", type=Path)
+    show.add_argument(
+        "--moments",
+        type=Path,
+        metavar="FILE",
+        help="of `moments`, in the place of a fit of the plan's own rows",
+    )
     show.add_argument("--json", action="store_true", help="print JSON for machines")
     show.set_defaults(run=_show)
     export = actions.add_parser(
@@ -55,12 +63,28 @@ def add_show_and_export(actions: Any) -> None:
 def _show(options: argparse.Namespace) -> int:
     try:
         plan = read_plan(options.file)
-        found = plan.numbers()
+        found = plan.numbers(None if options.moments is None else _read(options.moments, plan))
     except (ValueError, OSError) as error:
         return refuse(error)
     record = {"title": plan.title, "digest": plan.digest, **found.to_record()}
     print(json.dumps(record, indent=1) if options.json else _in_words(plan, found))
     return 0
+
+
+def _read(path: Path, plan: Plan) -> Moments:
+    """Moments for a plan; ValueError for those of other columns or another fit."""
+    found = read_moments(path)
+    design, moments = plan.design, found.moments
+    wanted = {
+        "names": (plan.names, found.names),
+        "loss": (design.loss, moments.loss),
+        "regularization": (design.regularization, moments.regularization),
+        "geometry": (design.geometry, moments.geometry),
+    }
+    for name, (of_plan, of_file) in wanted.items():
+        if of_plan != of_file:
+            raise ValueError(f"Expected moments for this plan: their {name} is another one.")
+    return moments
 
 
 def _export(options: argparse.Namespace) -> int:

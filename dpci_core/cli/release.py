@@ -9,12 +9,21 @@ import io
 import json
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from dpci_core.cli.choice import add_choice, choice_lines, choice_of, print_card, print_choice
+from dpci_core.cli.choice import (
+    add_choice,
+    card_csv,
+    choice_lines,
+    choice_of,
+    print_card,
+    print_choice,
+)
+from dpci_core.cli.engines import add_engine, engine_named
 from dpci_core.cli.refuse import refuse
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
@@ -29,17 +38,18 @@ from dpci_core.release import (
     check_account,
     check_header,
     effect_lines,
+    load_card,
     load_release,
     read_cells,
     read_header,
     release_once,
     warnings_of,
 )
+from dpci_core.release.card import CARD_NAME
 from dpci_core.release.choice import Choice
 from dpci_core.report.cautions import silent
 from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
-from dpci_core.schema import RecordMapper
 
 Asked = PlanRelease | Choice | CardChoice
 _RECORDS_NEEDED = (
@@ -55,7 +65,9 @@ def add_release(rooms: Any) -> None:
         help="release the model of a plan from a private file, once, or what is chosen privately",
     )
     spend.add_argument("plan", type=Path)
-    spend.add_argument("--file", type=Path, help="the private table, CSV or Parquet")
+    spend.add_argument(
+        "--file", type=Path, help="the private table: CSV, Parquet or a folder of Parquet files"
+    )
     spend.add_argument("--dataset", help="name of the data set in the ledger")
     spend.add_argument("--folder", type=Path, help="a new folder for the result")
     spend.add_argument("--person", help="who releases (default: the user of this machine)")
@@ -85,10 +97,13 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
     )
+    add_engine(spend, elsewhere=False)
     spend.add_argument("--json", action="store_true", help="print JSON for machines")
     spend.set_defaults(run=run_release)
-    guess = rooms.add_parser("predict", help="apply a released model to new rows")
-    guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
+    guess = rooms.add_parser("predict", help="apply a released model or card to new rows")
+    guess.add_argument(
+        "release", type=Path, help="release.json or scorecard.json, or the folder that holds it"
+    )
     guess.add_argument("file", type=Path, help="CSV or Parquet with the columns of the schema")
     guess.add_argument(
         "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
@@ -119,16 +134,17 @@ def run_release(options: argparse.Namespace) -> int:
         if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        made = release_once(
-            asked,
-            options.file,
-            ledger=ledger,
-            dataset=options.dataset,
-            person=options.person or getpass.getuser(),
-            request_id=request,
-            folder=options.folder,
-            encoding=options.encoding,
-        )
+        with engine_named(options.engine, elsewhere=False) as engine:
+            made = release_once(
+                replace(asked, engine=engine) if isinstance(asked, PlanRelease) else asked,
+                options.file,
+                ledger=ledger,
+                dataset=options.dataset,
+                person=options.person or getpass.getuser(),
+                request_id=request,
+                folder=options.folder,
+                encoding=options.encoding,
+            )
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)
     _print_result(made, options)
@@ -268,15 +284,21 @@ def _print_release(made: Release) -> None:
 
 
 def run_predict(options: argparse.Namespace) -> int:
-    """Write a score, a label and, for a logistic model, a probability for every row."""
+    """Write a score, a label and, for a logistic model, a probability for every row; of a card
+    points, threshold and label.
+    """
     try:
-        made = load_release(options.release)
-        if made.caution:
+        place = options.release / CARD_NAME if options.release.is_dir() else options.release
+        is_card = place.name == CARD_NAME and place.exists()
+        made = load_card(place) if is_card else load_release(options.release)
+        if isinstance(made, Release) and made.caution:
             _say(f"{options.release}: {said(made.caution)}")
         header = read_header(options.file, encoding=options.encoding)
-        mapper = RecordMapper(made.schema, made.features)
-        header.check_has(mapper.needed[:-1])
-        text = predictions_csv(made, pd.DataFrame(read_cells(header, mapper), dtype=object))
+        header.check_has(made.mapper.needed[:-1])
+        frame = pd.DataFrame(read_cells(header, made.mapper), dtype=object)
+        text = (
+            card_csv(made, frame) if isinstance(made, CardRecord) else predictions_csv(made, frame)
+        )
         if options.output is None:
             print(text, end="")
         else:

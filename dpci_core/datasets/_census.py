@@ -50,13 +50,19 @@ def simulate_census(n_rows: int = DEFAULT_ROWS, *, seed: int = SEED) -> pd.DataF
     check_count(n_rows=n_rows)
     if n_rows > MAX_ROWS:
         raise ValueError(f"Expected n_rows={n_rows!r} <= {MAX_ROWS}.")
-    n_blocks = -(-n_rows // BLOCK_ROWS)
-    blocks = [_block(seed, index) for index in range(n_blocks)]
+    return census_part(0, n_rows, seed=seed)
+
+
+def census_part(first: int, last: int, *, seed: int = SEED) -> pd.DataFrame:
+    """Return people first .. last - 1 of the census with this seed; first is a multiple of
+    `BLOCK_ROWS`.
+    """
+    blocks = [_block(seed, index) for index in range(first // BLOCK_ROWS, -(-last // BLOCK_ROWS))]
     columns: dict[str, object] = {}
     for name in tuple(blocks[0]):
         # Each column is joined and then forgotten by the blocks, so that a million rows are not
         # held twice.
-        values = np.concatenate([block.pop(name) for block in blocks])[:n_rows].copy()
+        values = np.concatenate([block.pop(name) for block in blocks])[: last - first].copy()
         levels = _level_order(name)
         columns[name] = (
             pd.Categorical.from_codes(values, dtype=pd.CategoricalDtype(list(levels)))

@@ -106,7 +106,7 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
              than two classes.
     """
     if _is_plain(y, n_records) and declared is not None:
-        classes = _declared_classes(declared)
+        classes = declared_classes(declared)
         codes = _codes(y, classes)
         if (codes >= 0).all():
             return classes, codes
@@ -138,7 +138,7 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
                 "right."
             )
         return classes, codes
-    classes = _declared_classes(declared)
+    classes = declared_classes(declared)
     codes = _codes(labels, classes)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
@@ -153,8 +153,10 @@ def _check_occurring(labels: npt.NDArray[Any]) -> None:
         raise ValueError("Expected the labels in y to be of one kind, texts or numbers.") from None
 
 
-def _declared_classes(declared: Any) -> npt.NDArray[Any]:
-    """The declared classes, sorted."""
+def declared_classes(declared: Any) -> npt.NDArray[Any]:
+    """Return the declared classes, sorted; ValueError for fewer than two, or none."""
+    if declared is None:
+        raise ValueError("Expected classes, declared: labels of a folder are not collected.")
     try:
         classes = np.unique(np.asarray(declared))
     except TypeError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import Table
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
@@ -34,7 +36,7 @@ from dpci_core.estimators.defaults import (
     default_regularization,
     effects_regularization,
 )
-from dpci_core.estimators.input import check_features, check_labels, signs_of
+from dpci_core.estimators.input import check_features, check_labels, declared_classes, signs_of
 from dpci_core.estimators.released import (
     ReleasedModel,
     divide_budget,
@@ -43,6 +45,7 @@ from dpci_core.estimators.released import (
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
+from dpci_core.estimators.table import FeatureTable
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
@@ -118,8 +121,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         read off X.
 
         Args:
-            X: (n, d) features in their own units, cut at `feature_bounds` and at `column_limit`.
-            y: (n,) labels.
+            X: (n, d) features in their own units, cut at `feature_bounds` and at `column_limit`; or
+                a folder of Parquet files whose columns but one are features, read in batches.
+            y: (n,) labels; of a folder the name of their column, and `classes` are declared.
 
         Privacy: `privacy_`.  n and d count as public.
         Raises:  ValueError without budget or declared columns, for weights, or for records that
@@ -138,18 +142,31 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _fitted(self, X: Any, y: Any) -> Self:
         budget = self._declared_budget()
-        X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
-        scaling = self._declared_scaling(X.shape[1])
-        classes, codes = check_labels(y, self.classes, n_records=len(X))
+        table = FeatureTable.at(Path(X), y) if isinstance(X, str | Path) else None
+        if table is None:
+            X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
+            n, d = X.shape
+            scaling = self._declared_scaling(d)
+            classes, codes = check_labels(y, self.classes, n_records=n)
+        else:
+            n, d = table.n_records, len(table.names)
+            self.n_features_in_ = d
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+            scaling = self._declared_scaling(d)
+            classes = declared_classes(self.classes)
         n_models = 1 if len(classes) == 2 else len(classes)
         source = noise_source(self.random_state)
         designs = self._designs(
-            budget, n_models, source, scaling, n_records=len(X), n_coefficients=X.shape[1] + 1
+            budget, n_models, source, scaling, n_records=n, n_coefficients=d + 1
         )
-        signs = (signs_of(codes, k, n_models) for k in range(n_models))
+        if table is None:
+            signs = (signs_of(codes, k, n_models) for k in range(n_models))
+            records: Iterator[Table] = _signed(scaling.encode(X), signs)
+        else:
+            records = (table.batches(scaling, classes, k).in_memory() for k in range(n_models))
         models = tuple(
             draw_model(rows, design=design, intervals=self.intervals, source=source)
-            for design, rows in zip(designs, _signed(scaling.encode(X), signs), strict=True)
+            for design, rows in zip(designs, records, strict=True)
         )
         self._keep(scaling, models, classes)
         self.privacy_ = PrivacyStatement(

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import Table
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import EncodedRows, Rows
+from dpci_core.base.rows import EncodedRows
 from dpci_core.design import Design
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
@@ -21,7 +22,7 @@ from dpci_core.mechanisms.metric import release_metric
 from dpci_core.privacy.budget import Budget
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.solvers.metric import weighted
+from dpci_core.solvers.metric import weighted_table
 from dpci_core.solvers.minimise import minimise
 
 
@@ -70,7 +71,7 @@ class ReleasedModel:
         )
 
 
-def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource) -> ReleasedModel:
+def draw_model(A: Table, *, design: Design, intervals: bool, source: NoiseSource) -> ReleasedModel:
     """Train on the rows y_i x_i and, for intervals, release both matrices.
 
     Args:
@@ -112,13 +113,13 @@ def draw_model(A: Rows, *, design: Design, intervals: bool, source: NoiseSource)
     return ReleasedModel(design, len(A), theta, noise, H, S, metric)
 
 
-def _in_metric(A: Rows, design: Design, source: NoiseSource) -> tuple[Rows, Metric | None]:
+def _in_metric(A: Table, design: Design, source: NoiseSource) -> tuple[Table, Metric | None]:
     """The rows with the weights of the metric of the design, which is drawn first."""
     metric = release_metric(A, design=design, rng=source)
     if metric is None:
         return A, None
     rows = np.asarray(A, dtype=np.float64) if isinstance(A, EncodedRows) else A
-    return weighted(rows, metric), metric
+    return weighted_table(rows, metric), metric
 
 
 def divide_budget(budget: Budget, n_parts: int) -> tuple[Budget, ...]:

@@ -15,11 +15,13 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.batches import Block, RecordBatches, Table
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import Rows, WeightedRows, signed
+from dpci_core.base.rows import WeightedRows, signed
+from dpci_core.base.validation import check_rows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
@@ -32,7 +34,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.certain import gradient_rounding
-from dpci_core.solvers.metric import check_size, longest_stretch, metric_of, weighted
+from dpci_core.solvers.metric import check_size, longest_stretch, metric_of, weighted_table
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import Fit
 
@@ -49,12 +51,6 @@ _NEIGHBOURS_APART = 2.0
 """How far the noise vectors that give one minimiser on two neighbouring tables are apart at most:
 two slopes.
 """
-
-
-class UnfitRecordsError(ValueError):
-    """Records that the encoding cannot have made: a mistake in this program, caught before the
-    fit.
-    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -210,7 +206,7 @@ class _CertifiedSolver:
     design: Design
 
     def __call__(
-        self, A: Rows, *, loss: Loss, regularization: float, noise_vector: Array | None = None
+        self, A: Table, *, loss: Loss, regularization: float, noise_vector: Array | None = None
     ) -> Fit:
         norm = 0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))
         if self.design.geometry is not None:  # its rounding, as in `_stretch`
@@ -227,7 +223,7 @@ class _CertifiedSolver:
 
 
 def draw_coefficients(
-    A: Rows, *, shares: Shares, source: SystemSource, metric: Metric | None = None
+    A: Table, *, shares: Shares, source: SystemSource, metric: Metric | None = None
 ) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
@@ -265,12 +261,17 @@ def draw_coefficients(
 
 
 def draw_release(
-    X: Array | WeightedRows, y: Array, *, design: Design, to_original: Array | None = None
+    X: Array | WeightedRows | RecordBatches,
+    y: Array | None = None,
+    *,
+    design: Design,
+    to_original: Array | None = None,
 ) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
 
     Args:
-        X, y: encoded records (`schema.RecordMapper`).
+        X, y: encoded records (`schema.RecordMapper`), or batches of them and None, whose readers
+            check every row as `check_rows` does.
         design: what is released, at which budget.
         to_original: L (k, p), intervals for L theta as well.
 
@@ -280,33 +281,13 @@ def draw_release(
     Source:  WKL Algorithms 1-5; docs/release.md.
     """
     check_design(design)
-    check_rows(X, y)
-    return _draw(
-        signed(X, y), shares=share_out(design), source=SystemSource(), to_original=to_original
-    )
-
-
-def check_rows(X: Array | WeightedRows, y: Array) -> None:
-    """Raise UnfitRecordsError for encoded records (n, p) with labels (n,) that break a rule.
-
-    The last look at what the sensitivities rest on; says nothing about the records it found.
-    """
-    rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(len(X)))
-    shapes_fit = (
-        rows.ndim == 2
-        and rows.size > 0
-        and y.shape == weights.shape == rows.shape[:1]
-        and rows.dtype == y.dtype == weights.dtype == np.float64
-    )
-    if not (
-        shapes_fit
-        and (weights * np.einsum("ij,ij->i", rows, rows) <= 1.0).all()
-        and ((weights > 0.0) & (weights <= 1.0)).all()
-        and (np.abs(y) == 1.0).all()
-    ):
-        raise UnfitRecordsError(
-            "The encoded records break a rule that the encoding is there to keep."
-        )
+    if isinstance(X, RecordBatches):
+        A = X.in_memory()
+    else:
+        assert y is not None
+        check_rows(X, y)
+        A = signed(X, y)
+    return _draw(A, shares=share_out(design), source=SystemSource(), to_original=to_original)
 
 
 def _released_moment(metric: Metric | None, design: Design) -> Array | None:
@@ -316,11 +297,11 @@ def _released_moment(metric: Metric | None, design: Design) -> Array | None:
 
 
 def _draw(
-    A: Array | WeightedRows, *, shares: Shares, source: SystemSource, to_original: Array | None
+    A: Block | RecordBatches, *, shares: Shares, source: SystemSource, to_original: Array | None
 ) -> Drawn:
     n, p = A.shape
     metric = release_metric(A, design=shares.running, rng=source)
-    rows = A if metric is None else weighted(A, metric)
+    rows = A if metric is None else weighted_table(A, metric)
     theta, noise = draw_coefficients(rows, shares=shares, source=source, metric=metric)
     released = release_moments(
         rows,

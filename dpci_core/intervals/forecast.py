@@ -219,10 +219,10 @@ def forecast(
 
 def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> Forecast:
     """Return the forecast that intervals drawn for this design amount to."""
-    goal, noise, n, p = drawn.goal, drawn.noise, drawn.n_records, len(moments.hessian)
+    goal, n, p = drawn.goal, drawn.n_records, len(moments.hessian)
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
-    validity = _validity(moments, noise, design, n, *drawn.matrix_sd, drawn.metric)
+    validity = _validity(moments, drawn, design)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     share = drawn.is_unidentified.mean(axis=0)
     out_of_reach = (
@@ -270,6 +270,7 @@ class DrawnIntervals:
     shift: how far that mean is from the goal.
     matrix_sd: diagonal noise on H and S.
     metric: of the design's geometry.
+    r3: as in `Validity`.
     """
 
     half_width: Array
@@ -284,6 +285,7 @@ class DrawnIntervals:
     n_records: int
     dim: int
     metric: Metric | None
+    r3: float
 
     @property
     def lengths(self) -> Array:
@@ -391,6 +393,7 @@ def drawn_intervals(
         n_records=n,
         dim=p,
         metric=metric,
+        r3=_drift(moments, noise, design, n, metric),
     )
 
 
@@ -558,17 +561,11 @@ def _fixed_noise(law: MatrixNoise, p: int, n_draws: int, seed: int) -> Array:
     return law.diagonal_sd(p) * unit
 
 
-def _validity(
-    moments: Moments,
-    noise: NoiseLaw,
-    design: Design,
-    n: int,
-    sd_h: float,
-    sd_s: float,
-    metric: Metric | None,
-) -> Validity:
+def _validity(moments: Moments, drawn: DrawnIntervals, design: Design) -> Validity:
     """Grade the forecast by the three ratios of `Validity`."""
     H, S, L = moments.hessian, moments.covariance, None
+    metric, noise, n = drawn.metric, drawn.noise, drawn.n_records
+    sd_h, sd_s = drawn.matrix_sd
     if metric is not None:
         H, S, L = metric.matrix(H), metric.matrix(S), metric.whiten
     p = len(H)
@@ -576,11 +573,21 @@ def _validity(
     inverse = np.linalg.inv(H) if L is None else L @ np.linalg.inv(H)
     r1 = sd_h * np.sqrt(2.0 * p) / float(np.linalg.eigvalsh(H)[0])
     r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * law.total(p))))
-    mechanism, r3 = mechanism_of(design), 0.0
-    if moments.drift is not None:
-        size, drift = _shift(moments, noise, design, n, metric), mechanism.drift(moments.drift)
-        r3 = float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
-    return _grade({"r1": float(r1), "r2": r2, "r3": r3}, mechanism)
+    ratios: dict[words.Ratio, float] = {"r1": float(r1), "r2": r2, "r3": drawn.r3}
+    return _grade(ratios, mechanism_of(design))
+
+
+def _drift(
+    moments: Moments, noise: NoiseLaw, design: Design, n: int, metric: Metric | None
+) -> float:
+    """How far the noise on the coefficients moves the Hessian, r3; 0 where it is not known."""
+    if moments.drift is None:
+        return 0.0
+    size, drift = (
+        _shift(moments, noise, design, n, metric),
+        mechanism_of(design).drift(moments.drift),
+    )
+    return float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
 
 
 def _grade(ratios: dict[words.Ratio, float], mechanism: Mechanism) -> Validity:

@@ -8,17 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.batches import RecordBatches, table_of
 from dpci_core.base.errors import check_generator
 from dpci_core.base.linalg import floor_eigenvalues
-from dpci_core.base.rows import signed
-from dpci_core.base.validation import check_records
+from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.mechanisms.matrices import covariance_noise, release_moments
 from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.mechanisms.metric import release_metric
-from dpci_core.solvers.metric import weighted
+from dpci_core.solvers.metric import weighted_table
 from dpci_core.solvers.moments import Moments
 
 RESULTS_VERSION = 2
@@ -126,13 +126,18 @@ class IntervalResult:
 
 
 def private_intervals(
-    X: npt.ArrayLike, y: npt.ArrayLike, *, design: Design, rng: np.random.Generator
+    X: npt.ArrayLike | WeightedRows | RecordBatches,
+    y: npt.ArrayLike | None = None,
+    *,
+    design: Design,
+    rng: np.random.Generator,
 ) -> IntervalResult:
     """Train privately, release both matrices privately, and return the intervals.
 
     Args:
-        X: (n, p) float64, row norms at most 1, constant column last and included in the norm.
-        y: (n,) in {-1, +1}; one class only is valid.
+        X: (n, p) float64, row norms at most 1, constant column last and included in the norm; or
+            batches, which hold y too.
+        y: (n,) in {-1, +1}; one class only is valid; None with batches.
         design: what is simulated, at which budget.
         rng: a seeded generator: the result is a simulation, not a release.
 
@@ -154,12 +159,11 @@ def private_intervals(
     """
     check_design(design)
     check_generator(rng)
-    features, labels = check_records(X, y)
-    n, p = features.shape
+    A = table_of(X, y)
+    n, p = A.shape
     model_noise(design, n)  # refuses an infeasible design before any work
-    A = signed(features, labels)
     metric = release_metric(A, design=design, rng=rng)
-    rows = A if metric is None else weighted(A, metric)
+    rows = A if metric is None else weighted_table(A, metric)
     model = train_private(rows, design=design, rng=rng, metric=metric)
     released = release_moments(
         rows,

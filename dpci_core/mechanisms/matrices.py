@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import Table
 from dpci_core.base.linalg import floor_eigenvalues, symmetrise
-from dpci_core.base.rows import Rows
 from dpci_core.design import Definition, Design
 from dpci_core.mechanisms.mechanism import check_metric
 from dpci_core.privacy.budget import definition_named, to_float_down
@@ -282,7 +282,7 @@ def rounding_allowance(
 
 
 def release_moments(
-    A: Rows, theta_priv: Array, *, design: Design, rng: NoiseSource, whiten: Array | None = None
+    A: Table, theta_priv: Array, *, design: Design, rng: NoiseSource, whiten: Array | None = None
 ) -> PrivateMoments:
     """Release S at the already released theta_priv, and H there or half way to the coefficient
     without penalty (`halfway`).

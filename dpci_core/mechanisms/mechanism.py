@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import Table, has_weights
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import Rows, WeightedRows
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.budget import zcdp_to_pure_run
 from dpci_core.privacy.laws import Law, NoiseLaw
@@ -73,7 +73,7 @@ class Mechanism(ABC):
     @abstractmethod
     def perturb(
         self,
-        A: Rows,
+        A: Table,
         *,
         design: Design,
         rng: NoiseSource,
@@ -153,16 +153,16 @@ def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) ->
     return mechanism_of(design).noise(design, n_records, solver_error=solver_error)
 
 
-def check_metric(A: Rows, design: Design, *, has_metric: bool) -> None:
+def check_metric(A: Table, design: Design, *, has_metric: bool) -> None:
     """Raise ValueError unless design, metric and rows with weights go together."""
     if has_metric != (design.geometry is not None):
         raise ValueError("Expected a metric where the design has a geometry, and only there.")
-    if has_metric and not isinstance(A, WeightedRows):
+    if has_metric and not has_weights(A):
         raise ValueError("Expected the rows to have the weights of the metric.")
 
 
 def train_private(
-    A: Rows,
+    A: Table,
     *,
     design: Design,
     rng: NoiseSource,
@@ -194,6 +194,8 @@ def train_private(
     return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
 
 
-def _solve_in(metric: Metric, solver: Solver, A: Rows, *, noise_vector: Array, **given: Any) -> Fit:
+def _solve_in(
+    metric: Metric, solver: Solver, A: Table, *, noise_vector: Array, **given: Any
+) -> Fit:
     """The minimiser with a noise vector that was drawn in the coordinates of a metric."""
     return solver(A, noise_vector=metric.vector(noise_vector), **given)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dpci_core.base.batches import Table
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.matrices import MatrixNoise, private_matrix
 from dpci_core.privacy.budget import to_float_down
@@ -29,7 +29,7 @@ def metric_noise(design: Design, n_records: int) -> MatrixNoise:
     )
 
 
-def release_metric(A: Rows, *, design: Design, rng: NoiseSource) -> Metric | None:
+def release_metric(A: Table, *, design: Design, rng: NoiseSource) -> Metric | None:
     """Return the metric of a design; None if it has no geometry.
 
     Args:

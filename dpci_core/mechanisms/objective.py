@@ -8,9 +8,9 @@ from decimal import Decimal
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import Table
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError
-from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import NEWTON, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
@@ -86,7 +86,7 @@ class Objective(Mechanism):
 
     def perturb(
         self,
-        A: Rows,
+        A: Table,
         *,
         design: Design,
         rng: NoiseSource,

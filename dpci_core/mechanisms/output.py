@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.rows import Rows
+from dpci_core.base.batches import Table
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, NEWTON, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
@@ -42,7 +42,7 @@ class Output(Mechanism):
 
     def perturb(
         self,
-        A: Rows,
+        A: Table,
         *,
         design: Design,
         rng: NoiseSource,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import ndtr
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
@@ -27,6 +28,14 @@ _EVEN_ODDS = 0.5
 draws.
 """
 _LARGEST_VALUE = 1e9
+_OF_MEAN, _OF_ONE = 0.6, 3.0
+"""Over sqrt(n): relative standard deviation of a released length, the mean's and that of one
+coefficient, from sampling. A length is the root of a variance estimated from n records, so it is
+sqrt((kurtosis - 1) / n) / 2 for influences of that kurtosis; 3 stands for 37, that of a level with
+a share of 3 %. `python -m benchmarks.promises` prints what is kept.
+"""
+_OF_DRIFT = 0.1
+"""The same from noise on the coefficients, by how far it moves the Hessian (r3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +151,8 @@ class Outcome:
     Args:
         target: as it was asked for.
         length: expected length of what the target is about.
-        draws: the same for each draw of the matrix noise.
+        draws: the same for each draw of the matrix noise, (K,) in antithetic pairs k and k + K/2.
+        spread: relative standard deviation of a released length around that of its draw.
         power: the chance to exclude zero, 0 where the target is a length.
         is_settled: whether what the target is about is noise-aware in every draw, so that more
             records or budget change no formula.
@@ -151,16 +161,22 @@ class Outcome:
     target: Target
     length: float
     draws: Array
+    spread: float
     power: float
     is_settled: bool
 
     @property
     def probability(self) -> float:
-        """The chance that the target is met: the power, or the share of draws that are short
-        enough.
-        """
+        """The chance that the target is met: the power, or that of a length, rounded down."""
         length = self.target.length
-        return self.power if length is None else float(np.mean(self.draws <= length))
+        return self.power if length is None else self._chance(length)
+
+    def _chance(self, length: float) -> float:
+        """Of a released length to be at most this one, less a standard error of the draws."""
+        below = ndtr((length / self.draws - 1.0) / self.spread)
+        pairs = below.reshape(2, -1).mean(axis=0)
+        error = pairs.std() / math.sqrt(max(len(pairs) - 1, 1))
+        return max(0.0, float(pairs.mean() - error))
 
     @property
     def meets(self) -> bool:
@@ -173,8 +189,14 @@ class Outcome:
     @property
     def within_reach(self) -> float:
         """The shortest length that this outcome would meet."""
-        rank = math.ceil(self.target.probability * len(self.draws) - 1e-9)
-        at = float(np.sort(self.draws)[max(rank, 1) - 1])
+        wide = 1.0 + 10.0 * self.spread
+        at = float(
+            brentq(
+                lambda length: self._chance(length) - self.target.probability,
+                self.draws.min() / wide,
+                self.draws.max() * wide,
+            )
+        )
         return at if self.target.probability < _EVEN_ODDS else max(at, self.length)
 
 
@@ -203,9 +225,10 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
         else float(drawn.power(target.excludes_zero_at)[:, j].mean())
     )
     settled = bool(np.all(drawn.weight == 1.0 if j is None else drawn.weight[:, j] == 1.0))
-    if j is None:
-        return Outcome(target, float(lengths.mean()), lengths.mean(axis=1), power, settled)
-    return Outcome(target, float(lengths.mean(axis=0)[j]), lengths[:, j], power, settled)
+    draws = lengths.mean(axis=1) if j is None else lengths[:, j]
+    sampling = (_OF_MEAN if j is None else _OF_ONE) / math.sqrt(drawn.n_records)
+    spread = math.hypot(sampling, _OF_DRIFT * drawn.r3)
+    return Outcome(target, float(draws.mean()), draws, spread, power, settled)
 
 
 def smallest_told_from_zero(
@@ -236,8 +259,9 @@ def meeting_probability(
     """Return the chance that a release of this design meets the target; `target.probability` plays
     no part.
 
-    For a length, the share of the forecast's draws of the matrix noise in which it is at most the
-    target's, so it moves in steps of 1/64; for `excludes_zero_at`, the power.
+    For a length, the chance over the noise on the matrices (the forecast's draws), the sampling of
+    the records and the noise on the coefficients (`_OF_MEAN`, `_OF_ONE`, `_OF_DRIFT`), less one
+    standard error of the draws; for `excludes_zero_at`, the power.
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design.

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from dpci_core.base.array import Array, Integers
+from dpci_core.base.codes import DataCode
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.ledger import Charge, Cost, as_text, safe_cell
 from dpci_core.plan import Plan, as_yaml
-from dpci_core.plan.codec import PlanFieldError
+from dpci_core.plan.codec import PlanFieldError, at, plain
 from dpci_core.plan.link import canonical
 from dpci_core.privacy.budget import Amount, definition_named, to_decimal
 from dpci_core.privacy.randomness import SystemSource
@@ -27,22 +31,26 @@ from dpci_core.release.once import check_reachable
 from dpci_core.release.record import NEIGHBOURS, Entry
 from dpci_core.release.table import Header, TableError, read_cells
 from dpci_core.report.html import render
-from dpci_core.schema import RecordMapper
+from dpci_core.schema import RecordMapper, Schema
 from dpci_core.scorecards import (
     Card,
     CardSpending,
     Question,
     ScorecardClass,
     answers,
+    check_cells,
     check_questions,
     checked_cost,
     draw_card,
 )
 from dpci_core.scorecards.draw import DrawnCard
 from dpci_core.scorecards.spending import parts_of
+from dpci_core.tuning.choose import utility_bound
 
 CARD_NAME = "scorecard.json"
 """The record in the folder of a result."""
+VERSION = 2
+"""Of the content of scorecard.json; 1 is read too, and has no declaration to apply it by."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +63,7 @@ class CardRecord(Entry):
     cost: of a false positive and a false negative, in whole units.
     noisy_mistakes: of the card on the n_holdout records that did not choose it, with noise.
     error_low, error_high: the interval for its error at confidence_level.
+    schema: the declaration that the questions are about; None in a record of version 1.
     Mistakes without noise, and of other cards, are no part of it.
     """
 
@@ -79,12 +88,18 @@ class CardRecord(Entry):
     error_high: float
     assumptions: tuple[str, ...]
     software: dict[str, str]
+    schema: Schema | None = None
 
     def __post_init__(self) -> None:
+        if self.version not in (1, VERSION) or (self.schema is None) == (self.version == VERSION):
+            raise PlanFieldError("version", "Expected 1, or 2 with the declaration as schema.")
         if self.kind != "scorecard":
             raise PlanFieldError("kind", f"Expected scorecard, got {self.kind!r}.")
         if len(self.questions) != len(self.points) or not self.points:
             raise PlanFieldError("points", "Expected one for each question.")
+        if self.schema is not None:
+            with at("questions"):
+                check_questions(self.questions, self.schema)
         if not 0.0 <= self.error_low <= self.error_high <= 1.0:
             raise PlanFieldError("error_low", "Expected an interval within 0 and 1.")
         definition_named(self.definition)
@@ -100,8 +115,51 @@ class CardRecord(Entry):
         kind = definition_named(self.definition)
         return f"{kind.letter} = {self.amount} ({kind.title})"
 
+    @property
+    def mapper(self) -> RecordMapper:
+        """Of the columns that the questions are about.
+
+        Raises:  ValueError for a record of version 1.
+        """
+        if self.schema is None:
+            raise ValueError(f"Expected a {CARD_NAME} of version {VERSION}: 1 has no declaration.")
+        return _mapper(self.schema, self.questions)
+
+    def sums(self, frame: pd.DataFrame) -> Integers:
+        """Return the sum of points (n,) of rows of a table with the columns of the questions.
+
+        Args:
+            frame: the rows, in original units.
+
+        Raises:  DataRejectedError naming row and column: a column is absent or there twice, a cell
+                 is empty, no number, or none of the declared levels. The release itself counts such
+                 cells as declared; a card in use has somebody to ask.
+        """
+        names = self.mapper.needed[:-1]
+        for name in names:
+            found = list(frame.columns).count(name)
+            if found != 1:
+                code: DataCode = "column_repeated" if found else "column_not_in_header"
+                raise DataRejectedError(code, column=name, found=found)
+        assert self.schema is not None
+        cells = {name: frame[name].tolist() for name in names}
+        check_cells(cells, self.questions, self.schema)
+        bits = answers(cells, self.questions, self.schema)
+        return np.asarray(bits.astype(np.int64) @ np.array(self.points, dtype=np.int64))
+
+    def decision(self, frame: pd.DataFrame) -> Array:
+        """Return the sum of points minus the threshold (n,); arguments and errors as for `sums`."""
+        return np.asarray(self.sums(frame) - self.threshold)
+
+    def predict(self, frame: pd.DataFrame) -> Integers:
+        """Return +1 (the positive level) or -1 (n,); arguments and errors as for `sums`."""
+        return np.where(self.decision(frame) > 0.0, 1, -1)
+
     def to_dict(self) -> dict[str, Any]:
-        return {"version": self.version, "kind": self.kind} | asdict(self)
+        fields = {"version": self.version, "kind": self.kind} | asdict(self)
+        if self.schema is None:
+            return {name: value for name, value in fields.items() if name != "schema"}
+        return fields | {"schema": plain(self.schema)}
 
     def table(self) -> str:
         """Return the card as CSV: a line for each question, and the threshold."""
@@ -168,6 +226,22 @@ class CardChoice(AskedOnce[CardRecord]):
         return f"{self.plan.title}: a card of {len(self.questions)} questions"
 
     @property
+    def parts(self) -> tuple[int, int]:
+        """How many rows choose and how many count, at the planned n."""
+        return parts_of(self.plan.n_records, self.holdout)
+
+    @property
+    def excess_share(self) -> float:
+        """Share of the rows that choose by which the drawn card errs more than the best one: not
+        exceeded with 95 %, whatever the data are (`scorecards.excess_bound`). Where costs differ,
+        in units of the larger one.
+        """
+        bound = utility_bound(
+            n_candidates=self.cards.n_rules, epsilon=self.spending.pure_epsilon, delta=0.05
+        )
+        return min(1.0, bound / self.parts[0])
+
+    @property
     def digest(self) -> str:
         decided = {
             "plan": self.plan.digest,
@@ -191,7 +265,7 @@ class CardChoice(AskedOnce[CardRecord]):
 
     @property
     def needed(self) -> tuple[str, ...]:
-        return self._mapper().needed
+        return _mapper(self.plan.schema, self.questions).needed
 
     def price(self) -> Cost:
         check_reachable(self.plan.schema)
@@ -217,7 +291,7 @@ class CardChoice(AskedOnce[CardRecord]):
 
     def draw(self, header: Header) -> DrawnCard:
         """Read, divide, choose, count; the records exist in here only."""
-        mapper = self._mapper()
+        mapper = _mapper(self.plan.schema, self.questions)
         cells = read_cells(header, mapper, with_target=True)
         once.reached("read")
         y = mapper.labels_of(cells[self.plan.schema.target])
@@ -237,11 +311,12 @@ class CardChoice(AskedOnce[CardRecord]):
     def load(cls, folder: Path) -> CardRecord:
         return load_card(folder)
 
-    def _mapper(self) -> RecordMapper:
-        asked = {question.column for question in self.questions}
-        columns = [column for column in self.plan.schema.features if column.name in asked]
-        names = tuple(name for column in columns for name in column.feature_names)
-        return RecordMapper(self.plan.schema, names)
+
+def _mapper(schema: Schema, questions: tuple[Question, ...]) -> RecordMapper:
+    """Of the columns that questions are about."""
+    asked = {question.column for question in questions}
+    columns = [column for column in schema.features if column.name in asked]
+    return RecordMapper(schema, tuple(name for column in columns for name in column.feature_names))
 
 
 def load_card(path: str | Path) -> CardRecord:
@@ -269,7 +344,7 @@ def _record(asked: CardChoice, drawn: DrawnCard, charge: Charge) -> CardRecord:
     low, high = drawn.interval(asked.confidence_level)
     return CardRecord(
         **entry_of(charge, asked.plan, title=asked.title),
-        version=1,
+        version=VERSION,
         kind="scorecard",
         definition=asked.spending.definition,
         amount=as_text(asked.spending.amount),
@@ -290,6 +365,7 @@ def _record(asked: CardChoice, drawn: DrawnCard, charge: Charge) -> CardRecord:
         error_high=high,
         assumptions=_assumptions(asked),
         software=dict(software()),
+        schema=asked.plan.schema,
     )
 
 

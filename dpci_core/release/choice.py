@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dpci_core.base.rows import WeightedRows
-from dpci_core.intervals.draw import check_rows
+from dpci_core.base.validation import check_rows
 from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import Plan, as_yaml

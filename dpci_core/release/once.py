@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
+from dpci_core.base.batches import BatchError
 from dpci_core.base.codes import ReleaseCode, SpentCode
 from dpci_core.base.errors import (
     CodedError,
@@ -29,7 +30,6 @@ from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import Entry
 from dpci_core.release.table import (
     Header,
-    TableError,
     TableFile,
     TextEncoding,
     counted,
@@ -131,9 +131,17 @@ def release_once(
     """Release the answer to a question from a private file, once, and return what was written to
     `folder`.
 
-    Args:    dataset: name of the ledger's account.  request_id: of this release; the same one again
-             returns the recorded release and never draws.  folder: a new folder for the result, its
-             parent exists.  encoding: of a CSV file.
+    Args:
+        question: what is asked.
+        file: the private table.
+        ledger: that pays.
+        dataset: name of the ledger's account.
+        person: who releases, for the ledger.
+        request_id: of this release; the same one again returns the recorded release and never
+            draws.
+        folder: a new folder for the result, its parent exists.
+        encoding: of a CSV file.
+
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
     Raises:  before booking ReleaseRefusedError, DataRejectedError (the header, the number of rows),
@@ -219,7 +227,7 @@ def check_header(
     """
     path = Path(file) if isinstance(file, str) else file
     if (
-        isinstance(path, Path) and path.exists() and not path.is_file()
+        isinstance(path, Path) and path.exists() and not (path.is_file() or path.is_dir())
     ):  # a pipe gives its bytes once
         raise ReleaseRefusedError("not_a_file")
     header = read_header(file, encoding=encoding)
@@ -283,7 +291,7 @@ def _carry_out(
         made, files = question.answer(header, charge)
         write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
         return made
-    except (TableError, InfeasibleDesignError) as error:
+    except (BatchError, InfeasibleDesignError) as error:
         return without_frames(error)  # of the file as a whole, or of n and other public numbers
     except OSError:
         return Finding("not_read_or_written")

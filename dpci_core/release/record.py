@@ -214,6 +214,11 @@ class Release(Entry):
         """The released coefficients (p,), encoded units, the constant last."""
         return np.array([c.released for c in self.coefficients])
 
+    @property
+    def mapper(self) -> RecordMapper:
+        """Of the columns that the model needs."""
+        return RecordMapper(self.schema, self.features)
+
     def decision(self, frame: pd.DataFrame) -> Array:
         """Return x.theta (n,) for rows of a table with the schema's columns, in original units.
 
@@ -221,7 +226,7 @@ class Release(Entry):
         one.
         Raises:  ValueError naming a column that the table does not have.
         """
-        mapper = RecordMapper(self.schema, self.features)
+        mapper = self.mapper
         columns = mapper.needed[:-1]
         for name in columns:
             if list(frame.columns).count(name) != 1:

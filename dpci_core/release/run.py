@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from dpci_core.base.batches import Engine
+from dpci_core.datasets.folder import folder_batches
 from dpci_core.intervals.draw import Drawn, check_feasible, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
 from dpci_core.mechanisms.shares import Shares, share_out
@@ -45,9 +47,11 @@ class PlanRelease(Question[Release]):
     """The question a plan is made for.
 
     allow_unreviewed: allow Gaussian objective perturbation.
+    engine: where the batches of a folder are read.
     """
 
     allow_unreviewed: bool = False
+    engine: Engine | None = None
     record_name = RECORD_NAME
 
     @property
@@ -74,7 +78,7 @@ class PlanRelease(Question[Release]):
         check_feasible(self.plan.design, n_records=n_records, dim=len(self.plan.names))
 
     def answer(self, header: Header, charge: Charge) -> tuple[Release, dict[str, str]]:
-        drawn, note = _draw(self.plan, header)
+        drawn, note = _draw(self.plan, header, self.engine)
         once.reached("drawn")
         made = make_record(self.plan, drawn, self.priced, charge)
         return replace(made, note=note), files_of(made, self.plan)
@@ -95,17 +99,18 @@ def release(
     folder: Path | str,
     allow_unreviewed: bool = False,
     encoding: TextEncoding = "utf-8",
+    engine: Engine | None = None,
 ) -> Release:
-    """Release the model of a plan from a private file, once, and return what was written to
-    `folder`.
+    """Release the model of a plan from a private file or folder of Parquet files, once, and return
+    what was written to `folder`.
 
-    Args:    allow_unreviewed: allow Gaussian objective perturbation.  The others as for
-             `release_once`, which also says what is raised.
+    Args:    allow_unreviewed: allow Gaussian objective perturbation.  engine: where the batches of
+             a folder are read.  The others as for `release_once`, which also says what is raised.
     Privacy: the price of the plan in its own definition; replace-one neighbours, the number of rows
              is public.
     """
     return once.release_once(
-        PlanRelease(plan=plan, allow_unreviewed=allow_unreviewed),
+        PlanRelease(plan=plan, allow_unreviewed=allow_unreviewed, engine=engine),
         file,
         ledger=ledger,
         dataset=dataset,
@@ -121,9 +126,14 @@ def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "
     return check_header(PlanRelease(plan=plan), file, encoding=encoding)
 
 
-def _draw(plan: Plan, header: Header) -> tuple[Drawn, MappingNote]:
-    """The records exist in here only."""
+def _draw(plan: Plan, header: Header, engine: Engine | None) -> tuple[Drawn, MappingNote | None]:
+    """The records exist in here only; those of a folder as batches, whose cells nobody counts."""
     mapper = RecordMapper(plan.schema, plan.features)
+    if header.kind == "folder":
+        batches = folder_batches(header.parts, plan.schema, features=plan.features, engine=engine)
+        once.reached("read")
+        drawn = draw_release(batches, design=plan.design, to_original=mapper.to_original)
+        return drawn, None
     X, y, note = read_records(header, mapper)
     once.reached("read")
     check_feasible(plan.design, n_records=len(X), dim=X.shape[1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -18,14 +18,23 @@ from typing import IO, Any, Literal
 
 import numpy as np
 import pyarrow
-import pyarrow.compute
 import pyarrow.parquet
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import BatchError
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import WeightedRows, stacked
+from dpci_core.datasets.folder import (
+    LONGEST_CELL,
+    PartFile,
+    cell_blocks,
+    check_header_has,
+    kind_of,
+    read_folder,
+    unusable_in,
+)
 from dpci_core.datasets.upload import DELIMITERS, FORMATS
-from dpci_core.schema.mapping import MappingNote, RecordMapper
+from dpci_core.schema.mapping import Cells, MappingNote, RecordMapper
 
 TextEncoding = Literal["utf-8", "latin-1"]
 
@@ -37,10 +46,6 @@ LONGEST_RECORD = 2**20
 """Characters of a record in a CSV file; a longer one is a record of missing cells, and is never
 held.
 """
-LONGEST_CELL = 131_072
-"""So that no cell costs much: a longer text is missing in Parquet (bytes), and its record has
-missing cells in CSV.
-"""
 _PARQUET_MAGIC = b"PAR1"
 _MARKS = "".join(DELIMITERS).encode()
 _PART = 65_536
@@ -49,7 +54,7 @@ _START, _WITHIN, _QUOTED, _MARK = range(4)
 """Before a cell, in one without quotation marks, in one with them, right after a mark within it."""
 
 
-class TableError(DataRejectedError):
+class TableError(BatchError):
     """A file that holds no table any more; it is about the file as a whole."""
 
 
@@ -70,20 +75,22 @@ class Header:
     rows will be read.
 
     first_line: of a CSV file, with its end; the rows follow.
-    n_records: what a Parquet file states, 0 for a CSV file that ends with its header, else None
-    until `counted`. Reading another number of rows is a TableError.
+    parts: the files of a folder, whose records are one table.
+    n_records: what Parquet files state, 0 for a CSV file that ends with its header, else None until
+    `counted`. Reading another number of rows is a TableError.
     encoding: of a CSV file; bytes that do not fit are replaced.
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
 
     file: TableFile
-    kind: Literal["csv", "parquet"]
+    kind: Literal["csv", "parquet", "folder"]
     columns: tuple[str, ...]
     encoding: TextEncoding = "utf-8"
     delimiter: str = ","
     first_line: bytes = b""
     unusable: frozenset[str] = frozenset()
     n_records: int | None = None
+    parts: tuple[PartFile, ...] = ()
 
     @property
     def has_decimal_comma(self) -> bool:
@@ -94,14 +101,7 @@ class Header:
 
     def check_has(self, needed: tuple[str, ...]) -> None:
         """Raise DataRejectedError unless every needed column is there once."""
-        for name in needed:
-            found = self.columns.count(name)
-            if found != 1:
-                raise DataRejectedError(
-                    "column_repeated" if found else "column_not_in_header", column=name, found=found
-                )
-            if name in self.unusable:
-                raise DataRejectedError("column_not_plain", column=name)
+        check_header_has(self.columns, self.unusable, needed)
 
 
 def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
@@ -115,6 +115,8 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
     source = Path(file) if isinstance(file, str) else file
     if encoding not in ("utf-8", "latin-1"):
         raise ValueError(f"Expected encoding={encoding!r} to be 'utf-8' or 'latin-1'.")
+    if isinstance(source, Path) and source.is_dir():
+        return _folder_header(source)
     try:
         with _opened(source, buffering=0) as raw:
             first = (
@@ -156,36 +158,24 @@ def _parquet_header(file: TableFile) -> Header:
     metadata = pyarrow.parquet.read_metadata(_for_arrow(file))
     schema = metadata.schema.to_arrow_schema()
     names = tuple(str(name).strip() for name in schema.names)
-    unusable = (
-        name for name, kind in zip(names, schema.types, strict=True) if not _is_usable(kind)
-    )
+    kinds = zip(names, schema.types, strict=True)
+    unusable = (name for name, kind in kinds if kind_of(kind) == "unusable")
     n_records = max(0, metadata.num_rows)
     return Header(
         file=file, kind="parquet", columns=names, unusable=frozenset(unusable), n_records=n_records
     )
 
 
-def _is_usable(kind: Any) -> bool:
-    """Whether every value of an Arrow type can be turned into a cell without a failure.
-
-    The type of a column without any value is one of them: writers infer it, so that it depends on
-    the records.
-    """
-    types = pyarrow.types
-    value = kind.value_type if types.is_dictionary(kind) else kind
-    tests = (
-        types.is_integer,
-        types.is_floating,
-        types.is_boolean,
-        types.is_decimal,
-        types.is_null,
-        _is_text,
+def _folder_header(folder: Path) -> Header:
+    parts = read_folder(folder)
+    return Header(
+        file=folder,
+        kind="folder",
+        columns=parts[0].columns,
+        unusable=unusable_in(parts),
+        n_records=sum(sum(part.group_rows) for part in parts),
+        parts=parts,
     )
-    return any(test(value) for test in tests)
-
-
-def _is_text(kind: Any) -> bool:
-    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
 def _first_line(raw: IO[bytes]) -> bytes:
@@ -298,26 +288,39 @@ def read_cells(
     cells: dict[str, list[object]] = {name: [] for name in columns}
     for block in _blocks(header, columns, mapper.numbers):
         for name in columns:
-            cells[name] += block[name]
+            cells[name].extend(block[name])
     return cells
 
 
 def _blocks(
     header: Header, needed: tuple[str, ...], numbers: frozenset[str]
-) -> Iterator[dict[str, list[object]]]:
+) -> Iterator[Mapping[str, Cells]]:
     """Cells by column, some thousand rows at a time; TableError at the end if there were more or
     fewer than the header knows of.
     """
-    is_csv, found = header.kind == "csv", 0
-    commas = numbers if header.has_decimal_comma else frozenset()
-    for block in (_csv_blocks if is_csv else _parquet_blocks)(header, needed):
+    found = 0
+    for block in _found_blocks(header, needed, numbers):
         found += len(next(iter(block.values()), []))
-        yield {
-            name: [_with_point(cell) for cell in cells] if name in commas else cells
-            for name, cells in block.items()
-        }
+        yield block
     if header.n_records not in (None, found):
         raise TableError("file_changed")
+
+
+def _found_blocks(
+    header: Header, needed: tuple[str, ...], numbers: frozenset[str]
+) -> Iterator[Mapping[str, Cells]]:
+    """The same, whatever their number."""
+    if header.kind == "csv":
+        commas = numbers if header.has_decimal_comma else frozenset()
+        for block in _csv_blocks(header, needed):
+            yield {
+                name: [_with_point(cell) for cell in cells] if name in commas else cells
+                for name, cells in block.items()
+            }
+        return
+    parts = [part.path for part in header.parts] or [_for_arrow(header.file)]
+    for part in parts:
+        yield from cell_blocks(part, header.columns, needed, numbers=numbers)
 
 
 def _with_point(cell: object) -> object:
@@ -424,43 +427,3 @@ def _split(record: str, delimiter: str) -> list[str]:
     """The cells of a record without quotation marks; none of a blank line."""
     line = record.rstrip("\r\n")
     return line.split(delimiter) if line else []
-
-
-def _parquet_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
-    """Cells by column, as plain Python values.
-
-    Texts are read as a dictionary of those that differ, so that a long one that many rows share is
-    held once.
-    """
-    file = pyarrow.parquet.ParquetFile(_for_arrow(header.file))
-    names = file.schema_arrow.names
-    if tuple(str(name).strip() for name in names) != header.columns:
-        raise TableError("file_changed")
-    originals = [names[header.columns.index(name)] for name in needed]
-    texts = [name for name in originals if _is_text(file.schema_arrow.field(name).type)]
-    file = pyarrow.parquet.ParquetFile(_for_arrow(header.file), read_dictionary=texts)
-    for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=originals):
-        yield {
-            name: _cells(batch.column(batch.schema.get_field_index(original)))
-            for name, original in zip(needed, originals, strict=True)
-        }
-
-
-def _cells(column: Any) -> list[object]:
-    """Plain values; a text that is not UTF-8 gets replacement signs instead of an error, a long one
-    is missing.
-    """
-    if pyarrow.types.is_dictionary(column.type):
-        values = _cells(column.dictionary)
-        return [None if index is None else values[index] for index in column.indices.to_pylist()]
-    if not _is_text(column.type):
-        return list(column.to_pylist())
-    as_bytes = column.cast(
-        pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary()
-    )
-    is_short = pyarrow.compute.less_equal(pyarrow.compute.binary_length(as_bytes), LONGEST_CELL)
-    short = pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type))
-    return [
-        None if cell is None else cell.decode("utf-8", errors="replace")
-        for cell in short.to_pylist()
-    ]

@@ -127,8 +127,34 @@ SENTENCES: dict[Code, str] = {
     "cell_not_a_number": (
         "Expected numbers in column {column!r}; row {row} (counting from 0) holds something else."
     ),
+    "cell_empty": (
+        "Expected a value in column {column!r}; row {row} (counting from 0) has none, and the card "
+        "cannot be added up."
+    ),
+    "level_not_declared": (
+        "Expected a declared level in column {column!r}; row {row} (counting from 0) holds "
+        "something else."
+    ),
     "no_feature_to_encode": (
         "Expected at least one column besides the target that varies and can be encoded."
+    ),
+    "batch_of_another_size": (
+        "A batch of the table has {found:,} rows instead of the {wanted:,} that were declared."
+    ),
+    "batch_broken_off": "A batch of the table could not be worked on ({problem}).",
+    "batch_unreadable": "The file {file} of the table is gone or cannot be read any more.",
+    "batch_not_finite": "Expected finite numbers in every feature of {file}.",
+    "batch_label_not_declared": "Expected every label in {file} to be one of the declared classes.",
+    "folder_empty": "The folder {folder} has no Parquet file.",
+    "folder_of_other_files": (
+        "A folder is read as one table of Parquet files alone; it holds something else."
+    ),
+    "folder_files_differ": (
+        "The columns of {file} are not those of {other}, by their names or because one holds texts "
+        "where the other holds numbers."
+    ),
+    "folder_file_twice": (
+        "{file} is another name of a file of the same folder: its records would count twice."
     ),
     "rounding": "Rounding keeps the solver from its tolerance.",
     "classes_separable": (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from numbers import Real
@@ -19,12 +19,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Integers
 from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import Column, NumericColumn, Schema
-from dpci_core.schema.encode import encoded_rows, target_signs, to_original
+from dpci_core.schema.encode import encoded_rows, to_original
 
-Cells = Sequence[object]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """Cells of a column by the values that differ; code -1 is a cell without one.
+
+    >>> list(Coded(["a", "b"], np.array([1, -1, 0])))
+    ['b', None, 'a']
+    """
+
+    values: list[object]
+    codes: Integers
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[object]:
+        values = [*self.values, None]
+        return (values[code] for code in self.codes)
+
+
+Cells = Sequence[object] | Coded | Array
+"""Values, values by code, or the numbers of a numeric column (NaN where there is none)."""
 _LONGEST_NUMBER = 400
 """Signs; a longer text is no number, so that no cell takes long to read."""
 
@@ -156,12 +177,11 @@ class RecordMapper:
         """y (n,) for cells of the target."""
         name, positive = self.schema.target, self.schema.positive
         codes = _by_distinct(cells, lambda cell: level_of(cell, {positive: 0}))
-        is_missing = _by_distinct(cells, _is_missing)
+        are_missing = _by_distinct(cells, is_missing)
         self.note.counts[name, MISSING_TARGET] += int(
-            np.count_nonzero((is_missing > 0) & (codes < 0))
+            np.count_nonzero((are_missing > 0) & (codes < 0))
         )
-        texts = np.where(codes == 0, positive, f"not {positive}")
-        return target_signs(pd.DataFrame({name: texts}), self.schema)
+        return np.where(codes == 0, 1.0, -1.0)
 
     def _clean(self, column: Column, cells: Cells) -> Any:
         """A column of numbers within reach, or of declared levels only."""
@@ -181,8 +201,8 @@ class RecordMapper:
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
 
 
-def _is_missing(cell: object) -> float:
-    """1 for an empty cell, None or NaN."""
+def is_missing(cell: object) -> float:
+    """Return 1 for an empty cell, None or NaN, 0 for others."""
     if isinstance(cell, str):
         return float(not cell.strip())
     return float(cell is None or cell is pd.NaT or cell is pd.NA or cell != cell)
@@ -190,6 +210,11 @@ def _is_missing(cell: object) -> float:
 
 def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
     """The function of every cell, called once for equal cells of one type."""
+    if isinstance(cells, np.ndarray):
+        return cells if function is number_of else np.array([function(cell) for cell in cells])
+    if isinstance(cells, Coded):
+        found = np.array([function(value) for value in (*cells.values, None)], dtype=np.float64)
+        return np.asarray(found[cells.codes])
     known: dict[tuple[type, object], float] = {}
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):

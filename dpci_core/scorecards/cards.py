@@ -232,6 +232,15 @@ def _with_next_question(
     return longer.reshape(n * (high - low + 1), cells // 2, -1)
 
 
+def _sizes(cards: ScorecardClass) -> Integers:
+    """Of all cards (n_points,), in order: fewer points are smaller, then thresholds nearer to 0."""
+    size = np.zeros(1, dtype=np.int64)
+    for _ in range(cards.n_questions):
+        size = np.add.outer(size, np.abs(cards.values)).reshape(-1)
+    halves = np.abs(2.0 * cards.threshold_values).astype(np.int64)
+    return np.asarray(np.add.outer(size * (halves.max() + 1), halves).reshape(-1))
+
+
 @lru_cache(8)
 def _rules(cards: ScorecardClass) -> Integers:
     """Places of the cards that differ: equal sums of one random 64-bit number for each cell mean
@@ -241,10 +250,10 @@ def _rules(cards: ScorecardClass) -> Integers:
         0, 2**64, 2**cards.n_questions, dtype=np.uint64
     )
     hashes = sums_above(keys, cards)
-    size = np.abs(cards.all_points()).sum(axis=1) * 2**20 + 2 * np.abs(cards.all_thresholds())
-    order = np.lexsort((size, hashes))
+    order = np.lexsort((_sizes(cards), hashes))
+    hashes = hashes[order]
     is_first = np.ones(len(order), dtype=bool)
-    is_first[1:] = hashes[order][1:] != hashes[order][:-1]
+    is_first[1:] = hashes[1:] != hashes[:-1]
     found = np.sort(order[is_first])
     found.flags.writeable = False
     return found

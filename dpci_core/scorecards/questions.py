@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
-from dpci_core.schema.mapping import Cells, level_of, number_of
+from dpci_core.schema.mapping import Cells, is_missing, level_of, number_of
 
 Bits = npt.NDArray[np.uint8]
 """Answers, 1 for yes."""
@@ -113,6 +114,28 @@ def answers(cells: Mapping[str, Cells], questions: Sequence[Question], schema: S
         schema: the declaration.
     """
     return np.stack([_answers(cells[q.column], q, schema) for q in questions], axis=1)
+
+
+def check_cells(cells: Mapping[str, Cells], questions: Sequence[Question], schema: Schema) -> None:
+    """Raise DataRejectedError unless every question has an answer of its own in every row: no cell
+    is empty, text for a number, or a level that is not declared.
+
+    For people whom a card is applied to; of the private table `answers` refuses nothing.
+
+    Args:
+        cells, questions, schema: as for `answers`.
+    """
+    for name in dict.fromkeys(question.column for question in questions):
+        column = next(one for one in schema.features if one.name == name)
+        levels = {} if isinstance(column, NumericColumn) else dict.fromkeys(column.levels, 0)
+        for row, cell in enumerate(cells[name]):
+            if is_missing(cell):
+                raise DataRejectedError("cell_empty", row=row, column=name)
+            if isinstance(column, NumericColumn):
+                if np.isnan(number_of(cell)):
+                    raise DataRejectedError("cell_not_a_number", row=row, column=name)
+            elif level_of(cell, levels) < 0:
+                raise DataRejectedError("level_not_declared", row=row, column=name)
 
 
 def _answers(cells: Cells, question: Question, schema: Schema) -> Bits:

@@ -21,12 +21,13 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.batches import Block, RecordBatches, table_of
 from dpci_core.base.errors import check_count, check_generator, check_range
+from dpci_core.base.limits import MOST_RECORDS as MOST_OF_A_TABLE
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import WeightedRows, signed
-from dpci_core.base.validation import check_records
+from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
@@ -41,6 +42,13 @@ from dpci_core.simulation.result import (
     summarise,
     versions,
 )
+from dpci_core.solvers.batch_replicates import (
+    BatchTable,
+    DrawnCounts,
+    drawn_moments,
+    fit_drawn,
+    second_moments,
+)
 from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.metric import check_size, metric_of
@@ -48,6 +56,7 @@ from dpci_core.solvers.moments import meant_minimiser
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
     TOLERANCE,
+    Moment,
     Replicates,
     Table,
     draw_counts,
@@ -59,6 +68,8 @@ _BATCH_NUMBERS = 2**21
 """Counts held by one batch of replicates; decides how many replicates that is, which changes no
 result.
 """
+_STREAMED = 32
+"""Replicates of a table in batches that share their passes; changes no result."""
 MatrixKind = tuple[Law, bool]
 """Law of the noise on a matrix and whether it is drawn symmetric."""
 _MATRIX_KINDS: tuple[MatrixKind, ...] = tuple(
@@ -71,7 +82,7 @@ class _Job:
     """One design with what it runs on."""
 
     design: Design
-    table: Table
+    table: Table | BatchTable
     noise: NoiseLaw
     goal: Array
 
@@ -109,6 +120,11 @@ class _Plan:
     n_coverage: int
     tolerance: float
 
+    def __sizeof__(self) -> int:
+        """With its tables: joblib's Dask backend scatters what is large once for all batches."""
+        tables = {id(job.table): job.table for job in self.jobs}.values()
+        return sum(t.columns.nbytes + t.single.nbytes for t in tables if isinstance(t, Table))
+
     @property
     def has_metric(self) -> bool:
         """Whether a design releases the second moment."""
@@ -118,11 +134,11 @@ class _Plan:
 
 @dataclass(frozen=True)
 class Draws:
-    """The randomness of a batch: counts (B, N), unit noise for the coefficients, for both matrices
-    and for the second moment, by law.
+    """The randomness of a batch: counts (B, N), or their streams for a table in batches, unit noise
+    for the coefficients, for both matrices and for the second moment, by law.
     """
 
-    counts: Counts
+    counts: Counts | DrawnCounts
     model: dict[Law, Array]
     hessian: dict[MatrixKind, Array]
     covariance: dict[MatrixKind, Array]
@@ -131,14 +147,16 @@ class Draws:
 
 @dataclass(frozen=True)
 class Metrics:
-    """The metrics of a batch, a stack, with the weights (B, N) that rows have in them."""
+    """The metrics of a batch, a stack, with the weights (B, N) that rows have in them; None for a
+    table in batches, whose rows have theirs where they are read.
+    """
 
     of: Metric
-    weights: Counts
+    weights: Counts | None
 
     def first(self, n: int) -> Metrics:
         """Of the first n."""
-        return Metrics(self.of[:n], self.weights[:n])
+        return Metrics(self.of[:n], None if self.weights is None else self.weights[:n])
 
 
 @dataclass(frozen=True)
@@ -153,8 +171,8 @@ class Outcomes:
 
 
 def run_experiment(
-    X: npt.ArrayLike | WeightedRows,
-    y: npt.ArrayLike,
+    X: npt.ArrayLike | WeightedRows | RecordBatches,
+    y: npt.ArrayLike | None = None,
     *,
     designs: list[Design] | tuple[Design, ...],
     n_variability: int = 10_000,
@@ -171,7 +189,8 @@ def run_experiment(
 
     Args:
         X: records (n, p), row norms at most 1, the constant last; the population of the experiment.
-        y: labels (n,), -1 or +1.
+            Or batches, which hold y too and are read in every pass by their engine.
+        y: labels (n,), -1 or +1; None with batches.
         designs: any number, answered at once from the same replicates.
         n_variability: m, fits behind the variability intervals.
         n_coverage: k, whole private intervals; the first k of the m where both are asked.
@@ -191,14 +210,15 @@ def run_experiment(
     """
     check_generator(rng)
     _check_designs(designs)
-    features, labels = check_records(X, y)
-    n = len(features) if n_records is None else n_records
+    A = table_of(X, y)
+    n = len(A) if n_records is None else n_records
     _check_numbers(
         n_records=n,
         n_variability=n_variability,
         n_coverage=n_coverage,
         n_jobs=n_jobs,
         tolerance=tolerance,
+        most_records=MOST_RECORDS - 1 if not isinstance(A, RecordBatches) else MOST_OF_A_TABLE,
     )
     _check_callable(progress=progress, should_stop=should_stop)
     laws = [model_noise(design, n) for design in designs]
@@ -208,7 +228,6 @@ def run_experiment(
             f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an "
             "unpenalised target, whose estimate needs the released matrices."
         )
-    A = signed(features, labels)
     tables = _tables(A, tuple(designs))
     goals = {loss: meant_minimiser(A, loss=loss) for loss in unpenalised}
     jobs = tuple(
@@ -219,7 +238,7 @@ def run_experiment(
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
     started, n_done = time.monotonic(), 0
-    for batch in _batches(plan, total, len(features), n_jobs, should_stop):
+    for batch in _batches(plan, total, A, n_jobs, should_stop):
         for outcomes, new in zip(kept, batch, strict=True):
             outcomes.append(new)
         n_done += len(batch[0].theta)
@@ -235,12 +254,14 @@ def run_experiment(
         n_done=min(n_done, n_variability),
         n_covered=min(n_done, n_coverage),
         n_records=n,
-        n_rows=len(features),
+        n_rows=len(A),
         seconds=time.monotonic() - started,
     )
 
 
-def _job(design: Design, table: Table, noise: NoiseLaw, goals: dict[Loss, Array]) -> _Job:
+def _job(
+    design: Design, table: Table | BatchTable, noise: NoiseLaw, goals: dict[Loss, Array]
+) -> _Job:
     """A design on its table; the goal is the coefficient its intervals are for."""
     return _Job(
         design,
@@ -268,10 +289,11 @@ def _check_numbers(
     n_coverage: object,
     n_jobs: object,
     tolerance: object,
+    most_records: int,
 ) -> None:
     """Raise ValueError for a number that would fail, or mean nothing, only after hours of work."""
     check_count(n_records=n_records, n_variability=n_variability, n_coverage=n_coverage)
-    check_range((1, MOST_RECORDS - 1), n_records=n_records)
+    check_range((1, most_records), n_records=n_records)
     if n_variability == 1:
         raise ValueError("Expected n_variability=1 >= 2: one fit has no spread.")
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -286,31 +308,44 @@ def _check_callable(**functions: object) -> None:
 
 
 def _tables(
-    A: Array | WeightedRows, designs: tuple[Design, ...]
-) -> dict[tuple[object, float], Table]:
+    A: Block | RecordBatches, designs: tuple[Design, ...]
+) -> dict[tuple[object, float], Table | BatchTable]:
     """One fitted table per loss and regularization."""
     pairs = dict.fromkeys((d.loss, d.regularization) for d in designs)
+    if isinstance(A, RecordBatches):
+        return {(loss, c): BatchTable.of(A, loss=loss, regularization=c) for loss, c in pairs}
     return {(loss, c): Table.of(A, loss=loss, regularization=c) for loss, c in pairs}
 
 
 def _batches(
-    plan: _Plan, total: int, n_rows: int, n_jobs: int, should_stop: Callable[[], bool] | None
+    plan: _Plan,
+    total: int,
+    A: Block | RecordBatches,
+    n_jobs: int,
+    should_stop: Callable[[], bool] | None,
 ) -> Iterator[list[Outcomes]]:
-    """Results of batches of replicates, in order, from as many workers as asked."""
-    size = max(1, min(64, _BATCH_NUMBERS // n_rows))
+    """Results of batches of replicates, in order, from as many workers as asked; of a table in
+    batches one after the other, as its engine has the workers.
+    """
+    is_streamed = isinstance(A, RecordBatches)
+    size = _STREAMED if is_streamed else max(1, min(64, _BATCH_NUMBERS // len(A)))
 
-    def tasks() -> Iterator[object]:
+    def parts() -> Iterator[tuple[int, int]]:
         for first in range(0, total, size):
             if should_stop is not None and should_stop():
                 return
-            yield delayed(run_batch)(plan, first, min(first + size, total))
+            yield first, min(first + size, total)
 
+    if is_streamed:
+        for first, last in parts():
+            yield run_batch(plan, first, last)
+        return
     # Tables stay in memory: joblib would otherwise write large arrays to a temporary folder for its
     # workers.
     workers = Parallel(
         n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1, max_nbytes=None
     )
-    yield from workers(tasks())
+    yield from workers(delayed(run_batch)(plan, first, last) for first, last in parts())
 
 
 def replicate_bits(seed: int, i: int) -> np.random.SFC64:
@@ -320,8 +355,14 @@ def replicate_bits(seed: int, i: int) -> np.random.SFC64:
 
 def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     """Return the randomness of replicates first .. last - 1, each from its own stream."""
-    n_rows, p = plan.jobs[0].table.columns.shape[1], len(plan.jobs[0].table.theta_hat)
-    counts = np.empty((last - first, n_rows), dtype=np.float32)
+    table, p = plan.jobs[0].table, len(plan.jobs[0].table.theta_hat)
+    counts: Counts | DrawnCounts
+    if isinstance(table, BatchTable):
+        counts = DrawnCounts.of(
+            table.batches, seed=plan.seed, first=first, last=last, n_records=plan.n_records
+        )
+    else:
+        counts = np.empty((last - first, table.columns.shape[1]), dtype=np.float32)
     model: dict[Law, list[Array]] = {law: [] for law in LAWS}
     metric: dict[Law, list[Array]] = {law: [] for law in LAWS}
     matrices: list[dict[MatrixKind, list[Array]]] = [
@@ -329,7 +370,8 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
     ]
     for i in range(first, last):
         bits = replicate_bits(plan.seed, i)
-        draw_counts(counts[i - first], plan.n_records, bits)
+        if not isinstance(counts, DrawnCounts):
+            draw_counts(counts[i - first], plan.n_records, bits)
         rng = np.random.Generator(bits)
         for law in LAWS:
             model[law].append(unit_vector(law, p, rng))
@@ -356,25 +398,36 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
 
 def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
     """The metric of each replicate, released by it or public, with its weights."""
-    design, columns, w = job.design, job.table.columns, job.table.weights
-    geometry = design.geometry
+    design, geometry, counts = job.design, job.design.geometry, draws.counts
     if geometry is None:
         return None
-    p, n_rows = columns.shape
-    unit = columns if w is None else columns * np.sqrt(w)
     if geometry.is_private:
         law = metric_noise(design, plan.n_records)
-        M = np.array([(unit * k) @ unit.T for k in draws.counts]) / plan.n_records
+        M = _second_moments(plan, job, counts)
         metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
     else:
-        one = check_size(metric_of(geometry), p).stacked()
-        metric = one[np.zeros(len(draws.counts), dtype=np.int64)]
-    weights = np.empty((len(draws.counts), n_rows), dtype=np.float32)
+        one = check_size(metric_of(geometry), len(job.table.theta_hat)).stacked()
+        metric = one[np.zeros(len(counts), dtype=np.int64)]
+    if isinstance(job.table, BatchTable):
+        return Metrics(metric, None)
+    columns, w = job.table.columns, job.table.weights
+    weights = np.empty((len(counts), columns.shape[1]), dtype=np.float32)
     for b, whiten in enumerate(metric.whiten):
         turned = whiten @ columns
         leverage = np.einsum("ij,ij->j", turned, turned)
         weights[b] = np.minimum(1.0 if w is None else w, 1.0 / np.maximum(leverage, 1.0))
     return Metrics(metric, weights)
+
+
+def _second_moments(plan: _Plan, job: _Job, counts: Counts | DrawnCounts) -> Array:
+    """Of each replicate, (B, p, p)."""
+    if isinstance(job.table, BatchTable):
+        assert isinstance(counts, DrawnCounts)
+        return second_moments(job.table, counts, n_records=plan.n_records)
+    assert not isinstance(counts, DrawnCounts)
+    columns, w = job.table.columns, job.table.weights
+    unit = columns if w is None else columns * np.sqrt(w)
+    return np.array([(unit * k) @ unit.T for k in counts]) / plan.n_records
 
 
 def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
@@ -416,6 +469,16 @@ def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None) -> Replic
     if metric is not None:
         assert noise_vector is not None
         noise_vector = metric.of.vector(noise_vector)
+    if isinstance(job.table, BatchTable):
+        assert isinstance(draws.counts, DrawnCounts)
+        return fit_drawn(
+            job.table,
+            draws.counts.within(None if metric is None else metric.of),
+            n_records=plan.n_records,
+            noise_vector=noise_vector,
+            tolerance=plan.tolerance,
+        )
+    assert not isinstance(draws.counts, DrawnCounts)
     return fit_replicates(
         job.table,
         draws.counts,
@@ -432,15 +495,31 @@ def _moments(
     """H and S at theta, in the metric if there is one; half way H is at another point, known once S
     has its noise.
     """
-    counts, n = draws.counts[: len(theta)], plan.n_records
-    weights = None if metric is None else metric.weights
     if is_halfway(job.design):
-        _, S = replicate_moments(
-            job.table, counts, theta, n_records=n, weights=weights, of=("covariance",)
-        )
+        _, S = _moments_at(plan, job, draws, theta, metric, of=("covariance",))
         return None, S if metric is None else metric.of.matrix(S)
-    H, S = replicate_moments(job.table, counts, theta, n_records=n, weights=weights)
+    H, S = _moments_at(plan, job, draws, theta, metric, of=("hessian", "covariance"))
     return (H, S) if metric is None else (metric.of.matrix(H), metric.of.matrix(S))
+
+
+def _moments_at(
+    plan: _Plan,
+    job: _Job,
+    draws: Draws,
+    theta: Array,
+    metric: Metrics | None,
+    *,
+    of: tuple[Moment, ...],
+) -> tuple[Array, Array]:
+    """Those of the first replicates, each at its own theta."""
+    counts, n = draws.counts[: len(theta)], plan.n_records
+    if isinstance(job.table, BatchTable):
+        assert isinstance(counts, DrawnCounts)
+        within = counts.within(None if metric is None else metric.of)
+        return drawn_moments(job.table, within, theta, n_records=n, of=of)
+    assert not isinstance(counts, DrawnCounts)
+    weights = None if metric is None else metric.weights
+    return replicate_moments(job.table, counts, theta, n_records=n, weights=weights, of=of)
 
 
 def _intervals(
@@ -467,14 +546,7 @@ def _intervals(
     if H is None:
         whiten = None if metric is None else metric.of.whiten
         at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten)
-        H, _ = replicate_moments(
-            job.table,
-            draws.counts[: len(theta)],
-            at,
-            n_records=n,
-            weights=None if metric is None else metric.weights,
-            of=("hessian",),
-        )
+        H, _ = _moments_at(plan, job, draws, at, metric, of=("hessian",))
         H = H if metric is None else metric.of.matrix(H)
     widths = private_half_widths(
         symmetrise(H + hessian_noise(design, n).scale * draws.hessian[key]),

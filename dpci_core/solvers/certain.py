@@ -9,8 +9,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.batches import Table
 from dpci_core.base.errors import ConvergenceError
-from dpci_core.base.rows import Rows
 from dpci_core.losses import Loss
 from dpci_core.solvers.newton import solve
 from dpci_core.solvers.objective import TOLERANCE, Fit, certified, gradient_at, rounding_of_sums
@@ -57,7 +57,7 @@ def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> 
 
 
 def solve_surely(
-    A: Rows,
+    A: Table,
     *,
     loss: Loss,
     regularization: float,
@@ -110,7 +110,7 @@ def solve_surely(
 
 
 def _descend(
-    A: Rows, *, loss: Loss, regularization: float, noise_vector: Array | None, tolerance: float
+    A: Table, *, loss: Loss, regularization: float, noise_vector: Array | None, tolerance: float
 ) -> Fit:
     """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of
     convergence asks for.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import CHUNK_ROWS, Block, RecordBatches, Table
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import Rows, WeightedRows, plain, unit_rows
+from dpci_core.base.rows import WeightedRows, plain, unit_rows
 from dpci_core.design import Geometry
-from dpci_core.solvers.objective import CHUNK_ROWS, chunks
+from dpci_core.solvers.batch_sums import Outer
+from dpci_core.solvers.objective import chunks
 
 _MARGIN = 1.0 + 1e-8
 """Factor on a leverage, which must not be underestimated: W, its inverse and Wx are computed, and
@@ -20,9 +22,11 @@ the leverage in the exact inverse of W^-1 differs by at most about 12 p^2 2^-53 
 itself (docs/whitened.md, Rounding)."""
 
 
-def second_moment_of(A: Rows) -> Array:
+def second_moment_of(A: Table) -> Array:
     """Return X'X/n (p, p) of rows, those with weights counting as rows of norm at most 1."""
     found = np.zeros((A.shape[1], A.shape[1]))
+    if isinstance(A, RecordBatches):
+        return np.asarray(A.total(Outer("moment", np.zeros(A.shape[1]))) / len(A))
     for block in chunks(A):
         rows = unit_rows(block)
         found += rows.T @ rows
@@ -70,6 +74,13 @@ def weighted(A: Array | WeightedRows, metric: Metric) -> WeightedRows:
         leverage = np.einsum("ij,ij->i", v, v) * _MARGIN
         found[chosen] = NORM_MARGIN / np.maximum(leverage, NORM_MARGIN)
     return WeightedRows(rows, np.minimum(before, found))
+
+
+def weighted_table(A: Block | RecordBatches, metric: Metric) -> WeightedRows | RecordBatches:
+    """Return `weighted` rows; of a table in batches, batches that are weighted when read."""
+    if isinstance(A, RecordBatches):
+        return A.through(partial(weighted, metric=metric), has_weights=True)
+    return weighted(A, metric)
 
 
 def longest_stretch(geometry: Geometry) -> float:

@@ -9,7 +9,8 @@
 
 All of them return the same minimiser up to their tolerance, with the gradient of all rows in double
 precision as the certificate. Many bootstrap replicates of one table at once are fitted by
-`replicates`.
+`replicates`. A table in batches is fitted by `newton`, whose passes are few, from the fit of some of
+its rows; by "certain" from 0, and by descent where that gives up.
 """  # noqa: E501 - rows of a table
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.errors import check_choice
-from dpci_core.base.rows import Rows
 from dpci_core.losses import Loss
 from dpci_core.solvers.certain import solve_surely
 from dpci_core.solvers.newton import solve
@@ -36,7 +37,7 @@ the way, the tolerance counts."""
 
 
 def minimise(
-    A: Rows,
+    A: Table,
     *,
     loss: Loss,
     regularization: float,
@@ -71,6 +72,18 @@ def minimise(
         section 2).
     """
     check_choice(method, METHODS, name="method")
+    if isinstance(A, RecordBatches):
+        solver, first = (solve_surely, None) if method == "certain" else (solve, start)
+        if first is None and method != "certain":
+            first = _near(A, loss, regularization, noise_vector)
+        return solver(
+            A,
+            loss=loss,
+            regularization=regularization,
+            noise_vector=noise_vector,
+            start=first,
+            tolerance=tolerance,
+        )
     if method == "newton":
         return solve(
             A,
@@ -118,9 +131,16 @@ def minimise(
     )
 
 
+def _near(A: RecordBatches, loss: Loss, regularization: float, noise_vector: Array | None) -> Array:
+    """The minimiser of some of the rows, with as much of the noise for each as all rows have."""
+    rows = A.some()
+    share = None if noise_vector is None else noise_vector * (len(rows) / len(A))
+    return approach(rows, loss=loss, regularization=regularization, noise_vector=share).theta
+
+
 @np.errstate(over="ignore", invalid="ignore")  # a point that is not finite is not certified
 def _certified(
-    A: Rows,
+    A: Table,
     theta: Array,
     loss: Loss,
     regularization: float,

@@ -9,20 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.batches import Block, Place, RecordBatches, has_weights, table_of
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
-from dpci_core.base.rows import (
-    WeightedRows,
-    plain,
-    signed,
-    times_weights,
-    unit_rows,
-)
-from dpci_core.base.validation import check_records, check_vector
+from dpci_core.base.metric import Metric
+from dpci_core.base.rows import WeightedRows, plain, times_weights, unit_rows
+from dpci_core.base.validation import check_vector
 from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
+from dpci_core.solvers.batch_sums import rows_of
 from dpci_core.solvers.halfway import halfway
-from dpci_core.solvers.metric import metric_of, second_moment_of, weighted
+from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import chunks, hessian_of, moments_at
 
@@ -76,12 +73,15 @@ class Spread:
     leverages: Array
 
     @classmethod
-    def of(cls, A: Array | WeightedRows) -> Spread:
+    def of(cls, A: Block | RecordBatches) -> Spread:
         """Of the rows of a table, those with weights counting as rows of norm at most 1."""
         M = second_moment_of(A)
         values, vectors = np.linalg.eigh(M)
         scales = (1.0 / (np.maximum(values, 0.0) + _RIDGES[:, None])).T
-        leverages = np.concatenate([(unit_rows(a) @ vectors) ** 2 @ scales for a in chunks(A)])
+        if isinstance(A, RecordBatches):
+            measure = _Largest(vectors, scales, 1 + len(A) // _EXTREME)
+            return cls(M, _RIDGES, A.total(measure, measure.merged).min(axis=0))
+        leverages = np.concatenate([_leverages(a, vectors, scales) for a in chunks(A)])
         place = len(A) - 1 - len(A) // _EXTREME
         return cls(M, _RIDGES, np.partition(leverages, place, axis=0)[place])
 
@@ -90,6 +90,32 @@ class Spread:
         least = float(self.ridges[0])
         found = np.interp(np.log(ridge), np.log(self.ridges), np.log(self.leverages))
         return float(np.exp(found)) * max(1.0, least / ridge)
+
+
+def _leverages(rows: Block, vectors: Array, scales: Array) -> Array:
+    """Of each row (n,) at each of the ridges, (n, K)."""
+    return np.asarray((unit_rows(rows) @ vectors) ** 2 @ scales)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Largest:
+    """The so many largest leverages of a batch at each ridge."""
+
+    vectors: Array
+    scales: Array
+    count: int
+
+    def __call__(self, place: Place) -> Array:
+        blocks = (_leverages(a, self.vectors, self.scales) for a in place.chunks())
+        found = next(blocks)
+        for block in blocks:
+            found = self.merged(found, block)
+        return self.merged(found, found[:0])
+
+    def merged(self, a: Array, b: Array) -> Array:
+        """The largest of two such lists."""
+        both = np.concatenate([a, b])
+        return np.asarray(np.partition(both, max(0, len(both) - self.count), axis=0))[-self.count :]
 
 
 _RIDGES = np.logspace(-3, 0, 25)
@@ -129,8 +155,8 @@ class Moments:
 
 
 def fit_moments(
-    X: npt.ArrayLike | WeightedRows,
-    y: npt.ArrayLike,
+    X: npt.ArrayLike | WeightedRows | RecordBatches,
+    y: npt.ArrayLike | None = None,
     *,
     loss: Loss,
     regularization: float,
@@ -144,8 +170,8 @@ def fit_moments(
     about lengths.
 
     Args:
-        X: (n, p), row norms at most 1, constant column included.
-        y: (n,) in {-1, +1}.
+        X: (n, p), row norms at most 1, constant column included; or batches, which hold y too.
+        y: (n,) in {-1, +1}; None with batches.
         loss: f.
         regularization: c > 0, in c |theta|^2 of the mean objective.
         start: first guess, (p,); it decides how long the fit takes.
@@ -160,21 +186,22 @@ def fit_moments(
     """
     check_loss(loss)
     regularization = regularization_in_range(regularization)
-    features, labels = check_records(X, y)
+    A = table_of(X, y)
     first = (
         None
         if start is None
-        else check_vector(start, n=features.shape[1], largest=LARGEST_START, name="start")
+        else check_vector(start, n=A.shape[1], largest=LARGEST_START, name="start")
     )
-    A = signed(features, labels)
     spread = None if geometry is None and not with_spread else Spread.of(A)
     n_weighted = 0
     if geometry is not None:
         assert spread is not None
-        found_rows = weighted(A, metric_of(geometry, spread.second_moment))
-        before = A.weights if isinstance(A, WeightedRows) else 1.0
-        n_weighted = int(np.count_nonzero(found_rows.weights < before * _AS_IT_WAS))
-        A = found_rows
+        metric = metric_of(geometry, spread.second_moment)
+        if isinstance(A, RecordBatches):
+            n_weighted = int(A.total(_Lightened(metric)))
+        else:
+            n_weighted = _n_lighter(A, metric)
+        A = weighted_table(A, metric)
     theta = minimise(
         A, loss=loss, regularization=regularization, start=first, method="checked"
     ).theta
@@ -198,35 +225,70 @@ def fit_moments(
     )
 
 
+def _n_lighter(A: Block, metric: Metric) -> int:
+    """Rows that a metric makes count less."""
+    before = A.weights if isinstance(A, WeightedRows) else 1.0
+    return int(np.count_nonzero(weighted(A, metric).weights < before * _AS_IT_WAS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lightened:
+    """`_n_lighter` of a batch."""
+
+    metric: Metric
+
+    def __call__(self, place: Place) -> int:
+        return sum(_n_lighter(block, self.metric) for block in place.chunks())
+
+
 def _without_penalty(
-    A: Array | WeightedRows, theta: Array, S: Array, loss: Loss, c: float
+    A: Block | RecordBatches, theta: Array, S: Array, loss: Loss, c: float
 ) -> WithoutPenalty | None:
     """The fit without a penalty, from half a step twice on; None if there is none."""
     at = halfway(theta, S, regularization=c, matrix_sd=0.0)
     try:
         truth = unpenalised_minimiser(A, loss=loss, start=2.0 * at - theta)
-        is_weighted = isinstance(A, WeightedRows)
-        meant = meant_minimiser(A, loss=loss, start=truth) if is_weighted else truth
+        meant = meant_minimiser(A, loss=loss, start=truth) if has_weights(A) else truth
     except ConvergenceError:
         return None
     K, covariance = moments_at(A, truth, loss=loss, regularization=0.0)
     se = np.zeros_like(truth)
-    if isinstance(A, WeightedRows):
+    if has_weights(A):
         se = _gap_se(A, truth, meant, K, loss)
     H = hessian_of(A, at, loss=loss, regularization=c)
     return WithoutPenalty(meant, se, truth, K, covariance, H)
 
 
-def _gap_se(A: WeightedRows, truth: Array, meant: Array, K: Array, loss: Loss) -> Array:
+def _gap_se(A: Block | RecordBatches, truth: Array, meant: Array, K: Array, loss: Loss) -> Array:
     """Standard errors of the difference of both fits, from the difference of their influences,
     K^-1 w f' a - K0^-1 f' a.
     """
-    rows = plain(A)
-    K0 = hessian_of(rows, meant, loss=loss, regularization=0.0)
-    with_weights = times_weights(loss.slope(rows @ truth), A)[:, None] * rows
-    in_full = loss.slope(rows @ meant)[:, None] * rows
-    apart = np.linalg.pinv(K) @ with_weights.T - np.linalg.pinv(K0) @ in_full.T
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)) / len(A))
+    K0 = hessian_of(_in_full(A), meant, loss=loss, regularization=0.0)
+    K_inverse, K0_inverse = (np.asarray(np.linalg.pinv(of), dtype=np.float64) for of in (K, K0))
+    gap = _Gap(truth, meant, K_inverse, K0_inverse, loss)
+    squares = A.total(gap) if isinstance(A, RecordBatches) else gap.squares(A)
+    return np.asarray(np.sqrt(squares) / len(A))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Gap:
+    """Sums (p,) of squares of the differences of influences."""
+
+    truth: Array
+    meant: Array
+    K_inverse: Array
+    K0_inverse: Array
+    loss: Loss
+
+    def squares(self, A: Block) -> Array:
+        rows = plain(A)
+        with_weights = times_weights(self.loss.slope(rows @ self.truth), A)[:, None] * rows
+        in_full = self.loss.slope(rows @ self.meant)[:, None] * rows
+        apart = self.K_inverse @ with_weights.T - self.K0_inverse @ in_full.T
+        return np.asarray(np.einsum("ij,ij->i", apart, apart))
+
+    def __call__(self, place: Place) -> Array:
+        return np.asarray(sum(self.squares(block) for block in place.chunks()))
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)
@@ -234,11 +296,12 @@ _DRIFT_DRAWS = 16
 _DRIFT_ROWS = 500
 
 
-def _hessian_drift(A: Array | WeightedRows, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
+def _hessian_drift(A: Block | RecordBatches, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
     """Tabulate `HessianDrift` on an evenly spaced subsample; the draws are a fixed constant of this
     module.
     """
-    sample = A[:: -(-len(A) // _DRIFT_ROWS)]
+    step = -(-len(A) // _DRIFT_ROWS)
+    sample = rows_of(A, step) if isinstance(A, RecordBatches) else A[::step]
     p = len(theta)
     z = np.random.default_rng(20_240_607).standard_normal((_DRIFT_DRAWS, p))
     shaped = np.linalg.solve(H, z.T).T / np.linalg.norm(np.linalg.inv(H))
@@ -270,7 +333,7 @@ taken.
 
 
 def unpenalised_minimiser(
-    A: Array | WeightedRows, *, loss: Loss, start: Array | None = None
+    A: Block | RecordBatches, *, loss: Loss, start: Array | None = None
 ) -> Array:
     """Return the theta (p,) that minimises the risk without a penalty; not private.
 
@@ -284,15 +347,34 @@ def unpenalised_minimiser(
     fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, start=start, method="newton")
     H = hessian_of(A, fit.theta, loss=loss, regularization=_TINY_PENALTY)
     step = 2.0 * _TINY_PENALTY * np.linalg.solve(H, fit.theta)
-    if float(np.max(np.abs(plain(A) @ step))) > _HELD:
+    reach = _Reach(np.asarray(step, dtype=np.float64))
+    if float(A.total(reach, max) if isinstance(A, RecordBatches) else reach.of(A)) > _HELD:
         raise ConvergenceError("classes_separable")
     return fit.theta
 
 
-def meant_minimiser(A: Array | WeightedRows, *, loss: Loss, start: Array | None = None) -> Array:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reach:
+    """How far a step moves a margin at most."""
+
+    step: Array
+
+    def of(self, A: Block) -> float:
+        return float(np.max(np.abs(plain(A) @ self.step)))
+
+    def __call__(self, place: Place) -> float:
+        return max(self.of(block) for block in place.chunks())
+
+
+def _in_full(A: Block | RecordBatches) -> Array | RecordBatches:
+    """The rows without their weights."""
+    return A.through(plain, has_weights=False) if isinstance(A, RecordBatches) else plain(A)
+
+
+def meant_minimiser(A: Block | RecordBatches, *, loss: Loss, start: Array | None = None) -> Array:
     """Return what intervals without a penalty are for, (p,): the same with every row in full.
 
     Weights make room for unusual rows; nobody asks for the coefficients of a table in which they
     count less.
     """
-    return unpenalised_minimiser(plain(A), loss=loss, start=start)
+    return unpenalised_minimiser(_in_full(A), loss=loss, start=start)

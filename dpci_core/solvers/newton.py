@@ -4,14 +4,18 @@ anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.errors import ConvergenceError, check_positive
 from dpci_core.base.rows import Rows, times_weights
 from dpci_core.losses import Loss
+from dpci_core.solvers.batch_sums import derivatives
 from dpci_core.solvers.objective import TOLERANCE, Fit, gradient_and_hessian
 
 _ARMIJO = 1e-4
@@ -22,7 +26,7 @@ error.
 
 
 def solve(
-    A: Rows,
+    A: Table,
     *,
     loss: Loss,
     regularization: float,
@@ -73,8 +77,27 @@ def _solved(hessian: Array, gradient: Array) -> Array:
     return solution
 
 
+def _along(
+    A: Table, theta: Array, step: Array, loss: Loss
+) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """Mean slope and value of the loss along a line, by its margins; of batches by a pass each."""
+    n = len(A)
+    if isinstance(A, RecordBatches):
+        table = A
+        return (
+            lambda s: float(derivatives(table, theta + s * step, loss)[1] @ step) / n,
+            lambda s: float(derivatives(table, theta + s * step, loss)[0]) / n,
+        )
+    rows: Rows = A
+    z, dz = rows @ theta, rows @ step
+    return (
+        lambda s: float(times_weights(loss.slope(z + s * dz), rows) @ dz) / n,
+        lambda s: float(times_weights(loss.value(z + s * dz), rows).sum()) / n,
+    )
+
+
 def _step_length(
-    A: Rows,
+    A: Table,
     theta: Array,
     step: Array,
     gradient: Array,
@@ -88,7 +111,7 @@ def _step_length(
     minimiser along a line costs only one-dimensional work on the margins.
     """
     n = len(A)
-    z, dz = A @ theta, A @ step
+    slope_of_loss, value_of_loss = _along(A, theta, step, loss)
     linear = (
         0.0 if noise_vector is None else float(noise_vector @ step) / n
     ) + 2.0 * regularization * float(theta @ step)
@@ -96,16 +119,14 @@ def _step_length(
     slope_at_0 = float(gradient @ step)
 
     def slope(s: float) -> float:
-        return float(times_weights(loss.slope(z + s * dz), A) @ dz) / n + linear + s * quadratic
+        return slope_of_loss(s) + linear + s * quadratic
 
     if (
         not slope(0.0) < 0.0
     ):  # the descent is lost in rounding, so no point of the line is known to be better
         return 1.0
-    before = float(times_weights(loss.value(z), A).sum()) / n
-    change = (
-        float(times_weights(loss.value(z + dz), A).sum()) / n - before + linear + quadratic / 2.0
-    )
+    before = value_of_loss(0.0)
+    change = value_of_loss(1.0) - before + linear + quadratic / 2.0
     if change <= _ARMIJO * slope_at_0 + _ROUNDING_SLACK * max(1.0, abs(before)) and abs(
         slope(1.0)
     ) <= abs(slope_at_0):

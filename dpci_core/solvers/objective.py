@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.batches import CHUNK_ROWS, RecordBatches, Table, has_weights
 from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights
 from dpci_core.losses import Loss
+from dpci_core.solvers.batch_sums import Outer, derivatives
 
 Array = npt.NDArray[np.float64]
 
-CHUNK_ROWS = 8192
-"""Rows handled at a time, so that a pass over a large table needs no table-sized temporary."""
 TOLERANCE = 1e-10
 """Bound on the gradient norm at which a fit counts as exact."""
 
@@ -43,7 +43,7 @@ def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
 
 
 def objective(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
+    A: Table, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> float:
     """Return J(theta).
 
@@ -54,13 +54,16 @@ def objective(
         regularization: c > 0, in c |theta|^2 of the mean objective.
         noise_vector: b (p,) of the linear term, None for none.
     """
-    total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
+    if isinstance(A, RecordBatches):
+        total = float(derivatives(A, theta, loss)[0])
+    else:
+        total = sum(float(times_weights(loss.value(a @ theta), a).sum()) for a in chunks(A))
     linear = 0.0 if noise_vector is None else float(noise_vector @ theta)
     return (total + linear) / len(A) + regularization * float(theta @ theta)
 
 
 def gradient_and_hessian(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
+    A: Table, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None = None
 ) -> tuple[Array, Array]:
     """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5]; arguments as for
     `objective`.
@@ -68,11 +71,15 @@ def gradient_and_hessian(
     p = len(theta)
     gradient = np.zeros(p) if noise_vector is None else noise_vector.astype(np.float64)
     hessian = np.zeros((p, p))
-    for a in chunks(A):
-        z = a @ theta
-        rows = plain(a)
-        gradient = gradient + rows.T @ times_weights(loss.slope(z), a)
-        hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
+    if isinstance(A, RecordBatches):
+        _, slopes, hessian = derivatives(A, theta, loss)
+        gradient = gradient + slopes
+    else:
+        for a in chunks(A):
+            z = a @ theta
+            rows = plain(a)
+            gradient = gradient + rows.T @ times_weights(loss.slope(z), a)
+            hessian += (rows * times_weights(loss.curvature(z), a)[:, None]).T @ rows
     n = len(A)
     return gradient / n + 2.0 * regularization * theta, hessian / n + 2.0 * regularization * np.eye(
         p
@@ -80,19 +87,22 @@ def gradient_and_hessian(
 
 
 def gradient_at(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None
+    A: Table, theta: Array, *, loss: Loss, regularization: float, noise_vector: Array | None
 ) -> Array:
     """Return the gradient (p,) of J at theta, summed as in `gradient_and_hessian`: the one that
     certifies.
     """
     gradient = np.zeros(len(theta)) if noise_vector is None else noise_vector.astype(np.float64)
-    for a in chunks(A):
-        gradient = gradient + plain(a).T @ times_weights(loss.slope(a @ theta), a)
+    if isinstance(A, RecordBatches):
+        gradient = gradient + derivatives(A, theta, loss)[1]
+    else:
+        for a in chunks(A):
+            gradient = gradient + plain(a).T @ times_weights(loss.slope(a @ theta), a)
     return np.asarray(gradient / len(A) + 2.0 * regularization * theta)
 
 
 def certified(
-    A: Rows,
+    A: Table,
     theta: Array,
     *,
     loss: Loss,
@@ -115,14 +125,14 @@ def certified(
     )
 
 
-def moments_at(A: Rows, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
+def moments_at(A: Table, theta: Array, *, loss: Loss, regularization: float) -> tuple[Array, Array]:
     """Return H(theta) and S(theta), each (p, p): `hessian_of` and `covariance_of`."""
     H = hessian_of(A, theta, loss=loss, regularization=regularization)
     return H, covariance_of(A, theta, loss=loss, regularization=regularization)
 
 
 def hessian_of(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
+    A: Table, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
 ) -> Array:
     """Return H(theta), (p, p): WKL eq. 5.
 
@@ -135,16 +145,23 @@ def hessian_of(
     """
     _check_weights(A, loss)
     p = len(theta)
-    total = np.zeros((p, p))
-    for a in chunks(A):
-        rows = plain(a) if whiten is None else plain(a) @ whiten
-        total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
+    if isinstance(A, RecordBatches):
+        total = (
+            derivatives(A, theta, loss)[2]
+            if whiten is None
+            else A.total(Outer("hessian", theta, loss, whiten))
+        )
+    else:
+        total = np.zeros((p, p))
+        for a in chunks(A):
+            rows = plain(a) if whiten is None else plain(a) @ whiten
+            total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
     unit = np.eye(p) if whiten is None else whiten @ whiten
     return np.asarray(total / len(A) + 2.0 * regularization * unit)
 
 
 def covariance_of(
-    A: Rows, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
+    A: Table, theta: Array, *, loss: Loss, regularization: float, whiten: Array | None = None
 ) -> Array:
     """Return S(theta), (p, p): WKL eq. 6.
 
@@ -153,16 +170,19 @@ def covariance_of(
     """
     _check_weights(A, loss)
     p = len(theta)
-    total = np.zeros((p, p))
-    for a in chunks(A):
-        rows = plain(a) if whiten is None else plain(a) @ whiten
-        total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
+    if isinstance(A, RecordBatches):
+        total = A.total(Outer("covariance", theta, loss, whiten))
+    else:
+        total = np.zeros((p, p))
+        for a in chunks(A):
+            rows = plain(a) if whiten is None else plain(a) @ whiten
+            total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
     pull = theta if whiten is None else whiten @ theta
     return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(pull, pull))
 
 
-def _check_weights(A: Rows, loss: Loss) -> None:
-    if isinstance(A, WeightedRows) and not loss.allows_weights:
+def _check_weights(A: Table, loss: Loss) -> None:
+    if has_weights(A) and not loss.allows_weights:
         raise ValueError(f"Expected rows without weights for the loss {loss.name!r}.")
 
 
@@ -172,5 +192,9 @@ def rounding_of_sums(n_records: int) -> float:
 
     A sum of m numbers in any order errs by at most about m 2^-53 of the sum of their sizes; here
     rows are added within a chunk, then chunks, then a few more operations. Twice that.
+
+    It holds for a table in batches however they are cut: batches add at most log2 n + 2 operations
+    behind a term, and twice what is counted here leaves room for as many again (docs/release.md,
+    section 7). So it depends on n alone.
     """
     return (min(n_records, CHUNK_ROWS) + n_records / CHUNK_ROWS + 16.0) * 2.0**-52

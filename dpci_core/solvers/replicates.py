@@ -161,11 +161,11 @@ def fit_replicates(
             target = table.theta_hat + (target - table.theta_hat).astype(np.float32)
             moved = constant[active] + _slope_changes(table, target, counts, active) / n_records
         else:
-            moved = _slope_sums(table, target, counts, active) / n_records
+            moved = slope_sums(table.columns, table.loss, target, counts, active) / n_records
             moved += 0.0 if noise_vector is None else noise_vector[active] / n_records
         moved += two_c * target
         step, theta[active] = target - theta[active], target
-        inverse[active] = _updated(inverse[active], step, moved - gradient[active])
+        inverse[active] = updated(inverse[active], step, moved - gradient[active])
         gradient[active] = moved
         size = np.linalg.norm(moved, axis=1)
         stalls[active] += ~(size <= _STALLED * before[active])
@@ -199,19 +199,30 @@ def _first_slopes(
     return np.asarray(table.gradient - sums / n_records)
 
 
-def _slope_sums(table: Table, theta: Array, counts: Counts, which: Integers) -> Array:
-    """Weighted sums of f'(z_i) a_i at one theta per replicate, (B, p)."""
+def slope_sums(
+    columns: Array, loss: Loss, theta: Array, counts: Counts, which: Integers | None = None
+) -> Array:
+    """Return weighted sums of f'(z_i) a_i at one theta per replicate, (B, p).
+
+    Args:
+        columns: a as (p, N), each column contiguous.
+        loss: f.
+        theta: (B, p).
+        counts: times weights, (B', N).
+        which: rows of the counts, (B,); None for all.
+    """
     sums = np.empty_like(theta)
-    if (compiled := _compiled(table.loss)) is not None:
-        kernels.weighted_slopes(table.columns, theta, counts, which, *compiled, sums)
+    rows = np.arange(len(theta)) if which is None else which
+    if (compiled := _compiled(loss)) is not None:
+        kernels.weighted_slopes(columns, theta, counts, rows, *compiled, sums)
         return -sums
-    for b, row in enumerate(which):
-        sums[b] = table.columns @ (table.loss.slope(theta[b] @ table.columns) * counts[row])
+    for b, row in enumerate(rows):
+        sums[b] = columns @ (loss.slope(theta[b] @ columns) * counts[row])
     return sums
 
 
 def _slope_changes(table: Table, theta: Array, counts: Counts, which: Integers) -> Array:
-    """`_slope_sums` less its value at theta_hat, in single precision."""
+    """`slope_sums` less its value at theta_hat, in single precision."""
     sums = np.empty_like(theta)
     compiled = _compiled(table.loss)
     assert compiled is not None
@@ -231,7 +242,7 @@ def _compiled(loss: Loss) -> tuple[int, float] | None:
     return (kernels.SMOOTHED, loss.h) if type(loss) is SmoothedHinge else None
 
 
-def _updated(inverse: Array, step: Array, change: Array) -> Array:
+def updated(inverse: Array, step: Array, change: Array) -> Array:
     """BFGS update of inverse Hessians (B, p, p), left out where the curvature along the step is not
     positive.
     """
@@ -288,7 +299,7 @@ def replicate_gradients(table: Table, counts: Counts, theta: Array, *, n_records
         theta: (B, p).
         n_records: size of a replicate.
     """
-    sums = _slope_sums(table, theta, table.weighted(counts), np.arange(len(theta)))
+    sums = slope_sums(table.columns, table.loss, theta, table.weighted(counts))
     return np.asarray(sums / n_records + 2.0 * table.regularization * theta)
 
 
@@ -315,32 +326,48 @@ def replicate_moments(
         weights: as for `fit_replicates`.
         of: which are wanted; one alone costs about half, the other is empty (0, p, p).
     """
-    curved, squared = _moment_sums(table, counts, theta, weights, of=of)
+    if weights is None:
+        once, twice = table.weighted(counts), table.weighted(counts, 2)
+    else:
+        once, twice = counts * weights, counts * weights**2
+    curved, squared = moment_sums(table.columns, table.loss, theta, once, twice, of=of)
     two_c, at = 2.0 * table.regularization, theta[: len(squared)]
     outer = at[:, :, None] * at[:, None, :]
     H = curved / n_records + two_c * np.eye(theta.shape[-1])
     return H, squared / n_records - two_c**2 * outer
 
 
-def _moment_sums(
-    table: Table, counts: Counts, theta: Array, weights: Counts | None, *, of: tuple[Moment, ...]
+def moment_sums(
+    columns: Array,
+    loss: Loss,
+    theta: Array,
+    counts: Counts,
+    twice: Counts,
+    *,
+    of: tuple[Moment, ...],
 ) -> tuple[Array, Array]:
-    """Sums (B, p, p) of f'' a a' and of f'^2 a a' of each replicate; one not asked for is empty."""
+    """Return sums (B, p, p) of f'' a a' and of f'^2 a a' of each replicate; one not asked for is
+    empty.
+
+    Args:
+        columns: a as (p, N), each column contiguous.
+        loss: f.
+        theta: (B, p).
+        counts: times the weights of the rows, (B, N).
+        twice: times their squares, (B, N).
+        of: which are wanted.
+    """
     B, p = theta.shape
-    if weights is None:
-        counts, twice = table.weighted(counts), table.weighted(counts, 2)
-    else:
-        counts, twice = counts * weights, counts * weights**2
     curved, squared = (np.empty((B if one in of else 0, p, p)) for one in ("hessian", "covariance"))
-    if (compiled := _compiled(table.loss)) is not None:
-        kernels.weighted_moments(table.columns, theta, counts, twice, *compiled, curved, squared)
+    if (compiled := _compiled(loss)) is not None:
+        kernels.weighted_moments(columns, theta, counts, twice, *compiled, curved, squared)
         return _mirrored(curved), _mirrored(squared)
     for b in range(B):
-        z = theta[b] @ table.columns
+        z = theta[b] @ columns
         if len(curved):
-            curved[b] = (table.columns * (counts[b] * table.loss.curvature(z))) @ table.columns.T
+            curved[b] = (columns * (counts[b] * loss.curvature(z))) @ columns.T
         if len(squared):
-            squared[b] = (table.columns * (twice[b] * table.loss.slope(z) ** 2)) @ table.columns.T
+            squared[b] = (columns * (twice[b] * loss.slope(z) ** 2)) @ columns.T
     return curved, squared
 
 

@@ -25,10 +25,10 @@ from dpci_core import (
 )
 from dpci_core import fit_moments as fit
 from dpci_core import private_intervals as simulate
+from dpci_core.base.validation import UnfitRecordsError
 from dpci_core.intervals import draw as drawing
 from dpci_core.intervals.draw import (
     GRID,
-    UnfitRecordsError,
     check_feasible,
     draw_coefficients,
     draw_release,

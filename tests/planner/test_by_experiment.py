@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from decimal import Decimal
 
 import numpy as np
@@ -27,6 +28,7 @@ from dpci_core import (
     run_experiment,
 )
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.planner.targets import outcome
 from dpci_core.schema import encode
 
 C = 0.01
@@ -186,3 +188,20 @@ def test_needed_records_meet_the_length_by_experiment(
         errors.append(found.ci_length_mean_se)
     assert lengths[0] <= length * 1.02 + MARGIN * errors[0]
     assert lengths[1] > length + MARGIN * errors[1]
+
+
+@pytest.mark.parametrize("coefficient", [None, 0])
+def test_a_promised_length_is_kept_as_often_as_promised(coefficient: int | None) -> None:
+    """On tables the planner has not seen; 120 releases, three standard errors."""
+    design = make_design("zcdp", "objective", "sharp")
+    target = Target(1.0, coefficient=coefficient, probability=0.9)
+    promised = outcome(FIT, design=design, target=target, n_records=3_000).within_reach
+    people = fresh_table(60_000, seed=3)
+    kept = []
+    for k in range(120):
+        rng = np.random.default_rng([8, k])
+        some = rng.integers(0, 60_000, 3_000)
+        release = private_intervals(people[0][some], people[1][some], design=design, rng=rng)
+        length = release.length.mean() if coefficient is None else release.length[coefficient]
+        kept.append(length <= promised)
+    assert np.mean(kept) >= 0.9 - 3.0 * math.sqrt(0.09 / 120)

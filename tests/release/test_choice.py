@@ -4,7 +4,6 @@ nothing but the result leaves.
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import signal
@@ -33,13 +32,10 @@ from dpci_core.release import (
     load_release,
     once,
     read_header,
-    release_once,
 )
 from dpci_core.schema import NumericColumn
 from tests.release.test_standard import PLAN as STANDARD_PLAN
 from tests.release_desk import SCHEMA, Desk, make_plan
-
-_numbers = itertools.count()
 
 
 def histogram(desk: Desk, **given) -> HistogramChoice:
@@ -50,26 +46,8 @@ def model(desk: Desk, **given) -> ModelChoice:
     return ModelChoice.make(desk.plan, **{"epsilon": "0.5", "penalties": (0.05, 0.5)} | given)
 
 
-def released(desk: Desk, asked=None, *, request: str | None = None, file=None, folder=None):
-    name = request or f"r{next(_numbers)}"
-    return release_once(
-        histogram(desk) if asked is None else asked,
-        desk.file if file is None else file,
-        ledger=desk.ledger,
-        dataset="Clinic",
-        person="A",
-        request_id=name,
-        folder=folder or desk.folder / f"out-{name}",
-    )
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk.at(tmp_path)
-
-
-def spent(desk: Desk) -> str:
-    return str(desk.ledger.account("Clinic").spent)
+def released(desk: Desk, asked=None, **given):
+    return desk.ask(histogram(desk) if asked is None else asked, **given)
 
 
 def test_a_histogram_is_released_for_one_line(desk: Desk) -> None:
@@ -77,7 +55,7 @@ def test_a_histogram_is_released_for_one_line(desk: Desk) -> None:
     charge = desk.ledger.find("one")
     assert charge.result_hash
     assert [(name, str(amount)) for name, amount in charge.cost.lines] == [("histogram", "0.5")]
-    assert spent(desk) == "0.5"
+    assert desk.spent == "0.5"
     assert made.chosen in (4.0, 8.0, 16.0)
     assert len(made.counts) == int(made.chosen) == len(made.edges) - 1
     assert (made.edges[0], made.edges[-1]) == (0.0, 100.0)
@@ -138,7 +116,7 @@ def test_booked_before_a_row_is_read_and_never_drawn_twice(desk: Desk, monkeypat
     assert order == ["book", "draw"]
     assert released(desk, request="again", folder=desk.folder / "x") == first
     assert order == ["book", "draw"]
-    assert spent(desk) == "0.5"
+    assert desk.spent == "0.5"
     with pytest.raises(ReleaseLostError):
         released(desk, request="again", folder=desk.folder / "elsewhere")
     with pytest.raises(ReleaseRefusedError):
@@ -154,7 +132,7 @@ def test_a_failure_after_booking_stays_spent_and_says_nothing(desk: Desk, monkey
         released(desk)
     text = "".join(map(str, (caught.value, caught.value.__cause__, caught.value.__context__)))
     assert "7351946" not in text
-    assert spent(desk) == "0.5"
+    assert desk.spent == "0.5"
 
 
 def test_too_few_rows_cost_nothing(desk: Desk) -> None:
@@ -162,7 +140,7 @@ def test_too_few_rows_cost_nothing(desk: Desk) -> None:
     short.write_text("age,city,sick\n3,a,yes\n")
     with pytest.raises(ValueError, match="1"):
         released(desk, file=short)
-    assert spent(desk) == "0"
+    assert desk.spent == "0"
 
 
 def test_bad_cells_are_counted_as_declared(desk: Desk) -> None:
@@ -192,13 +170,13 @@ def test_what_is_refused_before_booking(desk: Desk) -> None:
         released(desk, file=other)
     with pytest.raises(InfeasibleDesignError):
         released(desk, model(desk, penalties=(1e-10, 1.0)))
-    assert spent(desk) == "0"
+    assert desk.spent == "0"
 
 
 def test_a_zcdp_account_pays_half_the_square(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path, cap=Cap.zcdp(1))
     released(desk)
-    assert spent(desk) == "0.125"
+    assert desk.spent == "0.125"
 
 
 def test_a_record_is_checked_when_it_is_read(desk: Desk) -> None:
@@ -299,7 +277,7 @@ def test_killed_anywhere_it_leaves_no_score_and_is_never_drawn_again(
                 found = released(rich, request=stage)
                 assert had in (None, found)
                 had = found
-    assert spent(rich) == str(Decimal("0.5") * (1 + len(STAGES)))
+    assert rich.spent == str(Decimal("0.5") * (1 + len(STAGES)))
     assert rich.ledger.verify().is_good
     for path in rich.folder.rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
@@ -353,12 +331,12 @@ def test_the_command_releases_a_histogram(desk: Desk, capsys) -> None:
     place = ("--file", str(desk.file), "--dataset", "Clinic", "--folder", str(desk.folder / "h"))
     assert command(desk, *asked, "--check", *place[:4]) == 0
     assert "costs epsilon 0.5" in capsys.readouterr().out
-    assert spent(desk) == "0"
+    assert desk.spent == "0"
     assert command(desk, *asked, *place) == 1
     assert "--confirm" in capsys.readouterr().err
     assert command(desk, *asked, *place, "--confirm", "Clinic") == 0
     assert "from,to,noisy count,share" in capsys.readouterr().out
-    assert spent(desk) == "0.5"
+    assert desk.spent == "0.5"
     assert load_choice(desk.folder / "h").kind == "histogram"
 
 
@@ -380,7 +358,7 @@ def test_what_the_command_refuses(desk: Desk, capsys) -> None:
     ):
         assert command(desk, *options) == 1
         assert words in capsys.readouterr().err
-    assert spent(desk) == "0"
+    assert desk.spent == "0"
 
 
 def test_a_plan_is_digested_with_what_is_asked() -> None:

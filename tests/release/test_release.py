@@ -58,11 +58,6 @@ from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 FILES = {"release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml"}
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk.at(tmp_path)
-
-
 # --- what a release does --------------------------------------------------------------------------
 
 

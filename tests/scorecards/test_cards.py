@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dpci_core.datasets import schema_of
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
 from dpci_core.scorecards import (
     WORK_LIMIT,
     Question,
@@ -102,7 +103,7 @@ def test_the_number_of_rules_is_public() -> None:
     assert len(mistakes_of_all(first, ScorecardClass(6))) == 61_088
     np.testing.assert_array_equal(
         mistakes_of_all(first, ScorecardClass(6)) / 300,
-        mistakes_of_all(first * 10**7, ScorecardClass(6)) / (300 * 10**7),
+        mistakes_of_all(first * 10**8, ScorecardClass(6)) / (300 * 10**8),
     )  # beyond 32 bits
 
 
@@ -194,6 +195,17 @@ def test_answers_are_functions_of_one_cell_and_never_refuse() -> None:
     frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
     again = answers({name: frame[name].tolist() for name in frame}, ASKED, ADULT)
     np.testing.assert_array_equal(again, found)
+
+
+def test_what_is_missing_counts_as_it_is_declared() -> None:
+    for missing, other, said in ((10.0, "b", [0, 1]), (90.0, None, [1, 0])):
+        columns = (
+            NumericColumn("age", 0, 100, missing=missing),
+            CategoricalColumn("city", ("a", "b", "c"), other=other),
+        )
+        schema = Schema(columns, target="sick", positive="yes")
+        asked = (Question("age", at_least=45), Question("city", one_of=("b", "c")))
+        assert answers({"age": [None], "city": ["x"]}, asked, schema)[0].tolist() == said
 
 
 @pytest.mark.parametrize(

@@ -271,10 +271,12 @@ def test_the_power_of_the_width_is_the_first() -> None:
     assert scale == pytest.approx(250 * rate * B, rel=1e-2)
 
 
-@pytest.mark.parametrize(("d", "rate"), [(1, 0.05), (2, 0.05), (1, 0.3), (2, 0.3)])
+@pytest.mark.parametrize(
+    ("d", "rate"), [(1, 0.05), (2, 0.05), (3, 0.05), (1, 0.3), (2, 0.3), (3, 0.3)]
+)
 def test_no_pair_of_tables_exceeds_the_stability(d, rate) -> None:
     rng = np.random.default_rng(7)
-    grid = np.array(list(itertools.product(np.linspace(0, 1, 9 if d == 2 else 41), repeat=d)))
+    grid = np.array(list(itertools.product(np.linspace(0, 1, {1: 41, 2: 9, 3: 5}[d]), repeat=d)))
     slopes = rng.exponential(1 / rate, (3_000, d)) @ grid.T
     worst = 0.0
     for trial in range(25):
@@ -295,8 +297,47 @@ def test_no_pair_of_tables_exceeds_the_stability(d, rate) -> None:
     left = 1 - np.exp(-rate * c) * 2 * d / c
     best = (1 - np.exp(-rate * c)) * d / np.where(left > 0, left, np.nan)
     assert bound == pytest.approx(min(d, np.nanmin(best)), rel=1e-4)
-    more = stability(np.ones(d), lipschitz=1.0, rate=rate, oracle_error=0.5)
-    assert bound <= more <= d
+    alpha = 0.1  # of the sum of losses, three times
+    inexact = ((1 - np.exp(-rate * c)) * d + 3 * d * alpha * np.exp(-rate * c) / c) / np.where(
+        left > 0, left, np.nan
+    )
+    more = stability(np.ones(d), lipschitz=1.0, rate=rate, oracle_error=alpha)
+    assert more == pytest.approx(min(d, np.nanmin(inexact)), rel=1e-4)
+    assert more > bound or bound == d
+
+
+def test_the_scale_of_an_average_is_what_is_written_down() -> None:
+    """Both calibrations, typed from docs/scorecards.md, section 7."""
+    given = {"lipschitz": 2.0, "delta": 1e-6, "n_calls": 50_000, "rate": 1e-4}
+    widths, alpha = [0.5, 0.25], 0.04
+    gamma = 2 * math.sqrt(math.log(4 * 2 / 1e-6) / (8 * 50_000))
+    printed = 4 * 0.5 * gamma + 250 * 1e-4 * 2.0 * 4 * 0.5 + alpha / 20.0
+    found = averaging.noise_scale(widths, calibration="published", oracle_error=alpha, **given)
+    assert found == pytest.approx(printed, rel=1e-12)
+    mean = stability(widths, lipschitz=2.0, rate=1e-4, oracle_error=alpha)
+    tail = math.log(1e6) / 50_000
+    sharp = mean + math.sqrt(2 * mean * 0.75 * tail) + 0.75 * tail / 3
+    found = averaging.noise_scale(widths, calibration="sharp", oracle_error=alpha, **given)
+    assert found == pytest.approx(sharp, rel=1e-12)
+    assert sharp < 0.75
+
+
+def test_an_average_has_its_two_laws_of_noise(monkeypatch) -> None:
+    monkeypatch.setattr(averaging, "noise_scale", lambda *_, **__: 3.0)
+    slopes = []
+
+    def oracle(given: np.ndarray) -> np.ndarray:
+        slopes.extend(given[:, 0])
+        return np.full_like(given, 5.0)
+
+    rng = np.random.default_rng(11)
+    noise = [
+        opsamp(oracle, low=[-1e6], high=[1e6], lipschitz=1.0, epsilon=2.0, delta=1e-6, n_calls=2,
+               rate=0.25, rng=rng)[0] - 5.0
+        for _ in range(5_000)
+    ]  # fmt: skip
+    assert stats.kstest(np.array(slopes) * 0.25, stats.expon.cdf).pvalue > 1e-4
+    assert stats.kstest(np.array(noise) / (3.0 / 2.0), stats.laplace.cdf).pvalue > 1e-4
 
 
 def test_a_private_median_is_near_at_the_sharper_constants() -> None:

@@ -209,11 +209,11 @@ def test_what_single_precision_says_is_nearly_the_truth(loss):
         batched._first_slopes(table, counts, n)
         + batched._slope_changes(table, theta, counts, every) / n
     )
-    exact = batched._slope_sums(table, theta, counts, every) / n
+    exact = batched.slope_sums(table.columns, table.loss, theta, counts, every) / n
     np.testing.assert_allclose(rough, exact, atol=1e-7)
     start = np.tile(table.theta_hat, (4, 1))
     np.testing.assert_allclose(
         batched._first_slopes(table, counts, n),
-        batched._slope_sums(table, start, counts, every) / n,
+        batched.slope_sums(table.columns, table.loss, start, counts, every) / n,
         atol=1e-8,
     )

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from dpci_core.scorecards import records_for
 from dpci_core.scorecards.published import hypercube_delta
 from dpci_core.studies.accuracy.scorecard_run import EXACT, ScorecardRate, epsilon_for
-from ui.accuracy.chart import BAND, add_measured
+from ui.accuracy.chart import BAND, add_measured, percent
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, SLATE, VIOLET
 from ui.session.text import number
@@ -129,7 +129,7 @@ def needs_sentence(rows: Sequence[ScorecardRate]) -> str:
         else:
             at_most = "at most " if found == float(curve[0].epsilon) else ""
             parts.append(f"{words} {at_most}{found:.2g}")
-    return f"Needed ε to be wrong for {asked:.1%}: {', '.join(parts)}."
+    return f"Needed ε to be wrong for {percent(asked)}: {', '.join(parts)}."
 
 
 def other_way_sentence(rows: Sequence[ScorecardRate]) -> str:
@@ -140,7 +140,7 @@ def other_way_sentence(rows: Sequence[ScorecardRate]) -> str:
             if row.error + BAND * row.error_se < card[row.epsilon]:
                 return (
                     f"From ε = {row.epsilon} on, {WORDS[method]}, errs less: "
-                    f"{row.error:.1%} against {card[row.epsilon]:.1%}."
+                    f"{percent(row.error)} against {percent(card[row.epsilon])}."
                 )
     return "No regression here errs less than the card at any ε of the chart."
 
@@ -179,11 +179,11 @@ def card_table(row: ScorecardRate) -> pd.DataFrame:
 
 def card_sentence(row: ScorecardRate) -> str:
     """How sure the draw of a card is."""
-    near = "more than 99%" if row.within > 0.99 else f"{row.within:.0%}"
+    near = "more than 99 %" if row.within > 0.99 else f"{100 * row.within:.0f} %"
     return (
         f"Drawn from {N_RULES:,} cards at ε = {row.epsilon} by permute-and-flip, simulated with a "
         "seed. Another draw could give other points; cards are wrong for "
-        f"{row.error:.1%} on average, and with {near} chance for at most one of a "
+        f"{percent(row.error)} on average, and with {near} chance for at most one of a "
         "hundred records more than the best card is."
     )
 
@@ -232,7 +232,7 @@ def cube_chart(d: int) -> go.Figure:
         x=[d], y=[cube_delta(d)], name=f"d = {d}", mode="markers",
         marker={"color": ORANGE, "size": 11},
     )  # fmt: skip
-    fig.update_xaxes(title="questions d", gridcolor=GRID)
+    fig.update_xaxes(title="dimensions d", gridcolor=GRID)
     fig.update_yaxes(title="δ at ε = 1, at least", gridcolor=GRID, range=[-0.02, 1.0])
     meta: Meta = {"cube": d}
     caption = "closed form, no simulation: all corners of a cube, one record, a loss of 0 or 1"

@@ -10,10 +10,12 @@ from dpci_core import Plan
 from dpci_core.release import CardChoice, HistogramChoice, ModelChoice, PlanRelease, Question
 from dpci_core.schema import NumericColumn
 from dpci_core.scorecards import Question as YesNo
+from dpci_core.scorecards.cards import MOST_POINTS
 from ui.release import words
 from ui.session import state
 from ui.session.text import plain
 from ui.session.words import in_words
+from ui.views.ledger_text import GREEK
 
 _COLUMN = "release_column"
 _CANDIDATES = {
@@ -62,7 +64,7 @@ def _plan_release(plan: Plan) -> PlanRelease | None:
 
 
 def _card(plan: Plan) -> CardChoice | None:
-    """None while no question or no epsilon is given."""
+    """None while no question or no amount is given."""
     st.markdown(words.CHOICE["card"])
     listed = st.text_area(
         "Questions, one a line",
@@ -71,22 +73,46 @@ def _card(plan: Plan) -> CardChoice | None:
         key="release_card_questions",
         persist_state="session",
     )
-    columns = st.columns(2, gap="medium")
-    share, epsilon = (
-        place.text_input(
-            label, value, placeholder="0.5", max_chars=200, key=key, persist_state="session"
-        ).strip()
+    columns = st.columns(3, gap="medium")
+    fewest, most = (
+        int(
+            place.number_input(
+                label, -MOST_POINTS, MOST_POINTS, value, key=key, persist_state="session"
+            )
+        )
         for place, label, value, key in (
-            (columns[0], "Share that counts mistakes", "0.3", "release_card_share"),
-            (columns[1], "ε of all of it", "", "release_epsilon"),
+            (columns[0], "Fewest points for a yes", -2, "release_card_low"),
+            (columns[1], "Most points for a yes", 2, "release_card_high"),
         )
     )
+    share = _text(columns[2], "Share that counts mistakes", "0.3", "release_card_share")
+    left, right = st.columns([1, 2], gap="medium")
+    symbol = left.segmented_control(
+        "Budget in",
+        list(GREEK),
+        format_func=GREEK.__getitem__,
+        default="epsilon",
+        required=True,
+        key="release_card_kind",
+        persist_state="session",
+    )
+    letter = GREEK[symbol]
+    amount = _text(right, f"{letter} of all of it", "", f"release_{symbol}")
     texts = [line for line in listed.splitlines() if line.strip()]
-    if not (texts and epsilon):
-        st.caption("Still needed: questions and ε. The plan's own budget plays no part here.")
+    if not (texts and amount):
+        st.caption(
+            f"Still needed: questions and {letter}. The plan's own budget plays no part here."
+        )
         return None
+    if fewest > most:
+        raise ValueError(f"The fewest points, {fewest}, are more than the most, {most}.")
     return CardChoice.make(
-        plan, tuple(YesNo.read(line) for line in texts), epsilon=epsilon, holdout=share
+        plan,
+        tuple(YesNo.read(line) for line in texts),
+        weights=(fewest, most),
+        holdout=share,
+        epsilon=amount if symbol == "epsilon" else None,
+        rho=amount if symbol == "rho" else None,
     )
 
 
@@ -101,9 +127,7 @@ def _choice(plan: Plan, kind: str) -> HistogramChoice | ModelChoice | None:
             st.session_state.pop(_COLUMN, None)
         column = columns[0].selectbox("Column", numbers, key=_COLUMN, persist_state="session")
     listed, share, epsilon = (
-        place.text_input(
-            label, value, placeholder="0.5", max_chars=200, key=key, persist_state="session"
-        ).strip()
+        _text(place, label, value, key)
         for place, label, value, key in (
             (columns[-3], *_CANDIDATES[kind], f"release_{kind}_candidates"),
             (columns[-2], "Held-out share", "0.1", "release_share"),
@@ -117,6 +141,14 @@ def _choice(plan: Plan, kind: str) -> HistogramChoice | ModelChoice | None:
     if kind == "histogram":
         return HistogramChoice.make(plan, column or "", bins=_each(listed, int), **given)
     return ModelChoice.make(plan, penalties=_each(listed, float), **given)
+
+
+def _text(place: Any, label: str, value: str, key: str) -> str:
+    """What is typed, without blanks around it."""
+    typed = place.text_input(
+        label, value, placeholder="0.5", max_chars=200, key=key, persist_state="session"
+    )
+    return str(typed).strip()
 
 
 def _each(listed: str, kind: type[int] | type[float]) -> tuple[Any, ...]:

@@ -103,9 +103,9 @@ def card_panel(made: CardRecord, folder: Path) -> None:
         "the ledger."
     )
     sentence = (
-        f"Wrong for {made.error_low:.1%} to {made.error_high:.1%} of the people it is for "
-        f"({100 * made.confidence_level:g} %). Drawn from {made.n_rules:,} cards; another draw "
-        "could give other points."
+        f"Wrong for {100 * made.error_low:.1f} % to {100 * made.error_high:.1f} % of the people "
+        f"it is for ({100 * made.confidence_level:g} %). Drawn from {made.n_rules:,} cards; "
+        "another draw could give other points."
     )
     table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False, dtype=str)
     st.dataframe(table, hide_index=True, alt=sentence, key="card_table")

@@ -20,7 +20,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.choice import Choice
 from dpci_core.report.covered import covered
-from dpci_core.scorecards.spending import parts_of
+from dpci_core.report.words import card_parts
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
 
@@ -98,11 +98,10 @@ def guarantee_words(asked: Question[Any]) -> str:
     amount = f"**{cost_words(cost)}**"
     if not DEFINITIONS[cost.definition].has_delta:
         return f"{amount}. {risk_pure(float(cost.amount))}"
-    assert isinstance(asked, PlanRelease)
-    numbers = asked.priced.numbers
+    delta = float(asked.plan.delta)
+    epsilon = DEFINITIONS[cost.definition].epsilon_of(float(cost.amount), delta)
     return (
-        f"{amount}, that is ε = {number(numbers.epsilon)} at δ = {numbers.delta:g}. "
-        f"{risk_approx(numbers.epsilon, numbers.delta)}"
+        f"{amount}, that is ε = {number(epsilon)} at δ = {delta:g}. {risk_approx(epsilon, delta)}"
     )
 
 
@@ -110,12 +109,7 @@ def parts(asked: Question[Any]) -> list[str]:
     """What the price is made of."""
     cost = asked.price()
     if isinstance(asked, CardChoice):
-        n_train, n_holdout = parts_of(asked.plan.n_records, asked.holdout)
-        return [
-            f"drawn from {asked.cards.n_rules:,} cards on {n_train:,} rows; {n_holdout:,} count "
-            "its mistakes",
-            "choice and count are two sides of a maximum: they do not add up",
-        ]
+        return card_parts(asked.cards.n_rules, asked.parts, asked.excess_share)
     if isinstance(asked, Choice):
         spending = asked.spending(asked.plan.n_records)
         return [
@@ -170,6 +164,9 @@ def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
     if isinstance(asked, PlanRelease):
         length = number(asked.priced.numbers.ci_length_mean)
         expected = f"**Planned:** intervals {length} long on average (scaled coefficients)."
+    elif isinstance(asked, CardChoice):
+        reach = card_parts(asked.cards.n_rules, asked.parts, asked.excess_share)[-1]
+        expected = f"**Planned:** {reach}."
     else:
         expected = "**Scores and results of the candidates not chosen are never released.**"
     low, high = plan.n_range

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpci_core.scorecards import ScorecardClass
+from dpci_core.scorecards.published import NOT_PRIVATE
 from dpci_core.studies.accuracy import scorecard_run
 from dpci_core.studies.accuracy.scorecard_run import (
     QUESTIONS,
@@ -70,6 +71,7 @@ def test_the_needed_epsilon_is_read_off_the_curve() -> None:
     assert epsilon_for(curve, 0.6) == 0.01
     said = shown.needs_sentence(of("adult"))
     assert "choosing a card 0.0" in said
+    assert all("not private as published" in shown.WORDS[method] for method in NOT_PRIVATE)
     assert (
         said.index("card") < said.index("regression") < said.index("OPDisc 0.") < said.index("RSPM")
     )
@@ -82,7 +84,7 @@ def test_the_needed_epsilon_is_read_off_the_curve() -> None:
 
 def test_where_regression_errs_less_it_is_said() -> None:
     assert shown.other_way_sentence(of("adult")).startswith(
-        "From ε = 1 on, logistic regression, all columns, errs less: 20.5%"
+        "From ε = 1 on, logistic regression, all columns, errs less: 20.5 %"
     )
     assert shown.other_way_sentence(of("kdd99")).startswith("No regression here")
 

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from dpci_core import DeclaredTable, Guesses
+from dpci_core.cli.choice import choice_lines
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.plan import read_plan as load_plan
 from dpci_core.release import (
@@ -733,7 +734,38 @@ def test_a_card_is_released_from_declared_columns():
     assert "This card was released" in words(app)
     table = next(d.value for d in app.dataframe if "points for a yes" in d.value.columns)
     assert table["points for a yes"].tolist()[:2] == [str(one) for one in made.points]
-    assert f"Wrong for {made.error_low:.1%} to {made.error_high:.1%}" in words(app)
+    assert f"Wrong for {100 * made.error_low:.1f} % to {100 * made.error_high:.1f} %" in words(app)
+
+
+def test_a_card_is_paid_in_rho_from_points_of_a_range_as_on_the_command_line():
+    app = begin()
+    app.radio(key="release_kind").set_value("card").run()
+    app.text_area(key="release_card_questions").set_value("age>=50\nsmoker=yes")
+    app.number_input(key="release_card_low").set_value(-1)
+    app.number_input(key="release_card_high").set_value(1)
+    app.segmented_control(key="release_card_kind").set_value("rho").run()
+    assert "Still needed: questions and ρ" in words(app)
+    app.text_input(key="release_rho").set_value("0.02").run()
+    check(app)
+    assert "Price: **ρ = 0.02**, that is ε = 0.9" in words(app)
+    app = with_file(with_budget(app, "0.5"))
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    asked = CardChoice.make(
+        make_plan(schema=SCHEMA, n=3_000), (Question("age", at_least=50),
+        Question("smoker", one_of=("yes",))), rho="0.02", weights=(-1, 1),
+    )  # fmt: skip
+    assert asked.cards.n_rules == 14
+    forecast = f"at most {100 * 2 * np.log(14 / 0.05) / 0.4 / 2_100:.2g} % more of the rows"
+    assert forecast in words(app)
+    assert "the drawn card errs for " + forecast in " ".join(choice_lines(asked))
+    app.button(key="release_now").click().run()
+    check(app)
+    (charge,) = Ledger().history()
+    made = load_card(folder_of(charge.request_id))
+    assert (made.weights, made.guarantee[:8], made.n_rules) == ((-1, 1), "ρ = 0.02", 14)
+    app.number_input(key="release_card_low").set_value(2).run()
+    assert any("2, are more than the most, 1" in e.value for e in app.error)
 
 
 def test_a_stale_tab_does_not_choose_twice():

@@ -1,0 +1,351 @@
+"""A table as an ordered list of row batches that can be read again and again, and sums over it.
+
+Everything a fit needs is a sum over rows. A batch adds its own rows, chunk after chunk; batches are
+added pairwise, in a tree that their number alone decides. Where a batch ends is decided by the
+data, so neither the number of workers nor their speed nor a worker that was lost changes a bit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, reduce
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
+
+from dpci_core.base.array import Array
+from dpci_core.base.errors import DataRejectedError, check_count
+from dpci_core.base.rows import Rows, WeightedRows, signed, stacked
+from dpci_core.base.validation import check_records
+
+CHUNK_ROWS = 8192
+"""Rows handled at a time, so that a pass over a large table needs no table-sized temporary."""
+BATCH_ROWS = 2**17
+"""Rows of a batch, where whoever makes a table does not say."""
+_ALIGNMENT = 64
+"""Bytes; what linear algebra adds first may depend on where an array lies in memory."""
+_WARM_BATCHES = 16
+
+Block = Array | WeightedRows
+View = Callable[[Any], Any]
+"""A map of blocks of rows, each row for itself."""
+
+
+class BatchError(DataRejectedError):
+    """A batch that cannot be read any more as it was declared; no message holds a value of it."""
+
+
+class Batch(ABC):
+    """Rows y_i x_i of one encoding, readable again and again. What it holds may travel to workers.
+
+    n_rows: declared; a reader that finds another number raises `BatchError`.
+    dim: p.
+    is_weighted: whether the rows have weights (`rows.WeightedRows`).
+    """
+
+    n_rows: int
+    dim: int
+    is_weighted: bool
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Block]:
+        """The rows in order, at most `CHUNK_ROWS` at a time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryBatch(Batch):
+    """Rows (n, p) that are in memory."""
+
+    rows: Block
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """n."""
+        return len(self.rows)
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """p."""
+        return int(self.rows.shape[1])
+
+    @property
+    def is_weighted(self) -> bool:  # type: ignore[override]
+        """Whether the rows have weights."""
+        return isinstance(self.rows, WeightedRows)
+
+    def chunks(self) -> Iterator[Block]:
+        """The rows, `CHUNK_ROWS` at a time."""
+        for start in range(0, len(self.rows), CHUNK_ROWS):
+            yield self.rows[start : start + CHUNK_ROWS]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """One batch of a table: what a function of a sum is called with.
+
+    index: of the batch.
+    first_row: of the batch in the table.
+    views: maps of its blocks, in their order.
+    """
+
+    batch: Batch
+    index: int
+    first_row: int
+    views: tuple[View, ...] = ()
+
+    def chunks(self) -> Iterator[Block]:
+        """The rows in order, in memory laid out alike everywhere."""
+        n_found = 0
+        for block in self.batch.chunks():
+            n_found += len(block)
+            yield reduce(lambda rows, view: view(rows), self.views, _laid_out(block))
+        if n_found != self.batch.n_rows:
+            raise BatchError("batch_of_another_size", wanted=self.batch.n_rows, found=n_found)
+
+
+Measure = Callable[[Place], Any]
+"""What is summed: a function of one batch that can be pickled."""
+Combine = Callable[[Any, Any], Any]
+
+
+class Engine(Protocol):
+    """Where the batches of a table are read."""
+
+    def total(
+        self,
+        batches: Sequence[Batch],
+        measure: Measure,
+        *,
+        combine: Combine,
+        views: tuple[View, ...],
+        on_batch: Callable[[], None],
+    ) -> Any:
+        """Return `pairwise` of what is measured of the batches, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneProcess:
+    """Batches are read one after the other, here."""
+
+    def total(
+        self,
+        batches: Sequence[Batch],
+        measure: Measure,
+        *,
+        combine: Combine,
+        views: tuple[View, ...],
+        on_batch: Callable[[], None],
+    ) -> Any:
+        """As for `Engine`."""
+
+        def found() -> Iterator[Any]:
+            for place in places(batches, views):
+                yield measured(measure, place)
+                on_batch()
+
+        return pairwise(found(), combine)
+
+
+def places(batches: Sequence[Batch], views: tuple[View, ...]) -> Iterator[Place]:
+    """The batches with where they stand."""
+    first = 0
+    for index, batch in enumerate(batches):
+        yield Place(batch, index, first, views)
+        first += batch.n_rows
+
+
+def measured(measure: Measure, place: Place) -> Any:
+    """What a function finds of a batch, linear algebra in one thread: its order would depend on
+    their number.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        return measure(place)
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two arrays, or of two tuples of arrays entry by entry."""
+    return tuple(x + y for x, y in zip(a, b, strict=True)) if isinstance(a, tuple) else a + b
+
+
+def pairwise(parts: Iterable[Any], combine: Combine) -> Any:
+    """Combine neighbours, then neighbours of those, until one is left; at most log2 K + 1 are held.
+
+    >>> pairwise("abcdefg", lambda a, b: f"({a}{b})")
+    '(((ab)(cd))((ef)g))'
+    """
+    heap: list[tuple[int, Any]] = []
+    for part in parts:
+        level = 0
+        while heap and heap[-1][0] == level:
+            part = combine(heap.pop()[1], part)
+            level += 1
+        heap.append((level, part))
+    total = heap.pop()[1]
+    while heap:
+        total = combine(heap.pop()[1], total)
+    return total
+
+
+def aligned(values: npt.ArrayLike) -> Array:
+    """A copy whose memory starts where that of every other such copy does, up to 64 bytes."""
+    given = np.asarray(values, dtype=np.float64)
+    held = np.empty(given.size + _ALIGNMENT // 8)
+    first = -held.ctypes.data % _ALIGNMENT // 8
+    found = held[first : first + given.size].reshape(given.shape)
+    found[...] = given
+    return found
+
+
+def _laid_out(block: Block) -> Block:
+    if isinstance(block, WeightedRows):
+        return WeightedRows(aligned(block.rows), aligned(block.weights))
+    return aligned(block)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordBatches:
+    """The rows y_i x_i of a table (n, p) as an ordered list of batches, and where they are read.
+
+    Functions that take rows take this too, and then hold a batch in memory instead of the table.
+
+    batches: in their order, at least one.
+    engine: where they are read; no number depends on it.
+    views: maps of every block of rows, for weights that a metric gives.
+    has_weights: whether the rows have weights after the views.
+    progress: told the batches that were read so far, of all passes, and how many a pass has.
+
+    >>> table = RecordBatches.of(np.full((5, 2), 0.5), np.ones(5), batch_rows=2)
+    >>> len(table), table.shape, [batch.n_rows for batch in table.batches]
+    (5, (5, 2), [2, 2, 1])
+    """
+
+    batches: tuple[Batch, ...]
+    engine: Engine = field(default_factory=OneProcess)
+    views: tuple[View, ...] = ()
+    has_weights: bool = False
+    progress: Callable[[int, int], None] | None = None
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    n_read: list[int] = field(default_factory=lambda: [0], repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        X: npt.ArrayLike | WeightedRows,
+        y: npt.ArrayLike,
+        *,
+        batch_rows: int = BATCH_ROWS,
+        engine: Engine | None = None,
+    ) -> RecordBatches:
+        """Return the batches of a table that is in memory.
+
+        Args:
+            X: records (n, p), row norms at most 1, the constant last.
+            y: labels (n,), -1 or +1.
+            batch_rows: rows of a batch; numbers depend on it in their last digits.
+            engine: where the batches are read.
+
+        Raises:  DataRejectedError.
+        """
+        check_count(batch_rows=batch_rows)
+        A = signed(*check_records(X, y))
+        parts = range(0, len(A), batch_rows)
+        return cls.listed(
+            tuple(MemoryBatch(A[start : start + batch_rows]) for start in parts), engine=engine
+        )
+
+    @classmethod
+    def listed(
+        cls,
+        batches: Sequence[Batch],
+        *,
+        engine: Engine | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> RecordBatches:
+        """Return the table of these batches, all of one encoding."""
+        if not batches:
+            raise BatchError("no_rows")
+        return cls(
+            tuple(batches),
+            OneProcess() if engine is None else engine,
+            has_weights=batches[0].is_weighted,
+            progress=progress,
+        )
+
+    def __len__(self) -> int:
+        return sum(batch.n_rows for batch in self.batches)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and p."""
+        return len(self), self.batches[0].dim
+
+    def total(self, measure: Measure, combine: Combine = added) -> Any:
+        """Return the sum over batches of what a function finds of each, in the pairwise order.
+
+        Args:
+            measure: a function of `Place` that can be pickled.
+            combine: adds two results.
+
+        Raises:  BatchError for a batch that cannot be read as it was declared.
+        """
+        return self.engine.total(
+            self.batches, measure, combine=combine, views=self.views, on_batch=self._count
+        )
+
+    def _count(self) -> None:
+        self.n_read[0] += 1
+        if self.progress is not None:
+            self.progress(self.n_read[0], len(self.batches))
+
+    def through(self, view: View, *, has_weights: bool) -> RecordBatches:
+        """The same batches, every block of rows mapped; the view can be pickled."""
+        return replace(self, views=(*self.views, view), has_weights=has_weights, kept={})
+
+    def in_memory(self) -> Block | RecordBatches:
+        """The rows themselves where they are one small batch, whose numbers are those of a table in
+        memory; else this.
+        """
+        if len(self.batches) > 1 or len(self) > BATCH_ROWS:
+            return self
+        place = Place(self.batches[0], 0, 0, self.views)
+        return stacked([aligned(b) if isinstance(b, np.ndarray) else b for b in place.chunks()])
+
+    def some(self) -> Block:
+        """A few thousand rows here and there, read here: where a fit of public data starts."""
+        step = -(-len(self.batches) // _WARM_BATCHES)
+        return stacked([next(p.chunks()) for p in list(places(self.batches, self.views))[::step]])
+
+
+Table = Rows | RecordBatches
+"""What a solver trains on, in memory or in batches."""
+
+
+def has_weights(A: Table) -> bool:
+    """Whether rows have weights."""
+    return A.has_weights if isinstance(A, RecordBatches) else isinstance(A, WeightedRows)
+
+
+def table_of(
+    X: npt.ArrayLike | WeightedRows | RecordBatches, y: npt.ArrayLike | None
+) -> Block | RecordBatches:
+    """Return the rows y_i x_i of records and labels, or the batches that stand for both.
+
+    Raises:  DataRejectedError for records that break a rule, ValueError for labels beside batches,
+             or none beside records.
+    """
+    if isinstance(X, RecordBatches):
+        if y is not None:
+            raise ValueError("Expected y=None beside RecordBatches, which hold the labels.")
+        return X.in_memory()
+    if y is None:
+        raise ValueError("Expected y, the labels of X.")
+    return signed(*check_records(X, y))

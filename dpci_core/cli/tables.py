@@ -1,0 +1,120 @@
+"""The commands on tables in batches: `data simulate` and `moments`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from dpci_core.cli.engines import (
+    PROGRESS_SECONDS,
+    add_engine,
+    batch_lines,
+    engine_named,
+    say,
+)
+from dpci_core.cli.refuse import refuse
+from dpci_core.plan import read_plan
+from dpci_core.solvers.moments import fit_moments
+from dpci_core.solvers.moments_file import moments_record, write_moments
+
+
+def add_simulate(actions: Any) -> None:
+    """Add `data simulate`."""
+    parser = actions.add_parser(
+        "simulate", help="write a simulated table of any size as a folder of Parquet files"
+    )
+    parser.add_argument("key", choices=["census"])
+    parser.add_argument("--rows", type=_whole, required=True, help="like 100_000_000")
+    parser.add_argument("--folder", type=Path, required=True, help="a new folder")
+    parser.add_argument("--seed", type=_whole, help="of the people (default: the usual ones)")
+    parser.set_defaults(run=run_simulate)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"Expected {text!r} to be a whole number.") from None
+
+
+def add_moments(rooms: Any) -> None:
+    """Add `moments`."""
+    parser = rooms.add_parser(
+        "moments", help="the moments of a public or simulated table, for forecasts without it"
+    )
+    parser.add_argument("plan", type=Path, help="whose schema, features, loss and c are meant")
+    parser.add_argument("--file", type=Path, required=True, help="a folder of Parquet files")
+    parser.add_argument(
+        "--public",
+        action="store_true",
+        help="say that everybody may see the table: moments are not private",
+    )
+    parser.add_argument("--output", type=Path, help="a new file of moments (default: print)")
+    add_engine(parser, elsewhere=True)
+    parser.set_defaults(run=run_moments)
+
+
+def run_simulate(options: argparse.Namespace) -> int:
+    """Write the files, one after the other; what is there already of a broken-off run stays."""
+    from dpci_core.datasets.census_files import write_census
+
+    started = last = time.monotonic()
+
+    def told(done: int) -> None:
+        nonlocal last
+        if (now := time.monotonic()) - last < PROGRESS_SECONDS and done < options.rows:
+            return
+        last = now
+        left = (now - started) * (options.rows - done) / done
+        say(f"{done:,} of {options.rows:,} rows, about {left / 60:.1f} min left")
+
+    try:
+        seed = {} if options.seed is None else {"seed": options.seed}
+        write_census(options.folder, options.rows, progress=told, **seed)
+    except (ValueError, OSError) as error:
+        return refuse(error)
+    except KeyboardInterrupt:
+        say("Stopped; the folder has the files that were finished.")
+        return 1
+    print(f"Written to {options.folder}.")
+    return 0
+
+
+def run_moments(options: argparse.Namespace) -> int:
+    """Print or write the moments as JSON."""
+    from dpci_core.datasets.folder import folder_batches, read_folder
+
+    try:
+        if not options.public:
+            raise ValueError(
+                "Expected --public: moments describe the table, so everybody must be allowed to "
+                "see it. Nothing was read."
+            )
+        plan = read_plan(options.plan)
+        files = read_folder(options.file)
+        with engine_named(options.engine, elsewhere=True) as engine:
+            table = folder_batches(
+                files,
+                plan.schema,
+                features=plan.features,
+                engine=engine,
+                progress=batch_lines("moments"),
+            )
+            moments = fit_moments(
+                table,
+                loss=plan.design.loss,
+                regularization=plan.design.regularization,
+                target="unpenalised",
+                geometry=plan.design.geometry,
+            )
+        if options.output is None:
+            print(json.dumps(moments_record(moments, names=plan.names), indent=1))
+        else:
+            write_moments(moments, options.output, names=plan.names)
+            say(f"{moments.n_records:,} records; written to {options.output}.")
+    except (ValueError, OSError, RuntimeError) as error:
+        return refuse(error)
+    return 0

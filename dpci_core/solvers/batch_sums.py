@@ -1,0 +1,109 @@
+"""The sums over rows behind J, H and S, of one batch: what `objective` adds up for a table in
+batches.
+
+Every array that linear algebra reads is laid out alike wherever a batch is read, so that two
+workers find the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.base.batches import Block, Place, RecordBatches, aligned
+from dpci_core.base.rows import plain, stacked, times_weights, unit_rows
+from dpci_core.losses import Loss
+
+_KEPT = 3
+"""Points whose derivatives a table remembers: a line search and the step after it meet again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Derivatives:
+    """Sums of w f(z), of w f'(z) a, (p,), and of w f''(z) a a', (p, p), at theta."""
+
+    theta: Array
+    loss: Loss
+
+    def __call__(self, place: Place) -> tuple[Array, Array, Array]:
+        theta, p = aligned(self.theta), len(self.theta)
+        value, gradient, hessian = np.zeros(()), np.zeros(p), np.zeros((p, p))
+        for block in place.chunks():
+            rows = plain(block)
+            z = aligned(rows @ theta)
+            value = value + times_weights(self.loss.value(z), block).sum()
+            gradient = gradient + rows.T @ aligned(times_weights(self.loss.slope(z), block))
+            hessian += _outer(rows, times_weights(self.loss.curvature(z), block))
+        return np.asarray(value), gradient, hessian
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outer:
+    """Sum (p, p) of w f''(z) a a' ("hessian"), of w^2 f'(z)^2 a a' ("covariance"), or of w a a'
+    ("moment").
+
+    whiten: W (p, p), for rows W a; None for a.
+    """
+
+    of: Literal["hessian", "covariance", "moment"]
+    theta: Array
+    loss: Loss | None = None
+    whiten: Array | None = None
+
+    def __call__(self, place: Place) -> Array:
+        theta, p = aligned(self.theta), len(self.theta)
+        whiten = None if self.whiten is None else aligned(self.whiten)
+        total = np.zeros((p, p))
+        for block in place.chunks():
+            rows = plain(block) if self.of != "moment" else aligned(unit_rows(block))
+            turned = rows if whiten is None else aligned(rows @ whiten)
+            total += _outer(turned, self._factors(block, rows, theta))
+        return total
+
+    def _factors(self, block: Block, rows: Array, theta: Array) -> Array:
+        if self.of == "moment":
+            return np.ones(len(rows))
+        assert self.loss is not None
+        z = aligned(rows @ theta)
+        if self.of == "hessian":
+            return times_weights(self.loss.curvature(z), block)
+        return times_weights(self.loss.slope(z), block) ** 2
+
+
+def _outer(rows: Array, factors: Array) -> Array:
+    """Sum of k a a' over the rows a with their factors k."""
+    return np.asarray(aligned(rows * factors[:, None]).T @ rows)
+
+
+def derivatives(A: RecordBatches, theta: Array, loss: Loss) -> tuple[Array, Array, Array]:
+    """Return the sums of `Derivatives` over a table; one pass, none where they are kept."""
+    key = (theta.tobytes(), loss)
+    if key not in A.kept:
+        while len(A.kept) >= _KEPT:
+            del A.kept[next(iter(A.kept))]
+        A.kept[key] = A.total(Derivatives(theta, loss))
+    found: tuple[Array, Array, Array] = A.kept[key]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class EveryRow:
+    """The rows whose number in the table is a multiple of `step`; blocks of no row are left out."""
+
+    step: int
+
+    def __call__(self, place: Place) -> list[Block]:
+        found, first = [], place.first_row
+        for block in place.chunks():
+            chosen = block[-first % self.step :: self.step]
+            found += [chosen] if len(chosen) else []
+            first += len(block)
+        return found
+
+
+def rows_of(A: RecordBatches, step: int) -> Block:
+    """Return every `step`-th row of a table, the first among them; one pass."""
+    return stacked(A.total(EveryRow(step)))

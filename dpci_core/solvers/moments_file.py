@@ -1,0 +1,208 @@
+"""Moments as a file, so that a forecast needs neither the table nor the machine that has it.
+
+They describe the table: only those of public or simulated tables belong in a file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from dpci_core.base.array import Array
+from dpci_core.design import Geometry
+from dpci_core.losses import make_loss
+from dpci_core.solvers.moments import HessianDrift, Moments, Spread, WithoutPenalty
+
+VERSION = 1
+MOST_BYTES = 50_000_000
+"""Of a file of moments; longer ones are not opened."""
+
+Vector = list[FiniteFloat]
+Matrix = list[Vector]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Loss(_Strict):
+    name: str
+    h: FiniteFloat | None = None
+
+
+class _Drift(_Strict):
+    step: Vector
+    output: Vector
+    objective: Vector
+
+
+class _Without(_Strict):
+    meant: Vector
+    meant_se: Vector
+    theta: Vector
+    hessian: Matrix
+    covariance: Matrix
+    halfway: Matrix
+
+
+class _Spread(_Strict):
+    second_moment: Matrix
+    ridges: Vector
+    leverages: Vector
+
+
+class _Geometry(_Strict):
+    ridge: FiniteFloat
+    leverage: FiniteFloat
+    second_moment: Matrix | None = None
+
+
+class _File(_Strict):
+    """What a file of moments holds."""
+
+    version: Literal[1]
+    names: list[str]
+    theta_hat: Vector
+    hessian: Matrix
+    covariance: Matrix
+    n_records: int = Field(ge=1, le=10**15)
+    loss: _Loss
+    regularization: FiniteFloat = Field(gt=0)
+    drift: _Drift | None = None
+    without_penalty: _Without | None = None
+    is_separable: bool = False
+    geometry: _Geometry | None = None
+    spread: _Spread | None = None
+    n_weighted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMoments:
+    """Moments that were read from a file, with the names of their coefficients, the constant
+    last.
+    """
+
+    moments: Moments
+    names: tuple[str, ...]
+
+
+def moments_record(moments: Moments, *, names: Sequence[str]) -> dict[str, Any]:
+    """Return the content of a file of moments as plain values.
+
+    Args:
+        moments: of a public or simulated table.
+        names: of its coefficients, the constant last.
+
+    Raises:  ValueError for another number of names.
+    """
+    if len(names) != len(moments.theta_hat):
+        raise ValueError(f"Expected {len(moments.theta_hat)} names, got {len(names)}.")
+    record = _plain(moments)
+    record["loss"] = {"name": moments.loss.name, **moments.loss.parameters}
+    return {"version": VERSION, "names": list(names), **record}
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name != "loss"}
+    return value
+
+
+def read_moments(path: Path | str) -> NamedMoments:
+    """Return the moments of a file (`moments_record` as JSON).
+
+    Raises:  ValueError for what is no file of moments; OSError.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"A file of moments has at most {MOST_BYTES:,} bytes.")
+    return moments_of(content)
+
+
+def moments_of(content: bytes) -> NamedMoments:
+    """Return the moments that stand in the bytes of a file; errors as for `read_moments`."""
+    try:
+        found = _File.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"No file of moments: {place or 'content'}: {first['msg']}.") from None
+    p = len(found.names)
+    if p < 1 or len(set(found.names)) < p:
+        raise ValueError("No file of moments: Expected names that differ.")
+    return NamedMoments(_moments(found, p), tuple(found.names))
+
+
+def _moments(found: _File, p: int) -> Moments:
+    geometry = None
+    if (given := found.geometry) is not None:
+        rows = given.second_moment
+        at = None if rows is None else tuple(tuple(row) for row in rows)
+        geometry = Geometry(ridge=given.ridge, leverage=given.leverage, second_moment=at)
+    return Moments(
+        theta_hat=_shaped(found.theta_hat, p),
+        hessian=_shaped(found.hessian, p, p),
+        covariance=_shaped(found.covariance, p, p),
+        n_records=found.n_records,
+        loss=make_loss(found.loss.name, found.loss.h),
+        regularization=found.regularization,
+        drift=None if found.drift is None else _drift(found.drift),
+        without_penalty=(
+            None if found.without_penalty is None else _without(found.without_penalty, p)
+        ),
+        is_separable=found.is_separable,
+        geometry=geometry,
+        spread=None if found.spread is None else _spread(found.spread, p),
+        n_weighted=found.n_weighted,
+    )
+
+
+def _drift(found: _Drift) -> HessianDrift:
+    columns = (found.step, found.output, found.objective)
+    return HessianDrift(*(_shaped(column, len(found.step)) for column in columns))
+
+
+def _without(found: _Without, p: int) -> WithoutPenalty:
+    return WithoutPenalty(
+        *(_shaped(v, p) for v in (found.meant, found.meant_se, found.theta)),
+        *(_shaped(v, p, p) for v in (found.hessian, found.covariance, found.halfway)),
+    )
+
+
+def _spread(found: _Spread, p: int) -> Spread:
+    columns = (found.ridges, found.leverages)
+    return Spread(
+        _shaped(found.second_moment, p, p),
+        *(_shaped(column, len(found.ridges)) for column in columns),
+    )
+
+
+def _shaped(values: Vector | Matrix, *shape: int) -> Array:
+    """An array of this shape, symmetric if it is a matrix; ValueError for another."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except ValueError:  # rows of different lengths
+        found = np.empty(0)
+    if found.shape != shape or 0 in shape:
+        raise ValueError(f"No file of moments: Expected numbers of shape {shape}.")
+    if len(shape) == 2 and not np.allclose(found, found.T, rtol=1e-9, atol=1e-12):
+        raise ValueError("No file of moments: Expected symmetric matrices.")
+    return found
+
+
+def write_moments(moments: Moments, path: Path | str, *, names: Sequence[str]) -> None:
+    """Write a new file of moments; arguments and errors as for `moments_record`,
+    FileExistsError.
+    """
+    text = json.dumps(moments_record(moments, names=names), indent=1) + "\n"
+    with Path(path).open("x", encoding="utf-8") as file:
+        file.write(text)

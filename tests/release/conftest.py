@@ -1,0 +1,14 @@
+"""What the tests of the release share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.release_desk import Desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk.at(tmp_path)
