@@ -1,5 +1,5 @@
 """The command line: `app`, `data`, `reproduce`, `compare`, `moments`, `plan`, `ledger`, `release`,
-`predict` and `accuracy` after `dpci` or `python -m dpci_core`."""
+`predict`, `after` and `accuracy` after `dpci` or `python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpci_core.base.errors import check_count
 from dpci_core.base.places import DATA
 from dpci_core.cli.accuracy import add_accuracy
+from dpci_core.cli.after import add_after
 from dpci_core.cli.app import add_app
 from dpci_core.cli.engines import PROGRESS_SECONDS, add_engine, say, workers_named
 from dpci_core.cli.ledger import add_ledger
@@ -117,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     add_plan(rooms)
     add_ledger(rooms)
     add_release(rooms)
+    add_after(rooms)
     add_accuracy(rooms)
     return parser
 

@@ -24,6 +24,7 @@ from dpci_core.release.effects import (
     effects,
     reading_sentence,
 )
+from dpci_core.release.notebook import notebook
 from dpci_core.release.once import (
     Question,
     ReleaseFailedError,
@@ -99,6 +100,7 @@ __all__ = [
     "load_choice",
     "load_release",
     "model_card",
+    "notebook",
     "price_of",
     "read_cells",
     "read_header",

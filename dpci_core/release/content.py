@@ -17,6 +17,7 @@ from dpci_core.mechanisms.shares import Shares
 from dpci_core.plan import Plan, PlanNumbers, as_yaml
 from dpci_core.plan.codec import plain
 from dpci_core.plan.link import canonical
+from dpci_core.release.notebook import NOTEBOOK_NAME, notebook
 from dpci_core.release.record import (
     NEIGHBOURS,
     RECORD_NAME,
@@ -209,4 +210,5 @@ def files_of(made: Release, plan: Plan) -> dict[str, str]:
         "report.html": report_html(made),
         "model_card.md": model_card(made),
         "plan.yaml": as_yaml(plan),
+        NOTEBOOK_NAME: notebook(made),
     }

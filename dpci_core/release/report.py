@@ -13,6 +13,7 @@ from dpci_core.base.decimals import UP_4
 from dpci_core.ledger import safe_cell
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
+from dpci_core.release.after import ReleaseInference
 from dpci_core.release.effects import (
     effect_lines,
     effect_sentences,
@@ -21,6 +22,7 @@ from dpci_core.release.effects import (
     scaled_by,
 )
 from dpci_core.release.record import Coefficient, Interval, Release
+from dpci_core.report import afterwards
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import called, number
@@ -94,6 +96,7 @@ def report_html(release: Release) -> str:
         risk=risk_sentence(release),
         mechanism=mechanism_sentence(release),
         target=target_sentence(release),
+        together=together_sentence(release),
         chart=_chart(release),
         rows=_table(release),
         effects=effect_sentences(release),
@@ -176,6 +179,17 @@ def target_sentence(release: Release) -> str:
     return f"They are for the {release.target_words}, reached by one step from the released one."
 
 
+def together_sentence(release: Release) -> str:
+    """How often all intervals hold at once, and what would make them; empty for fewer than two, and
+    for a record whose matrices do not give its intervals.
+    """
+    try:
+        found = ReleaseInference(release).together()
+    except ValueError:
+        return ""
+    return afterwards.hold_together(found)
+
+
 def _table(release: Release) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
     caption = f"In original units of each column: the {release.target_words}"
@@ -248,7 +262,8 @@ def model_card(release: Release) -> str:
         f"{release.n_planned:,}.",
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
         f"- Risk: {risk_sentence(release)}",
-        f"- Intervals: level {release.design.confidence_level:.10g}. {target_sentence(release)}",
+        f"- Intervals: level {release.design.confidence_level:.10g}. {target_sentence(release)} "
+        f"{together_sentence(release)}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
         *([f"- Out of reach: {_code(silent(release.silent))}"] if release.silent else []),

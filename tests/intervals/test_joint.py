@@ -11,10 +11,14 @@ from scipy import integrate, stats
 from scipy.special import expit
 
 from dpci_core import ZCDP, Design, Logistic, PureDP, fit_moments, private_intervals
+from dpci_core.base.rows import signed
 from dpci_core.intervals import joint
+from dpci_core.intervals.draw import draw_coefficients, noise_of_release
 from dpci_core.intervals.joint import JointLaw
 from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.laws import NoiseLaw
+from dpci_core.privacy.randomness import SystemSource
 
 RHO = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -185,6 +189,35 @@ def test_a_unit_combination_has_the_interval_of_the_release(name: str) -> None:
     one = drawn.law.errors(np.eye(3)[:1])
     assert one.together() == pytest.approx(0.95, abs=2e-3)
     assert one.simultaneous() == pytest.approx(half[:1], rel=2e-3)
+
+
+def test_other_levels_are_those_that_a_release_at_that_level_would_have() -> None:
+    # So much noise on the matrices that its factor counts.
+    budget = ZCDP(model="20", hessian="0.0003", covariance="0.02")
+    found = {}
+    for level in (0.8, 0.95):
+        design = make(budget, calibration="sharp", confidence_level=level)
+        found[level] = released(design, 4000, np.random.default_rng(2))
+    drawn = found[0.95]
+    errors = drawn.law.errors(np.eye(3))
+    assert np.all(errors.widths.weight == 1.0)
+    assert errors.widths.factor.max() > 1.04
+    half = (found[0.8].high - found[0.8].low) / 2.0
+    assert errors.half_width(0.8) == pytest.approx(half, rel=0.01)
+    assert (
+        errors.multiplier()
+        > 1.005
+        * law(drawn.law.hessian, drawn.law.covariance, drawn.law.known.noise, n=4000)
+        .errors(np.eye(3))
+        .multiplier()
+    )
+
+
+def test_a_release_has_the_noise_that_it_draws() -> None:
+    X, y = population(2000, np.random.default_rng(1))
+    for design in (make(PURE, "objective", regularization=0.1), make(PURE)):
+        drawn = draw_coefficients(signed(X, y), shares=share_out(design), source=SystemSource())[1]
+        assert noise_of_release(design, n_records=2000, dim=3) == drawn
 
 
 def test_what_the_step_adds_has_the_variance_of_the_intervals() -> None:

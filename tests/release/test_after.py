@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,8 +17,17 @@ from scipy.special import expit
 
 import dpci_core as dp
 from dpci_core import ReleaseInference
+from dpci_core.__main__ import main
 from dpci_core.ledger import Ledger
-from dpci_core.release import AfterError, Release, load_release
+from dpci_core.release import (
+    AfterError,
+    Release,
+    load_release,
+    model_card,
+    notebook,
+    report_html,
+)
+from dpci_core.report.afterwards import hold_together, p_value
 from dpci_core.report.refusals import said
 from tests.release_desk import RHO, Desk, make_plan
 
@@ -127,6 +139,9 @@ def test_a_test_of_several_is_the_region_that_excludes_them(after: ReleaseInfere
     assert not region.contains(dict(zip(region.names, outside, strict=True)))
     area = math.pi * float(np.prod(np.linalg.norm(region.axes, axis=0)))
     assert region.volume == pytest.approx(area, rel=1e-9)
+    solid = after.region(after.names)
+    ball = 4.0 / 3.0 * math.pi * float(np.prod(np.linalg.norm(solid.axes, axis=0)))
+    assert solid.volume == pytest.approx(ball, rel=1e-9)
     at_edge = after.test(
         [{"age": 1}, {"city=b": 1}], values=list(region.centre + region.axes[:, 0])
     )
@@ -254,3 +269,84 @@ def test_however_much_is_asked_nothing_is_charged(tmp_path: Path) -> None:
     assert path.read_bytes() == content
     assert [(c.charge_id, c.state) for c in Ledger(tmp_path / "ledger.sqlite").history()] == before
     assert load_release(path).to_dict() == after.made.to_dict()
+
+
+# --- for people -----------------------------------------------------------------------------------
+
+
+def test_report_and_card_say_how_often_all_hold(made: Release, after: ReleaseInference) -> None:
+    found = hold_together(after.together())
+    assert found.startswith("Each interval holds in 95 %, all 3 together in about 8")
+    assert found in report_html(made)
+    assert found in model_card(made)
+    first, *rest = made.coefficients
+    one = tuple(replace(c, is_flat=True) for c in rest)
+    for spoken in ((first, *one), (replace(first, is_flat=True), *one)):
+        assert "together in about" not in report_html(replace(made, coefficients=spoken))
+
+
+def run(text: str) -> tuple[dict, str]:
+    """The names and the output of the code cells of a notebook, run as one program."""
+    book = nbformat.reads(text, as_version=4)
+    nbformat.validate(book)
+    space: dict = {"__name__": "__main__"}
+    with redirect_stdout(io.StringIO()) as printed:
+        for k, cell in enumerate(book.cells):
+            if cell.cell_type == "code":
+                exec(compile(cell.source, f"cell {k}", "exec"), space)
+    return space, printed.getvalue()
+
+
+def test_the_notebook_of_a_release_runs_on_its_record_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk.at(tmp_path)
+    desk.release()
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "release.json").write_bytes((desk.folder / "out" / "release.json").read_bytes())
+    monkeypatch.chdir(alone)
+    space, printed = run((desk.folder / "out" / "after.ipynb").read_text())
+    assert repr(space["after"].contrast(space["difference"])) in printed
+    assert space["draws"].shape == (10_000, 3)
+    assert "as released all hold in" in printed
+
+
+def test_the_notebook_of_any_record_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hostile = replace(load_release(FIXTURES[-1]), title="''' \"\"\" \\ `x` <b>\n# $x$")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "release.json").write_text(hostile.to_json())
+    assert run(notebook(hostile))[0]["after"].is_exact
+
+
+def test_the_command_says_what_the_object_answers(
+    made: Release, after: ReleaseInference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "release.json"
+    path.write_text(made.to_json())
+    assert main(["after", str(path)]) == 0
+    assert capsys.readouterr().out.startswith(hold_together(after.together()))
+    asked = ["--contrast", "age=1", "city=b=-2", "--predict", "age=40", "city=b", "--json"]
+    book = tmp_path / "book.ipynb"
+    assert main(["after", str(path), *asked, "--notebook", str(book)]) == 0
+    combination, row = json.loads(capsys.readouterr().out)
+    found = after.contrast({"age": 1, "city=b": -2})
+    assert combination["interval"]["low"] == pytest.approx(found.interval.low, rel=1e-9)
+    assert row["probability"]["high"] == pytest.approx(
+        after.predict({"age": 40, "city": "b"})[0].probability.high, rel=1e-9
+    )
+    assert book.read_text() == notebook(made)
+    assert main(["after", str(path), "--test", "age", "city=b", "--simultaneous"]) == 0
+    assert "age, city=b all 0: p = " in capsys.readouterr().out
+    for wrong in (["--contrast", "age"], ["--contrast", "age=x"], ["--contrast", "agee=1"]):
+        assert main(["after", str(path), *wrong]) == 1
+    assert main(["after", str(path), "--predict", "age=140", "city=b"]) == 1
+    assert "outside its declared bounds, 0 to 100" in capsys.readouterr().err
+    assert main(["after", str(path), "--notebook", str(book)]) == 1
+
+
+def test_a_large_p_value_under_large_noise_says_so() -> None:
+    assert p_value(0.3, 0.6).endswith("says more about the noise than about the effect.")
+    assert p_value(0.3, 0.4) == "p = 0.3."
+    assert p_value(0.01, 0.9) == "p = 0.01."
+    assert p_value(1e-9, 0.9) == "p below 0.000001."

@@ -55,7 +55,14 @@ from dpci_core.schema import (
 from tests.refusals import refuses
 from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 
-FILES = {"release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml"}
+FILES = {
+    "release.json",
+    "intervals.csv",
+    "report.html",
+    "model_card.md",
+    "plan.yaml",
+    "after.ipynb",
+}
 
 
 # --- what a release does --------------------------------------------------------------------------
@@ -229,7 +236,14 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     desk.release()
     written = [
         f"wrote {name}"
-        for name in ("release.json", "intervals.csv", "report.html", "model_card.md", "plan.yaml")
+        for name in (
+            "release.json",
+            "intervals.csv",
+            "report.html",
+            "model_card.md",
+            "plan.yaml",
+            "after.ipynb",
+        )
     ]
     assert seen == [
         "before booking",

@@ -30,6 +30,7 @@ from dpci_core.report.words import called, odds
 from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
+from ui.release import after
 from ui.session.text import number, plain
 from ui.views.ledger_text import moment
 from ui.views.show import show
@@ -40,6 +41,7 @@ MIME = {
     ".html": "text/html",
     ".md": "text/markdown",
     ".yaml": "application/yaml",
+    ".ipynb": "application/x-ipynb+json",
 }
 
 
@@ -65,7 +67,10 @@ def panel(
     show("release", release_chart(made), sentence, release_table(made), is_plain=True)
     if compared := against_plan(made, planned):
         st.markdown(compared)
+    if at_once := after.sentence(made):
+        st.markdown(at_once)
     _effects(made)
+    after.section(made)
     _files(folder)
     if fresh is not None:
         _mapped(fresh[1])

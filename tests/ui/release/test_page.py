@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpci_core import DeclaredTable, Guesses
+from dpci_core import DeclaredTable, Guesses, ReleaseInference
 from dpci_core.cli.choice import choice_lines
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.plan import read_plan as load_plan
@@ -29,17 +29,19 @@ from dpci_core.release import (
     load_release,
     schema_hash,
 )
+from dpci_core.report.afterwards import CHARGED, hold_together
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from dpci_core.scorecards import Question
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
 from tests.test_leaks import go_to
 from tests.ui.test_pages import check, start
+from ui.release import after as release_after
 from ui.release import budget as release_budget
 from ui.release import result as release_result
 from ui.release.page import folder_of
 from ui.session.compute import DECLARED, packed_table
-from ui.session.text import plain
+from ui.session.text import number, plain
 
 SCHEMA = Schema(
     (NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes"
@@ -196,6 +198,37 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert all(plain(sentence) in words(app) for sentence in effect_sentences(made))
     labels = {b.proto.label for b in app.get("download_button")}
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
+
+
+def test_a_finished_release_answers_more_at_no_charge():
+    app = ready()
+    app.button(key="release_now").click().run()
+    (charge,) = Ledger().history()
+    after = ReleaseInference.read(folder_of(charge.request_id))
+    together = after.together()
+    assert hold_together(together) in words(app)
+    assert CHARGED in words(app)
+    at_once = next(d.value for d in app.dataframe if "from" in d.value.columns)
+    assert at_once["from"].tolist() == pytest.approx(
+        [one.low for one in together.intervals.values()]
+    )
+    app.multiselect(key="after_names").set_value(["age", "smoker=yes"]).run()
+    app.number_input(key="after_weight_smoker=yes").set_value(-2.0).run()
+    check(app)
+    found = after.contrast({"age": 1, "smoker=yes": -2})
+    assert release_after.combination_words({"age": 1.0, "smoker=yes": -2.0}, found) in words(app)
+    assert "Whether both are 0: p" in words(app)
+    app.checkbox(key="after_looked").check().run()
+    wider = after.contrast({"age": 1, "smoker=yes": -2}, after_looking=True)
+    assert f"to {number(wider.interval.high)}**" in words(app)
+    app.number_input(key="after_row_age").set_value(70.0).run()
+    app.selectbox(key="after_row_smoker").set_value("yes").run()
+    check(app)
+    (row,) = after.predict({"age": 70.0, "smoker": "yes"})
+    assert release_after.prediction_words(after.made, row) in words(app)
+    assert f"chance of ill = yes is **{number(row.probability.estimate)}**" in words(app)
+    assert len(Ledger().history()) == 1
+    assert "after.ipynb" in {b.proto.label for b in app.get("download_button")}
 
 
 def test_what_is_left_is_said_anew_beside_a_choice_whose_words_stay():

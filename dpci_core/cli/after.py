@@ -1,0 +1,137 @@
+"""The command `python -m dpci_core after`: what a release answers from its record alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dpci_core.cli.refuse import refuse
+from dpci_core.release import (
+    Answer,
+    Interval,
+    Prediction,
+    ReleaseInference,
+    Together,
+    WaldTest,
+    notebook,
+)
+from dpci_core.report import afterwards
+from dpci_core.report.cautions import silent
+from dpci_core.report.words import called
+
+
+def add_after(rooms: Any) -> None:
+    """Add the command to the parsers of the command line."""
+    asks = rooms.add_parser(
+        "after",
+        help="combinations, tests, predictions and joint intervals of a release, at no charge",
+    )
+    asks.add_argument("release", type=Path, help="release.json, or the folder that holds it")
+    asks.add_argument(
+        "--contrast", nargs="+", action="append", metavar="NAME=WEIGHT",
+        help="a combination of coefficients, like age=1 income=-2, with interval and p-value",
+    )  # fmt: skip
+    asks.add_argument(
+        "--unit", choices=("unit", "step", "encoded"), default="unit",
+        help="what a weight of 1 is per",
+    )  # fmt: skip
+    asks.add_argument(
+        "--after-looking", action="store_true",
+        help="the combinations were chosen after looking at the release (Scheffe)",
+    )  # fmt: skip
+    asks.add_argument(
+        "--test", nargs="+", metavar="NAME", help="whether these coefficients are all 0"
+    )
+    asks.add_argument("--simultaneous", action="store_true", help="intervals that hold all at once")
+    asks.add_argument(
+        "--predict", nargs="+", action="append", metavar="COLUMN=VALUE",
+        help="score and probability of a row, with intervals",
+    )  # fmt: skip
+    asks.add_argument("--level", type=float, help="of the intervals (default: the release's)")
+    asks.add_argument("--notebook", type=Path, help="write a new Jupyter notebook of all this")
+    asks.add_argument("--json", action="store_true", help="print JSON for machines")
+    asks.set_defaults(run=run_after)
+
+
+def run_after(options: argparse.Namespace) -> int:
+    """Print what is asked for, all intervals at once by default."""
+    try:
+        after = ReleaseInference.read(options.release)
+        found = _answers(after, options)
+        if options.notebook is not None:
+            with options.notebook.open("x", encoding="utf-8") as out:
+                out.write(notebook(after.made))
+    except (ValueError, OSError) as error:
+        return refuse(error)
+    if options.json:
+        print(json.dumps([{"asked": asked} | asdict(one) for asked, one in found], indent=1))
+        return 0
+    if not after.is_exact:
+        print(afterwards.NOT_EXACT)
+    for asked, one in found:
+        print("\n".join(_lines(asked, one)))
+    return 0
+
+
+Found = Answer | Prediction | Together | WaldTest
+
+
+def _answers(after: ReleaseInference, options: argparse.Namespace) -> list[tuple[str, Found]]:
+    """What was asked for, and what was found."""
+    found: list[tuple[str, Found]] = []
+    for terms in options.contrast or ():
+        weights = {name: _weight(name, text) for name, text in map(_parted, terms)}
+        one = after.contrast(
+            weights, unit=options.unit, level=options.level, after_looking=options.after_looking
+        )
+        found.append((" ".join(terms), one))
+    if options.test:
+        tests = after.test([{name: 1.0} for name in options.test])
+        found.append((f"{', '.join(options.test)} all 0", tests))
+    for cells in options.predict or ():
+        row = dict(map(_parted, cells))
+        found.append((" ".join(cells), after.predict(row, level=options.level)[0]))
+    if options.simultaneous or not (found or options.notebook):
+        found.append(("all at once", after.together(level=options.level, unit=options.unit)))
+    return found
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Name and value; a name may hold "=" itself, as of a level."""
+    name, sign, value = text.rpartition("=")
+    if not sign or not name:
+        raise ValueError(f"Expected NAME=VALUE, got {text!r}.")
+    return name, value
+
+
+def _weight(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"Expected a number as the weight of {name!r}, got {text!r}.") from None
+
+
+def _lines(asked: str, one: Found) -> Sequence[str]:
+    if isinstance(one, Together):
+        heading = afterwards.hold_together(one)
+        rows = (f"  {called(name):<32}{_ends(found)}" for name, found in one.intervals.items())
+        return [*filter(None, [heading]), *rows]
+    if one.is_flat:
+        return [f"{asked}: {silent([asked])}"]
+    if isinstance(one, WaldTest):
+        return [f"{asked}: {afterwards.p_value(one.p_value, one.privacy_share)}"]
+    if isinstance(one, Answer):
+        said = afterwards.p_value(one.p_value, one.privacy_share, one.level)
+        return [f"{asked}: {_ends(one.interval)}, level {one.level:.10g}; {said}"]
+    lines = [f"{asked}: score {_ends(one.score)}, level {one.level:.10g}"]
+    if one.probability is not None:
+        lines.append(f"  probability {_ends(one.probability)}. {afterwards.POINTWISE}")
+    return lines
+
+
+def _ends(found: Interval) -> str:
+    return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})"
