@@ -309,6 +309,13 @@ def test_a_file_without_rows_is_refused_before_the_click():
     assert Ledger().history() == ()
 
 
+def test_a_spreadsheet_is_called_one():
+    app = with_budget(begin())
+    with_file(app, b"PK\x03\x04\x14\x00\n\x00xl/workbook.xml")
+    assert any("is a spreadsheet" in e.value for e in app.error)
+    assert Ledger().history() == ()
+
+
 def test_a_file_of_blank_lines_is_refused_and_costs_nothing():
     app = with_budget(begin())
     with_file(app, b"age,smoker,ill\n\n\n")
