@@ -599,6 +599,17 @@ def test_names_are_shown_letter_by_letter():
     assert not any("**bold** [x]" in m.value for m in app.markdown)
 
 
+def test_a_promise_that_waits_in_mu_gets_a_cap_that_can_pay_for_it():
+    app = begin(currency="approx", definitions="zcdp", mechanisms="output", epsilon="1")
+    assert app.button_group(key="budget_kind").value == "approx"
+    app.text_input(key="budget_amount").set_value("1")
+    app.text_input(key="budget_delta").set_value("1e-6").run()
+    assert "pays for output perturbation under Gaussian differential privacy only" in words(app)
+    with_budget(app, "1")
+    (account,) = Ledger().accounts()
+    assert account.cap == Cap.approx("1", "1e-6", definition="gdp")
+
+
 def test_a_typed_cap_says_what_it_would_let_happen():
     app = start("release", **LINK)
     app.text_input(key="budget_amount").set_value("4").run()
