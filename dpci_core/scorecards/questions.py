@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -36,17 +37,24 @@ class Question:
     one_of: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        cut: object = self.at_least  # of any type, whatever is declared
+        asked: object = self.one_of
         if (self.at_least is None) == (self.one_of is None):
             raise ValueError(
                 f"Expected at_least or one_of for the question about {self.column!r}, one of them."
             )
-        if self.at_least is not None and not np.isfinite(self.at_least):
+        if cut is not None and not (isinstance(cut, Real) and np.isfinite(float(cut))):
             raise ValueError(
                 f"Expected a finite at_least for the question about {self.column!r}, got "
                 f"{self.at_least!r}."
             )
-        if self.one_of is not None and not (
-            self.one_of and len(set(self.one_of)) == len(self.one_of)
+        if isinstance(asked, list):
+            asked = tuple(asked)
+            object.__setattr__(self, "one_of", asked)
+        if asked is not None and not (
+            isinstance(asked, tuple)  # a text would be asked for its letters
+            and asked
+            and len(set(asked)) == len(asked)
         ):
             raise ValueError(
                 f"Expected one_of of the question about {self.column!r} to hold levels, each once."

@@ -15,7 +15,14 @@ from scipy.special import ndtr
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count
-from dpci_core.privacy.budget import Amount, to_decimal, to_float_down, zcdp_to_pure_run
+from dpci_core.base.limits import BUDGET_PART
+from dpci_core.privacy.budget import (
+    Amount,
+    check_amount,
+    to_decimal,
+    to_float_down,
+    zcdp_to_pure_run,
+)
 from dpci_core.privacy.choice import ChoiceNoise
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
@@ -40,16 +47,20 @@ class CardSpending(ABC):
     def of(*, epsilon: Amount | None = None, rho: Amount | None = None) -> CardSpending:
         """Return the spending of exactly one amount.
 
-        Raises:  ValueError for both or neither, or for what is no positive number.
+        Raises:  ValueError for both or neither, or for what is no number within BUDGET_PART.
         """
         if (epsilon is None) == (rho is None):
             raise ValueError(
                 "Expected epsilon or rho, one of them. There is no default for how private to be."
             )
         if epsilon is not None:
-            return PureSpending(to_decimal(epsilon, name="epsilon"))
+            amount = to_decimal(epsilon, name="epsilon")
+            check_amount(BUDGET_PART, epsilon=amount)
+            return PureSpending(amount)
         assert rho is not None
-        return ConcentratedSpending(to_decimal(rho, name="rho"))
+        amount = to_decimal(rho, name="rho")
+        check_amount(BUDGET_PART, rho=amount)
+        return ConcentratedSpending(amount)
 
     @property
     @abstractmethod

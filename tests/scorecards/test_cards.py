@@ -12,6 +12,7 @@ from dpci_core.datasets import schema_of
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
 from dpci_core.scorecards import (
     WORK_LIMIT,
+    CardSpending,
     Question,
     ScorecardClass,
     TooManyCardsError,
@@ -255,13 +256,21 @@ def test_questions_are_about_declared_columns(question, words) -> None:
 
 def test_what_is_no_question_is_refused() -> None:
     for given in ({}, {"at_least": 1, "one_of": ("a",)}, {"at_least": np.nan}, {"one_of": ()},
-                  {"one_of": ("a", "a")}):  # fmt: skip
+                  {"one_of": ("a", "a")}, {"one_of": "ab"}, {"at_least": "50"}):  # fmt: skip
         with pytest.raises(ValueError, match="question about 'age'"):
             Question("age", **given)
     for asked in ((), (ASKED[0], ASKED[0])):
         with pytest.raises(ValueError, match="each once"):
             check_questions(asked, ADULT)
     assert Question("capital_gain", at_least=5000.5).name == "capital_gain >= 5000.5"
+    assert Question("age", one_of=["a", "b"]) == Question("age", one_of=("a", "b"))
+
+
+@pytest.mark.parametrize("amount", ["1e-400", "1e-320", "1e21", "1e400", "nan"])
+def test_an_amount_without_a_finite_noise_is_refused(amount: str) -> None:
+    for name in ("epsilon", "rho"):
+        with pytest.raises(ValueError, match=name):
+            CardSpending.of(**{name: amount})
 
 
 def test_a_cut_point_is_told_to_its_last_digit() -> None:
