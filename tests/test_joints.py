@@ -393,7 +393,7 @@ def test_the_dashboard_leaves_alone_what_it_has_no_control_for() -> None:
     case = make_case(Settings(d=2, n=20_000), TableSource(PUBLIC))
     rows = planning.ranking(case)
     assert {row.mechanism for row in rows} == {"objective", "output"}
-    assert {row.definition for row in rows} == {"pure", "zcdp"}
+    assert {row.definition for row in rows} == {"pure", "zcdp", "gdp"}
     plan = plan_of(case, "Toys")
     for field, what in (
         ({"mechanism": "toy_cautious"}, "mechanism 'toy_cautious'"),

@@ -53,6 +53,7 @@ square of the ledger is exact in `STRICT`.
 _LONGEST = 1_000
 _RHO_DIGITS = 12
 """Significant digits kept of a rho that was solved for, rounded down."""
+_SHORT = Context(prec=16, rounding=ROUND_FLOOR)
 _SAFETY = 1e-12
 """Relative slack by which a converted guarantee is rounded to the private side, far above its
 rounding error.
@@ -743,7 +744,7 @@ def pair_budget(budget: Budget, *, rule: Pairing, delta: Amount) -> Budget:
 
 def granted(kind: type[Budget], epsilon: Decimal, delta: Amount, *, like: Budget) -> Budget:
     """Return the largest budget of a definition that keeps (epsilon, delta), with the shares of
-    another; parts are rounded down.
+    another; parts are rounded down, to the digits of a float.
 
     >>> shares = ZCDP(model="2", hessian="1", covariance="1")
     >>> granted(GDP, Decimal(1), "1e-6", like=shares).as_rho("0.0560289638252")
@@ -751,7 +752,8 @@ def granted(kind: type[Budget], epsilon: Decimal, delta: Amount, *, like: Budget
     """
     total = kind.total_within(epsilon, to_float_down(to_decimal(delta, name="delta")))
     assert total is not None
-    return kind(**_split(total, like))
+    parts = _split(total, like)
+    return kind(**{name: _SHORT.plus(part) for name, part in parts.items()})
 
 
 def _first_above_zero(rho: float, delta: float) -> tuple[Decimal, Decimal]:

@@ -16,6 +16,7 @@ from dpci_core import DataRejectedError
 from dpci_core.cli.main import main
 from dpci_core.ledger import BudgetExceededError, Cap
 from dpci_core.plan import write_plan
+from dpci_core.privacy.randomness import SystemSource
 from dpci_core.release import (
     CardChoice,
     ReleaseFailedError,
@@ -24,7 +25,13 @@ from dpci_core.release import (
     card_html,
     load_card,
 )
-from dpci_core.scorecards import Question, TooManyCardsError, error_interval
+from dpci_core.scorecards import (
+    Question,
+    ScorecardClass,
+    TooManyCardsError,
+    draw_card,
+    error_interval,
+)
 from tests.release_desk import Desk
 
 ASKED = (Question("age", at_least=50), Question("city", one_of=("b",)))
@@ -72,6 +79,22 @@ def test_a_card_is_right_where_noise_is_small(tmp_path: Path) -> None:
     assert wrong < least + 0.12  # the best on 140 of the rows
     assert made.error_low - 0.1 < wrong < made.error_high + 0.1
     assert 0 <= made.noisy_mistakes <= 60
+
+
+def test_what_was_decided_is_what_is_drawn(desk: Desk, monkeypatch) -> None:
+    seen = {}
+
+    def draw(*rows, **given):
+        seen.update(given)
+        return draw_card(*rows, **given)
+
+    monkeypatch.setattr("dpci_core.release.card.draw_card", draw)
+    asked = card(desk, weights=(-1, 3), thresholds=(0.5, 1.5), holdout="0.4", cost=("0.5", "1"))
+    made = released(desk, asked)
+    assert seen["cards"] == ScorecardClass(2, (-1, 3), (0.5, 1.5))
+    assert (seen["cost"], seen["holdout"], seen["spending"]) == ((1, 2), "0.4", asked.spending)
+    assert isinstance(seen["source"], SystemSource)
+    assert (made.cost, made.n_holdout, made.weights) == ((1, 2), 80, (-1, 3))
 
 
 def test_booked_before_a_row_is_read_and_never_drawn_twice(desk: Desk, monkeypatch) -> None:

@@ -20,7 +20,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from dpci_core import Logistic, Processes, dask_workers, fit_moments
+from dpci_core import Logistic, Processes, dask_workers, fit_moments, write_plan
+from dpci_core.__main__ import main
 from dpci_core.base.batches import BatchError, RecordBatches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import folder as folders
@@ -319,3 +320,21 @@ def test_a_check_opens_footers_alone(desk: Desk, monkeypatch: pytest.MonkeyPatch
     assert all(isinstance(part, PartFile) for part in header.parts)
     with pytest.raises(DataRejectedError, match="column not in header"):
         folder_batches(header.parts, replace(SCHEMA, target="healthy"))
+
+
+def test_the_command_releases_a_folder_and_names_its_engines(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = desk.folder / "plan.yaml"
+    write_plan(desk.plan, plan)
+    command = [
+        *("release", str(plan), "--file", str(desk.file), "--dataset", "Clinic"),
+        *("--folder", str(desk.folder / "made"), "--confirm", "Clinic", "--accept-warnings"),
+        *("--ledger", str(desk.ledger.path)),
+    ]
+    assert main([*command, "--engine", "tcp://10.0.0.1:8786"]) == 1
+    assert "processes:N" in capsys.readouterr().err
+    assert desk.ledger.history() == ()
+    assert main(command) == 0
+    assert "Written to" in capsys.readouterr().out
+    assert [charge.state for charge in desk.ledger.history()] == ["done"]

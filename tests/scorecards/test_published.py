@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,6 +207,20 @@ def test_choices_minimise_what_they_say() -> None:
         perturbed_choice(mistakes[1:], ball, epsilon=1.0, **given)
 
 
+def test_one_hot_noise_is_taken_off_and_is_permute_and_flip_on_one_entry() -> None:
+    """Mistakes that depend on the first entry alone: its value is chosen by exponential noise."""
+    ball, lead = IntegerBall(1, 1), 5.0
+    mistakes = np.where(ball.vectors[:, 0] == 1, 0.0, lead)
+    drawn = perturbed_choice(
+        mistakes, ball, method="one_hot", epsilon=1.0, n_draws=5_000, rng=np.random.default_rng(12)
+    )
+    won = int((ball.vectors[drawn, 0] == 1).sum())
+    a = math.exp(-lead / 4.0)  # noise of scale 2 d / epsilon, d = 2
+    share = (1 - (1 - a) ** 3) / (3 * a)  # the integral of (1 - a t)^2
+    assert stats.binomtest(won, 5_000, share).pvalue > 1e-4
+    assert stats.binomtest(won, 5_000, share + 0.05).pvalue < 1e-4
+
+
 # --- the program ----------------------------------------------------------------------------------
 
 
@@ -240,6 +255,24 @@ def test_a_gap_is_never_allowed_and_a_stopped_solver_certifies_nothing(monkeypat
     assert not stopped.is_certified
     assert asked[0]["mip_rel_gap"] == 0.0
     assert stopped.vector is None or stopped.gap > 0
+
+
+def test_a_certificate_needs_status_bound_and_a_vector_of_the_class(monkeypatch) -> None:
+    ball, cells = IntegerBall(2, 2, 5), table(60, 2)
+
+    def claimed(vector: tuple[int, ...], status: int) -> bool:
+        """Of a solver that names this vector and proves its mistakes."""
+        value = program.objective(cells, ball, np.array(vector), None, None)
+        picked = (np.array(vector)[:, None] == ball.values).astype(float).reshape(-1)
+        answer = SimpleNamespace(
+            x=picked, status=status, mip_dual_bound=value - float(cells[:, 1].sum())
+        )
+        monkeypatch.setattr(program, "milp", lambda *_, **__: answer)
+        return program.solve_exactly(cells, ball, time_limit=30).is_certified
+
+    assert claimed((1, 0, -1), 0)
+    assert not claimed((1, 0, -1), 1)  # stopped by the time
+    assert not claimed((2, 2, 2), 0)  # of squared norm 12
 
 
 def test_a_wrong_cost_is_caught_by_the_certificate(monkeypatch) -> None:

@@ -71,7 +71,7 @@ def currency_control(settings: Settings) -> None:
         **bound("currency", settings.currency, _set_currency),
         help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more "
         "tightly and is read as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that "
-        "promise.",
+        "promise, more of it for output perturbation, whose noise is counted exactly.",
     )
     if settings.kind.has_delta or settings.is_compared:
         choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))

@@ -25,12 +25,12 @@ from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.planner.search import score
 from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
-from dpci_core.privacy.budget import PARTS, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
+from dpci_core.privacy.budget import PARTS, Budget, to_float_down
 from ui.kit.palette import Combination
 from ui.session.budget import Split, split_of
 from ui.session.case import Case, place_of, unit_of
 from ui.session.compute import TableSource
-from ui.session.settings import CHOICES, LIMITS, Settings
+from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Settings
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
@@ -98,7 +98,8 @@ def iso_map(case: Case) -> IsoMap:
     points = map_points(case)
     totals = np.geomspace(*MAP_TOTALS[case.settings.currency], points)
     counts = np.geomspace(*MAP_RECORDS, points)
-    spent = [own_total(case.settings, total) for total in totals]
+    kind = type(case.design.budget)
+    spent = [own_total(case.settings, kind, total) for total in totals]
     values = np.array([[at(case, total, n) for total in spent] for n in counts])
     return IsoMap(totals, counts, values)
 
@@ -108,20 +109,32 @@ def map_points(case: Case) -> int:
     return MAP_POINTS[len(case.moments.theta_hat) > MANY]
 
 
-def own_total(settings: Settings, typed: float) -> float:
-    """A typed total as what is spent: the rho that an (epsilon, delta) buys."""
+def own_total(settings: Settings, kind: type[Budget], typed: float) -> float:
+    """A typed total as what is spent: the rho or mu^2 that an (epsilon, delta) buys."""
     if settings.currency != "approx":
         return typed
-    return to_float_down(epsilon_to_zcdp(float(f"{typed:.12g}"), float(settings.delta)))
+    bought = kind.total_within(Decimal(f"{typed:.12g}"), float(settings.delta))
+    assert bought is not None
+    return to_float_down(bought)
 
 
-def typed_total(settings: Settings, spent: Decimal) -> float:
+def with_budget(settings: Settings, budget: Budget) -> Settings:
+    """The settings with the total and the split of a design's budget."""
+    typed = typed_total(settings, type(budget), budget.total)
+    if budget.additive_only:
+        bought = settings.with_epsilon(typed)
+        return replace(bought, split=split_of(budget, bought.split.with_locks()))
+    now = replace(settings, split=Split(budget.total, budget.parts))
+    return replace(now, epsilon=f"{typed:.12g}") if now.currency == "approx" else now
+
+
+def typed_total(settings: Settings, kind: type[Budget], spent: Decimal) -> float:
     """What is spent as it is typed; epsilon rounded up for (epsilon, delta), so that it buys at
     least as much.
     """
     if settings.currency != "approx":
         return float(spent)
-    epsilon = zcdp_to_epsilon(float(spent), float(settings.delta))
+    epsilon = kind.epsilon_of(float(spent), float(settings.delta))
     return float(f"{epsilon * 1.0005:.4g}")
 
 
@@ -244,10 +257,14 @@ def ranking(case: Case) -> tuple[RankedDesign, ...]:
         target=case.settings.target,
         calibrations=(switches, "published"),
     )
+    exact = {row.mechanism for row in rows if row.definition in COUNTED_AS}
     return tuple(
         row
         for row in rows
-        if row.mechanism in CHOICES["mechanisms"] and row.definition in CHOICES["definitions"]
+        if row.mechanism in CHOICES["mechanisms"]
+        and row.definition in (*CHOICES["definitions"], *COUNTED_AS)
+        # Of two ways to count the same noise, the one that grants more.
+        and not (row.mechanism in exact and row.definition in COUNTED_AS.values())
     )
 
 
@@ -257,22 +274,25 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
     Raises:  ValueError in words where the budget control does not reach the row's total.
     """
     assert row.design is not None
-    model, hessian, covariance = row.design.budget.parts
+    budget = row.design.budget
     now, epsilon = settings, f"{guarantee(settings)[0]:.9g}"
+    definition = COUNTED_AS.get(row.definition, row.definition)
     if row.definition != settings.own_definition:
         now = replace(
             settings, currency="pure" if row.definition == "pure" else "approx", epsilon=epsilon
         )
     if not in_limits(
-        now.currency, float(epsilon) if now.currency == "approx" else float(row.design.budget.total)
+        now.currency, float(epsilon) if now.currency == "approx" else float(budget.total)
     ):
         raise ValueError(
             f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first."
         )
+    if budget.additive_only:
+        now = now.with_epsilon(float(epsilon))
     return replace(
         now,
-        split=Split(row.design.budget.total, (model, hessian, covariance)),
-        definitions=(row.definition,),
+        split=split_of(budget, now.split.with_locks()),
+        definitions=(definition,),
         mechanisms=(row.mechanism,),
         calibrations=("published" if row.calibration == "published" else "sharp",),
     )

@@ -22,10 +22,11 @@ from dpci_core.planner.needed import NeededBudget
 from dpci_core.planner.standard import LIMITS as LIMITS_TRIED
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import as_if, outcome_of
+from dpci_core.privacy.budget import Budget
 from dpci_core.report.cautions import cautions
 from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from ui.plan import numbers
-from ui.session.budget import Split, from_shares, split_of
+from ui.session.budget import from_shares, split_of
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
 from ui.session.settings import LIMITS, Settings
@@ -91,7 +92,9 @@ def described(case: Case) -> Option:
     return Option(
         settings=case.settings,
         total=case.design.budget.total,
-        typed=numbers.typed_total(case.settings, case.design.budget.total),
+        typed=numbers.typed_total(
+            case.settings, type(case.design.budget), case.design.budget.total
+        ),
         length=found.length * case.scale,
         probability=found.probability,
         meets=found.meets,
@@ -137,10 +140,11 @@ def least(case: Case, source: TableSource) -> Option:
 
 
 def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
-    low = numbers.own_total(case.settings, LIMITS[case.settings.currency][0])
+    kind = type(case.design.budget)
+    low = numbers.own_total(case.settings, kind, LIMITS[case.settings.currency][0])
     total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
     option = described(_at(case, total, source))
-    alone = numbers.typed_total(case.settings, found.total) if option.meets else None
+    alone = numbers.typed_total(case.settings, kind, found.total) if option.meets else None
     for _ in range(_STEPS):
         if option.works:
             break
@@ -168,9 +172,7 @@ def _rounded(total: Decimal) -> Decimal:
 def _at(case: Case, total: Decimal, source: TableSource) -> Case:
     """The case at another total, its shares kept, its noise shaped anew."""
     design = with_total(case.bare, total)
-    now = replace(case.settings, split=Split(total, design.budget.parts))
-    if now.currency == "approx":
-        now = replace(now, epsilon=f"{numbers.typed_total(now, total):.12g}")
+    now = numbers.with_budget(case.settings, design.budget)
     if now.is_shaped:
         return make_case(now, source)
     return replace(case, settings=now, design=design)
@@ -230,9 +232,7 @@ class Search:
                 n_records=self.case.n,
                 limits=known[:1] or LIMITS_TRIED,
             )
-            here = self._with(
-                answer.encoding, answer.design.regularization, answer.design.budget.parts
-            )
+            here = self._with(answer.encoding, answer.design.regularization, answer.design.budget)
             source = self._source(answer.encoding)
             self.found[total] = _split_for_goal(here, source), answer.encoding
         return self.found[total]
@@ -245,15 +245,9 @@ class Search:
             return replace(table, schema=schema).records(names)
         return encode(kept.frame, schema, features=names, source=kept.source, title=kept.title)
 
-    def _with(
-        self, encoding: StandardEncoding, c: float, parts: tuple[Decimal, Decimal, Decimal]
-    ) -> Case:
-        now = self.case.settings
+    def _with(self, encoding: StandardEncoding, c: float, budget: Budget) -> Case:
         schema = replace(self.schema, standard=encoding)
-        total = sum(parts, Decimal(0))
-        now = replace(now, c=c, split=Split(total, parts), target="unpenalised")
-        if now.currency == "approx":
-            now = replace(now, epsilon=f"{numbers.typed_total(now, total):.12g}")
+        now = replace(numbers.with_budget(self.case.settings, budget), c=c, target="unpenalised")
         if self.source.upload is None:
             table = replace(declared_table(now.declared), schema=schema)
             now = replace(now, declared=packed_table(table))
@@ -278,7 +272,8 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
         best = best_split(case.moments, design=case.design, n_records=case.n, coefficient=place)
     except InfeasibleDesignError:
         return case
-    now = replace(case.settings, split=split_of(best.design.budget))
+    split = split_of(best.design.budget, case.settings.split.with_locks())
+    now = replace(case.settings, split=split)
     return (
         make_case(now, source) if now.is_shaped else replace(case, settings=now, design=best.design)
     )

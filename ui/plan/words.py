@@ -14,7 +14,7 @@ from ui.kit.palette import Combination
 from ui.plan.charts import Mark
 from ui.plan.options import Option
 from ui.session.case import Case
-from ui.session.settings import Settings
+from ui.session.settings import COUNTED_AS, Settings
 from ui.session.text import called, number, percent, plain, risk_approx, risk_pure, symbol
 from ui.session.words import in_words
 from ui.views.goals import goal_words
@@ -105,7 +105,8 @@ def map_sentence(case: Case, marks: Sequence[Mark]) -> str:
 def way(row: RankedDesign) -> Combination:
     """A row of the ranking as a combination."""
     calibration = "published" if row.calibration == "published" else "sharp"
-    return Combination(row.definition, row.mechanism, row.loss, calibration)  # type: ignore[arg-type]
+    definition = COUNTED_AS.get(row.definition, row.definition)
+    return Combination(definition, row.mechanism, row.loss, calibration)  # type: ignore[arg-type]
 
 
 def ranking_sentence(rows: Sequence[RankedDesign]) -> str:

@@ -162,17 +162,18 @@ class Split:
 
 def split_of(budget: Budget, now: Split | None = None) -> Split:
     """The split of a whole budget: what its metric does not take, in proportion; locked parts of
-    the present split stay as they are.
+    the present split stay as they are. Of amounts in mu^2, which no control shows, the shares.
     """
     locked = (False, False, False) if now is None else now.locked
     free = [i for i in range(3) if not locked[i]]
-    if not budget.metric or not free:
-        return Split(budget.total, budget.parts if now is None or free else now.parts, locked)
+    total = now.total if now is not None and budget.additive_only else budget.total
+    if (not budget.metric and total == budget.total) or not free:
+        return Split(total, budget.parts if now is None or free else now.parts, locked)
     parts = list(budget.parts if now is None else now.parts)
-    rest = budget.total - sum(parts[i] for i in range(3) if locked[i])
+    rest = total - sum(parts[i] for i in range(3) if locked[i])
     for i, part in zip(free, shared_out(rest, [budget.parts[i] for i in free]), strict=True):
         parts[i] = part
-    return Split(budget.total, (parts[0], parts[1], parts[2]), locked)
+    return Split(total, (parts[0], parts[1], parts[2]), locked)
 
 
 def shared_out(total: Decimal, weights: Sequence[Decimal]) -> tuple[Decimal, ...]:

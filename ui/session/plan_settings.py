@@ -8,14 +8,14 @@ from decimal import Decimal
 from typing import Any, cast
 
 from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
-from dpci_core.design import CalibrationName
+from dpci_core.design import MECHANISMS, CalibrationName
 from dpci_core.planner import Target
-from dpci_core.privacy.budget import epsilon_to_zcdp, zcdp_to_epsilon
+from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import to_original
 from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.compute import DECLARED, declared_table, packed_table, step_of
-from ui.session.settings import CHOICES, LIMITS, Currency, Settings
+from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Currency, Settings
 from ui.session.shape import noise_of, packed_shape
 
 
@@ -64,7 +64,7 @@ def settings_of(plan: Plan) -> Settings:
         )
     offered = (
         ("mechanism", design.mechanism, CHOICES["mechanisms"]),
-        ("privacy definition", design.definition, CHOICES["definitions"]),
+        ("privacy definition", design.definition, (*CHOICES["definitions"], *COUNTED_AS)),
         ("loss", design.loss.name, (*CHOICES["losses"], *CHOICES["corner"])),
     )
     for what, name, choices in offered:
@@ -77,6 +77,7 @@ def settings_of(plan: Plan) -> Settings:
             "only, for which the page has no control. Release and the command line take it as it "
             "is."
         )
+    definition = COUNTED_AS.get(design.definition, design.definition)
     budget, is_svm = design.budget, design.loss.name in CHOICES["corner"]
     now = replace(
         Settings(),
@@ -84,37 +85,39 @@ def settings_of(plan: Plan) -> Settings:
         declared=packed_table(source) if isinstance(source, DeclaredTable) else "",
         names=plan.features if isinstance(plan.features, tuple) else (),
         d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
-        definitions=(design.definition,),
+        definitions=(definition,),
         mechanisms=(design.mechanism,),
         losses=("huber_svm" if is_svm else design.loss.name,),
         corner=design.loss.name if is_svm else Settings().corner,
         calibrations=(calibration,),
         results=results,
         target=design.target,
-        currency=cast("Currency", design.definition),
+        currency=cast("Currency", definition),
         delta=_shortest(plan.delta),
         noise=noise_of(design.geometry),
         shape=packed_shape(plan),
-        split=split_of(budget),
+        split=split_of(budget) if definition == design.definition else Settings().split,
         n=plan.n_records,
         c=design.regularization,
         h=getattr(design.loss, "h", Settings().h),
         level=design.confidence_level,
     )
-    now = _as_typed(now)
+    now = _as_typed(now) if definition == design.definition else _as_promised(now, budget)
     _check_limits(now)
     return now if plan.goal is None else replace(now, **_goal_settings(plan, plan.goal))
 
 
 _SAME = 1e-10
 """Relative difference of two solved rho that count as one."""
+_SAME_PROMISE = 1e-10
+"""The same of what a mu^2 means."""
 
 
 def _as_typed(now: Settings) -> Settings:
     """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was
-    typed so.
+    typed so. Not where that promise would buy more than the plan says.
     """
-    if now.currency != "zcdp":
+    if now.currency != "zcdp" or not MECHANISMS[now.mechanisms[0]].perturbs_objective:
         return now
     total, delta = float(now.split.total), float(now.delta)
     epsilon, (low, high) = zcdp_to_epsilon(total, delta), LIMITS["approx"]
@@ -125,6 +128,17 @@ def _as_typed(now: Settings) -> Settings:
         ):
             return replace(now, currency="approx", epsilon=f"{shown:.12g}")
     return now
+
+
+def _as_promised(now: Settings, budget: Budget) -> Settings:
+    """A budget in mu^2 as the (epsilon, delta) that it keeps, the shortest that buys it."""
+    means = budget.epsilon_of(to_float_down(budget.total), float(now.delta))
+    for digits in range(1, 13):
+        epsilon = float(f"{means:.{digits}g}")
+        if math.isclose(epsilon, means, rel_tol=_SAME_PROMISE):
+            break
+    bought = replace(now, currency="approx").with_epsilon(epsilon)
+    return replace(bought, split=split_of(budget, bought.split.with_locks()))
 
 
 def _shortest(amount: Decimal) -> str:

@@ -19,11 +19,13 @@ from dpci_core.losses import make_loss
 from dpci_core.planner.geometry import SecondMoment
 from dpci_core.privacy.budget import (
     DEFINITIONS,
+    GDP,
     PARTS,
     Budget,
     Pairing,
     Parts,
     epsilon_to_zcdp,
+    granted,
     pair_budget,
     to_decimal,
     to_float_down,
@@ -39,6 +41,8 @@ Look = Literal["map", "split", "mechanisms", "c"]
 
 _SPENT_AS: dict[Currency, str] = {"pure": "pure", "zcdp": "zcdp", "approx": "zcdp"}
 """The definition behind each way to type a budget."""
+COUNTED_AS = {GDP.definition: "zcdp"}
+"""Under which definition of the controls another is shown: Gaussian noise read at delta."""
 LETTERS: dict[str, str] = {
     currency: "ε" if currency == "approx" else DEFINITIONS[name].letter
     for currency, name in _SPENT_AS.items()
@@ -169,6 +173,16 @@ class Settings:
             else pair_budget(own, rule=self.pairing, delta=self.delta)
         )
 
+    def spent(self, combination: Combination) -> Budget:
+        """The same as a mechanism spends it: of a typed (epsilon, delta) one whose noise is exactly
+        Gaussian is granted more than a rho, in mu^2.
+        """
+        budget = self.budget(combination.definition)
+        in_objective = MECHANISMS[combination.mechanism].perturbs_objective
+        if self.currency != "approx" or in_objective or not budget.has_delta:
+            return budget
+        return granted(GDP, Decimal(self.epsilon), self.delta, like=budget)
+
     def loss(self, name: str) -> Loss:
         """The loss of a combination."""
         return make_loss(self.corner if name in CHOICES["corner"] else name, self.h)
@@ -186,7 +200,7 @@ class Settings:
         return Design(
             loss=self.loss(combination.loss),
             mechanism=combination.mechanism,
-            budget=self.budget(combination.definition),
+            budget=self.spent(combination),
             regularization=self.c,
             confidence_level=self.level,
             calibration=self.calibration(combination),

@@ -58,9 +58,26 @@ def budget_sentence(settings: Settings) -> str:
             f"ρ = {number(to_float_down(settings.split.total))} means (ε = {number(epsilon)}, δ = "
             f"{settings.delta}). {risk_approx(epsilon, float(settings.delta))}"
         )
+    if exact := exact_sentence(settings):
+        sentence += f" {exact}"
     if epsilon > LARGE_EPSILON:
         sentence += f" {LARGE_BUDGET}"
     return sentence
+
+
+def exact_sentence(settings: Settings) -> str:
+    """Which accounting a typed (epsilon, delta) had, where not all of it went through zCDP."""
+    if settings.currency != "approx":
+        return ""
+    for design in settings.designs():
+        budget = design.budget
+        if budget.additive_only:
+            rho = number(to_float_down(budget.as_rho(budget.total)))
+            return (
+                "Output perturbation, whose noise is exactly Gaussian, is counted exactly "
+                f"(Gaussian differential privacy), so that the same promise buys it ρ = {rho}."
+            )
+    return ""
 
 
 def symbol(settings: Settings) -> str:

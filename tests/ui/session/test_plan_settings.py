@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from dpci_core import ZCDP, Calibration, PublicTable, datasets, read_plan
+from dpci_core import ZCDP, ApproxDP, Calibration, PublicTable, datasets, read_plan
 from dpci_core.plan import as_json, as_yaml
 from tests.ui.test_pages import check, now, start
 from ui.controls import declare, plan_file
@@ -210,6 +210,30 @@ def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
     again = settings_of(read_plan(as_yaml(plan_of(case_of(settings), "Title"))))
     assert (again.currency, again.epsilon, again.delta) == ("approx", epsilon, delta)
     assert again.split.parts == settings.split.parts
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.8621", "1e-10")])
+def test_a_plan_counted_exactly_opens_as_it_was_typed(epsilon, delta):
+    settings = replace(
+        Settings(d=2, currency="approx", definitions=("zcdp",), mechanisms=("output",)), delta=delta
+    ).with_epsilon(float(epsilon))
+    plan = plan_of(case_of(settings), "Title")
+    assert plan.design.definition == "gdp"
+    again = settings_of(read_plan(as_yaml(plan)))
+    assert (again.currency, again.epsilon, again.delta) == ("approx", epsilon, delta)
+    design = again.design(again.combinations[0])
+    for one, other in zip(design.budget.parts, plan.design.budget.parts, strict=True):
+        assert float(one) == pytest.approx(float(other), rel=1e-3)
+    assert float(design.budget.total) == pytest.approx(float(plan.design.budget.total), rel=1e-9)
+
+
+def test_an_older_plan_in_rho_keeps_its_rho_though_a_promise_would_buy_more():
+    budget = ApproxDP("1", "1e-6", ("0.5", "0.25", "0.25")).to_zcdp()
+    plan = plan_of(case_of(Settings(d=2, mechanisms=("output",))), "Title")
+    plan = replace(plan, design=replace(plan.design, budget=budget))
+    again = settings_of(plan)
+    assert again.currency == "zcdp"
+    assert again.design(again.combinations[0]).budget == budget
 
 
 def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():

@@ -14,7 +14,7 @@ from dpci_core.privacy.budget import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsi
 from ui.controls.currency import at_total, convert_currency
 from ui.session.budget import from_shares
 from ui.session.settings import LIMITS, SWEEPS, Settings, from_query
-from ui.session.text import c_sentence
+from ui.session.text import budget_sentence, c_sentence
 
 some_settings = st.builds(
     Settings,
@@ -238,6 +238,28 @@ def test_typing_epsilon_delta_buys_the_largest_rho():
     now = convert_currency(Settings(), "approx")
     assert now.epsilon == "1"
     assert float(now.split.total) == pytest.approx(0.02436, rel=1e-3)  # CKS20 at delta = 1e-6
+
+
+def test_a_typed_promise_is_counted_exactly_where_all_noise_is_gaussian():
+    now = replace(convert_currency(Settings(), "approx"), definitions=("zcdp",))
+    designs = {design.mechanism: design for design in now.designs()}
+    assert {name: d.definition for name, d in designs.items()} == {
+        "objective": "zcdp",
+        "output": "gdp",
+    }
+    budget = designs["output"].budget
+    assert budget.guarantee("1e-6")[0] <= 1.0
+    assert float(budget.as_rho(budget.total)) == pytest.approx(0.02801, rel=1e-3)
+    assert [float(part / budget.total) for part in budget.parts] == pytest.approx(
+        [0.5, 0.25, 0.25], rel=1e-4
+    )
+    said = budget_sentence(now)
+    assert "counted exactly (Gaussian differential privacy)" in said
+    assert "buys it ρ = 0.028" in said
+    alone = replace(now, mechanisms=("objective",))
+    assert "exactly" not in budget_sentence(alone)
+    typed = replace(convert_currency(Settings(), "zcdp"), definitions=("zcdp",))
+    assert {design.definition for design in typed.designs()} == {"zcdp"}
 
 
 def test_changing_the_currency_there_and_back_keeps_the_shares():
