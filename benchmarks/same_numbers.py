@@ -103,7 +103,11 @@ ERRORS = (
     "tuning --loss logistic --regularizations 0.01 0.1 --epsilon 1 --sizes 500",
 )
 ON_A_TABLE = "--data census --rows 3000 --features 5 --draws 5 --seed 1 --json"
-RENAMED = {"is_flat": "is_unidentified", "flat_share": "unidentified_share"}
+RENAMED = {
+    "is_flat": "is_unidentified",
+    "flat_share": "unidentified_share",
+    "flat": "near_best",
+}
 """What attributes are called now, by the name under which their numbers are kept."""
 Plain = Any
 """What JSON can hold."""

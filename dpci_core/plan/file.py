@@ -34,6 +34,11 @@ _COMMENTS = {
     "for nothing.",
     "delta": "At which the epsilon of a zcdp budget is stated.",
 }
+_EXACT_COMMENTS = {
+    "design": "What would be released. Parts of the budget are in mu^2 of Gaussian differential "
+    "privacy (gdp).",
+    "delta": "At which the epsilon of a gdp budget is stated.",
+}
 _STANDARD_COMMENTS = {
     "source": _COMMENTS["source"] + "\n"
     "typical and spread (of a logarithm a factor) centre and scale a number, step is the "
@@ -49,6 +54,7 @@ def as_yaml(plan: Plan) -> str:
     """Return the plan as commented YAML."""
     parts = [_HEAD]
     comments = _COMMENTS | (_STANDARD_COMMENTS if plan.source.is_standard else {})
+    comments |= _EXACT_COMMENTS if plan.design.budget.additive_only else {}
     for name, value in plan.to_dict().items():
         comment = "".join(f"# {line}\n" for line in comments.get(name, "").splitlines())
         parts.append(("\n" if comment else "") + comment + dump_yaml({name: value}))

@@ -33,7 +33,7 @@ from dpci_core.datasets.folder import (
     read_folder,
     unusable_in,
 )
-from dpci_core.datasets.upload import DELIMITERS
+from dpci_core.datasets.upload import DELIMITERS, FORMATS
 from dpci_core.schema.mapping import Cells, MappingNote, RecordMapper
 
 TextEncoding = Literal["utf-8", "latin-1"]
@@ -129,6 +129,9 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
             if first:
                 raise DataRejectedError("not_parquet")
             line = _first_line(raw)
+            for mark, kind in FORMATS.items():
+                if line.lower().startswith(mark.lower()):
+                    raise DataRejectedError("another_format", kind=kind)
             if line.endswith(b"\r") and _size(source) == len(line) + 1 and raw.read(1) == b"\n":
                 # the file ends here: this byte belongs to the line end, or is all the rows there
                 # are

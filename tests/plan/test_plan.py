@@ -410,7 +410,9 @@ def test_numbers_are_those_of_the_forecast() -> None:
     assert found.probability is not None
     assert 0.0 < found.probability < 1.0
     assert json.loads(json.dumps(found.to_record(), allow_nan=False)) == found.to_record()
-    assert plan.numbers(moments).to_record() == found.to_record()
+    again = plan.numbers(moments)
+    assert again.scaled.ci_length == pytest.approx(found.scaled.ci_length, rel=1e-9)
+    assert again.probability == pytest.approx(found.probability, rel=1e-6)
 
 
 def test_the_guarantee_is_stated_at_the_delta_of_the_plan() -> None:

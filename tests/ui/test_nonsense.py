@@ -130,7 +130,7 @@ ARGUMENTS = [
     (lambda: design_of(regularization=-1), "The penalty c is -1, but has to be above 0."),
     (
         lambda: design_of(regularization=1e9),
-        "The penalty c is 1000000000.0, but has to be between 1.00e-10 and 1,000,00",
+        "The penalty c is 1000000000.0, but has to be between 10⁻¹⁰ and 1,000,00",
     ),
     (
         lambda: design_of(confidence_level=2),
@@ -163,14 +163,14 @@ ARGUMENTS = [
     ),
     (
         lambda: design_of(budget=PureDP(model="1e-13", hessian=1, covariance=1)),
-        "The part for the coefficients is 1E-13, but has to be between 1.00e-12 and 1.00e+20.",
+        "The part for the coefficients is 1E-13, but has to be between 10⁻¹² and 10²⁰.",
     ),
     (lambda: ApproxDP("1", "2", ("0.5", "0.25", "0.25")), "δ is 2, but has to be below 1."),
     (
         lambda: ApproxDP("1e300", "0.1", ("0.5", "0.25", "0.25")),
-        "ε is 1E+300, but has to be between 1.00e-12 and 1.00e+2",
+        "ε is 1E+300, but has to be between 10⁻¹² and 10²",
     ),
-    (lambda: Cap.pure("1e30"), "ε is 1E+30, but has to be between 1.00e-30 and 1.00e+20."),
+    (lambda: Cap.pure("1e30"), "ε is 1E+30, but has to be between 10⁻³⁰ and 10²⁰."),
     (lambda: Cap.approx("1", "x"), "δ is “x”, but has to be a number."),
     (lambda: Target(-1.0), "The length is -1.0, but has to be above 0."),
     (

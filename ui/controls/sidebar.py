@@ -120,9 +120,9 @@ def dataset_label(infos: dict[str, datasets.DatasetInfo], key: str) -> str:
     if key == compute.DECLARED:
         return "A table you describe (no file needed)"
     info = infos[key]
-    return (
-        f"{info.title} ({info.source})" if info.available else f"{info.title} (not on this machine)"
-    )
+    if not info.available:
+        return f"{info.title}, not on this machine"
+    return info.title if info.source in info.title.lower() else f"{info.title}, {info.source}"
 
 
 def take_dataset(key: str) -> None:

@@ -4,13 +4,14 @@ budget's slider, made when a pointer comes to it.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 import streamlit as st
 
-from dpci_core import InfeasibleDesignError, best_split
+from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
 from dpci_core.base.array import Array
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
@@ -75,7 +76,8 @@ def beside_the_split(view: compute.View, units: str) -> None:
     version, film = _digest(*key), film_version(view, units)
     best = state.curves().peek(key) if view.drawn else Best(None)
     if best is None and told_quiet == version:
-        best = state.curves().get(key, lambda: _best(view))
+        with suppress(StoppedError), watched(should_stop=quiet.is_over):
+            best = state.curves().get(key, lambda: _best(view))
     with st.container(key="best_split", horizontal=True, vertical_alignment="center", gap="small"):
         _line(best if isinstance(best, Best) else None, view)
         with st.popover("Amounts, locks", type="tertiary", key="amounts"):

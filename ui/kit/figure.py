@@ -76,8 +76,14 @@ def literal(name: str) -> str:
 
 
 def short_name(name: str, width: int = 22) -> str:
-    """The beginning of a name, for the ends of an axis."""
-    return literal(name if len(name) <= width else name[: width - 1] + "…")
+    """A name that fits beside an axis, cut in the middle: names differ at their ends.
+
+    >>> short_name("systolic_blood_pressure_at_rest")
+    'systolic_bl…re_at_rest'
+    """
+    if len(name) > width:
+        name = f"{name[: width // 2]}…{name[width // 2 + 1 - width :]}"
+    return literal(name)
 
 
 def upright(x: float, *, width: float, dash: str) -> Part:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
 _JS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _component = st.components.v2.component(
@@ -21,6 +23,16 @@ def asked(key: str) -> tuple[str, str]:
     """For which versions it has become quiet, and a pointer has come to the slider."""
     told = st.session_state.get(f"{key}_told", {})
     return told.get("quiet", ""), told.get("reached", "")
+
+
+def is_over() -> bool:
+    """Whether somebody has moved something meanwhile: that move waits until this run ends.
+
+    Streamlit ends no run for the sake of a fragment's, and does not say that one waits.
+    """
+    running = get_script_run_ctx(suppress_warning=True)
+    requests = running.script_requests if running is not None else None
+    return getattr(requests, "_state", None) is ScriptRequestType.RERUN
 
 
 def watch(

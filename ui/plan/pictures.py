@@ -106,7 +106,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
     asked, least = (numbers.score_of(case, made) for made in (best.asked, best.forecast))
     loss = asked / least - 1.0
-    _split_words(case, best, loss, locked=any(case.settings.split.locked))
+    _split_words(best, locked=any(case.settings.split.locked))
     figure = charts.split_chart(
         found,
         marks=[
@@ -117,17 +117,26 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
         meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
         source=case.records.source,
     )
-    show("plan_split", figure, best.reason, charts.split_table(found))
+    which = "the mean interval" if case.target.coefficient is None else "the interval you asked for"
+    title = (
+        f"Your split makes {which} {100 * loss:.1f} % longer than the best"
+        if loss >= _AS_GOOD
+        else "Your split is the best, or as good"
+    )
+    show("plan_split", figure, best.reason, charts.split_table(found), title=title)
 
 
-def _split_words(case: Case, best: SplitAnswer, loss: float, *, locked: bool) -> None:
+_AS_GOOD = 5e-4
+"""A split that is longer by less reads as no longer."""
+
+
+def _split_words(best: SplitAnswer, *, locked: bool) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
     among = " among those that keep what you locked" if locked else ""
     shares = " / ".join(f"{100 * share:.3g} %" for share in numbers.shares_beside_metric(best))
     left.markdown(
         f"The best split{among}: **{shares}** for coefficients, Hessian and gradient covariance. "
-        f"Yours makes {_which(case)} **{100 * loss:.1f} %** longer than that; an interval whose "
-        f"coverage falls short counts as longer. {text.SPLIT_NOTE}"
+        f"An interval whose coverage falls short counts as longer. {text.SPLIT_NOTE}"
     )
     now = state.settings().split
     better = split_of(best.design.budget, now)
@@ -138,14 +147,6 @@ def _split_words(case: Case, best: SplitAnswer, loss: float, *, locked: bool) ->
         disabled=better.parts == now.parts,
         type="primary",
     )
-
-
-def _which(case: Case) -> str:
-    """Whose interval the split serves."""
-    place = case.target.coefficient
-    if place is None:
-        return "the mean interval"
-    return f"the interval of {text.plain(text.called(case.records.feature_names[place]))}"
 
 
 def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:

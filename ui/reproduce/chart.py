@@ -80,7 +80,9 @@ def coverage_chart(
     fig.add_hline(
         y=0.95, line={"color": QUIET, "width": 2, "dash": "dash"}, annotation_text="promised 95 %"
     )
-    fig.update_xaxes(title={"text": label, "standoff": 4}, gridcolor=GRID, automargin=True)
+    fig.update_xaxes(
+        title={"text": label, "standoff": 4}, tickformat=",~g", gridcolor=GRID, automargin=True
+    )
     fig.update_yaxes(
         title={"text": "coverage, mean over coefficients"},
         range=[lowest - 0.003, 1.001],

@@ -100,7 +100,8 @@ class Split:
         room = rest - min(len(others) * SMALLEST_SHARE * self.total, rest - self.parts[index])
         if not 0 < amount <= room:
             raise ValueError(
-                f"This part can be at most {room:f} here, so that something is left for the others."
+                f"This part has to be above 0 and at most {room:f} here, so that something is "
+                "left for the others."
             )
         if amount < SMALLEST_PART:
             raise ValueError(

@@ -81,9 +81,21 @@ def _shown(value: object) -> str:
     return f"{int(bare):,}" if bare.isdigit() else bare
 
 
+def _end(x: float) -> str:
+    """An end of a range; far away it is a power of ten."""
+    shown = number(x)
+    mantissa, is_far, power = shown.partition("e")
+    if not is_far or float(mantissa) != 1.0:
+        return shown
+    return f"10{str(int(power)).translate(_RAISED)}"
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 @in_words.register
 def _(problem: RangeError) -> str:
-    low, high = (None if end is None else number(float(end)) for end in (problem.low, problem.high))
+    low, high = (None if end is None else _end(float(end)) for end in (problem.low, problem.high))
     if low is not None and high is not None:
         return _has_to_be(problem, f"between {low} and {high}")
     return _has_to_be(problem, f"above {low}" if high is None else f"below {high}")

@@ -309,6 +309,13 @@ def test_a_file_without_rows_is_refused_before_the_click():
     assert Ledger().history() == ()
 
 
+def test_a_spreadsheet_is_called_one():
+    app = with_budget(begin())
+    with_file(app, b"PK\x03\x04\x14\x00\n\x00xl/workbook.xml")
+    assert any("is a spreadsheet" in e.value for e in app.error)
+    assert Ledger().history() == ()
+
+
 def test_a_file_of_blank_lines_is_refused_and_costs_nothing():
     app = with_budget(begin())
     with_file(app, b"age,smoker,ill\n\n\n")
@@ -590,6 +597,17 @@ def test_names_are_shown_letter_by_letter():
     with_budget(begin(), name="**bold** [x](javascript:alert(1))")
     app = start("ledger")
     assert not any("**bold** [x]" in m.value for m in app.markdown)
+
+
+def test_a_promise_that_waits_in_mu_gets_a_cap_that_can_pay_for_it():
+    app = begin(currency="approx", definitions="zcdp", mechanisms="output", epsilon="1")
+    assert app.button_group(key="budget_kind").value == "approx"
+    app.text_input(key="budget_amount").set_value("1")
+    app.text_input(key="budget_delta").set_value("1e-6").run()
+    assert "pays for output perturbation under Gaussian differential privacy only" in words(app)
+    with_budget(app, "1")
+    (account,) = Ledger().accounts()
+    assert account.cap == Cap.approx("1", "1e-6", definition="gdp")
 
 
 def test_a_typed_cap_says_what_it_would_let_happen():

@@ -219,6 +219,7 @@ def test_a_plan_counted_exactly_opens_as_it_was_typed(epsilon, delta):
     ).with_epsilon(float(epsilon))
     plan = plan_of(case_of(settings), "Title")
     assert plan.design.definition == "gdp"
+    assert "# What would be released. Parts of the budget are in mu^2" in as_yaml(plan)
     again = settings_of(read_plan(as_yaml(plan)))
     assert (again.currency, again.epsilon, again.delta) == ("approx", epsilon, delta)
     design = again.design(again.combinations[0])

@@ -232,7 +232,7 @@ SHOWN = (
     "&lt;b&gt;age&lt;/b&gt;",
     "a &amp; b",
     "5 &gt; 3 &amp;amp; 'so' \"on\"",
-    "&lt;a href='x'&gt;a name lo…",
+    "&lt;a href='x'… place&lt;/a&gt;",
 )
 
 
