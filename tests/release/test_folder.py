@@ -292,7 +292,8 @@ def test_a_lost_worker_costs_no_second_draw_and_leaves_no_value(
     kept: list[bytes] = []
     scratch = desk.folder / "scratch"
     scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    if kind == "dask":  # processes write nothing, and the path of their socket must stay short
+        monkeypatch.setattr("tempfile.tempdir", str(scratch))
     draws: list[int] = []
     take = run.draw_release
     monkeypatch.setattr(run, "draw_release", lambda *a, **k: (draws.append(1), take(*a, **k))[1])
