@@ -17,13 +17,18 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
+import numpy as np
+
 from dpci_core.base.batches import (
     Batch,
     BatchError,
     Combine,
+    Engine,
     Measure,
+    MemoryBatch,
     Place,
     View,
+    added,
     measured,
     pairwise,
     places,
@@ -36,6 +41,19 @@ MOST_LOSSES = 5
 
 class WorkersLostError(RuntimeError):
     """Workers were lost again and again, so a sum has no value."""
+
+
+def try_engine(engine: Engine) -> None:
+    """Sum over a batch of one public row, so that workers that cannot start show before it counts.
+
+    Raises:  whatever keeps them from starting.
+    """
+    row = MemoryBatch(np.zeros((1, 1)))
+    engine.total((row,), _n_rows, combine=added, views=(), on_batch=lambda: None)
+
+
+def _n_rows(place: Place) -> int:
+    return place.batch.n_rows
 
 
 @dataclass(frozen=True, slots=True)

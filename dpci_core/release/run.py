@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dpci_core.base.batches import Engine
+from dpci_core.base.engines import try_engine
 from dpci_core.datasets.folder import folder_batches
 from dpci_core.intervals.draw import Drawn, check_feasible, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
@@ -72,6 +73,11 @@ class PlanRelease(Question[Release]):
         return price_of(self.plan, allow_unreviewed=self.allow_unreviewed)
 
     def price(self) -> Cost:
+        if self.engine is not None:
+            try:
+                try_engine(self.engine)
+            except Exception as error:
+                raise ReleaseRefusedError("engine_broken", problem=type(error).__name__) from None
         return self.priced.cost
 
     def check_size(self, n_records: int) -> None:

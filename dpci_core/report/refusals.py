@@ -342,6 +342,7 @@ SENTENCES: dict[Code, str] = {
     "release_replaced": (
         "The release in {folder} is not the one that the ledger has for this request."
     ),
+    "engine_broken": "The workers cannot start ({problem}). Nothing was booked.",
     "rows_not_as_planned": (
         "The table has {n:,} rows, counted as they would be read; the plan declares {planned:,} "
         "and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan with it; "

@@ -26,9 +26,17 @@ from dpci_core.base.batches import BatchError, RecordBatches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import folder as folders
 from dpci_core.datasets.folder import ParquetBatch, PartFile, folder_batches, read_folder
-from dpci_core.release import ReleaseFailedError, ReleaseLostError, check_header, once, run
+from dpci_core.release import (
+    ReleaseFailedError,
+    ReleaseLostError,
+    ReleaseRefusedError,
+    check_header,
+    once,
+    run,
+)
 from dpci_core.release.table import read_header, read_records
 from dpci_core.schema import RecordMapper
+from tests.refusals import refuses
 from tests.release_desk import SCHEMA, Desk, N, make_plan
 from tests.solvers.batch_measures import Deadly
 
@@ -263,7 +271,9 @@ def test_rows_that_are_not_those_of_the_footer_are_found(desk: Desk) -> None:
 
 @dataclass
 class Losing:
-    """An engine that loses a worker in the middle of its second sum."""
+    """An engine that loses a worker in the middle of its second sum over the table; the sum before
+    them tries the workers.
+    """
 
     engine: Any
     marker: Path
@@ -271,9 +281,22 @@ class Losing:
 
     def total(self, batches: Any, measure: Any, **given: Any) -> Any:
         self.n_sums += 1
-        if self.n_sums == 2:
+        if self.n_sums == 3:
             measure = Deadly(measure, self.marker)
         return self.engine.total(batches, measure, **given)
+
+
+class Broken:
+    """An engine whose workers cannot start."""
+
+    def total(self, *_: object, **__: object) -> Any:
+        raise OSError("AF_UNIX path too long")
+
+
+def test_workers_that_cannot_start_are_found_before_anything_is_spent(desk: Desk) -> None:
+    with refuses(ReleaseRefusedError, match=r"cannot start \(OSError\)\. Nothing was booked"):
+        desk.release(engine=Broken())
+    assert desk.ledger.history() == ()
 
 
 @pytest.mark.parametrize("kind", ["processes", "dask"])
