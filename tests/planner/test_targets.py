@@ -11,7 +11,6 @@ import dataclasses
 import itertools
 import json
 import math
-import time
 from decimal import Decimal
 
 import numpy as np
@@ -621,26 +620,11 @@ def test_ranks_say_what_cannot_run() -> None:
         regularization=C,
         calibrations=[Calibration.sharp()],
     )
-    assert [row.loss for row in several] == ["logistic"] * 4 + ["huber_svm"] * 4
+    assert [row.loss for row in several] == ["logistic"] * 5 + ["huber_svm"] * 5
     assert {row.calibration for row in several} == {"sharp"}
     for wrong in ({"epsilon": "0"}, {"delta": "-1"}, {"delta": "2"}, {"calibrations": ["blunt"]}):
         with pytest.raises(ValueError, match="Expected"):
             rank_mechanisms(FIT, **({"epsilon": "1", "delta": "1e-6", "regularization": C} | wrong))
-
-
-# --- speed ----------------------------------------------------------------------------------------
-
-
-def test_an_answer_takes_about_a_second() -> None:
-    """0.5 s at d = 10 on an idle core; the limit leaves room for a busy one."""
-    table = datasets.load("census", encoding="schema", features=10, n_rows=20_000)
-    fit = fit_moments(table.X, table.y, loss=Logistic(), regularization=C)
-    design = make_design("pure", "output")
-    needed_records(fit, design=design, target=Target(0.5))
-    for ask in (needed_records, needed_budget):
-        start = time.process_time()
-        ask(fit, design=design, target=Target(0.35))
-        assert time.process_time() - start < 2.0
 
 
 # --- the command line -----------------------------------------------------------------------------
