@@ -133,10 +133,10 @@ def go(page: Page, name: str) -> None:
     page.get_by_test_id("stTopNavDropdownLink").get_by_text(name, exact=True).click()
 
 
-def wait_chart(page: Page, key: str = "chart_intervals") -> None:
-    """Wait until a chart is drawn."""
+def wait_chart(page: Page, key: str = "chart_intervals", *, patience: float = 60.0) -> None:
+    """Wait until a chart is drawn, at most so many seconds."""
     drawn = f".st-key-{key} :is(.js-plotly-plot .scatterlayer, .picture svg)"
-    page.wait_for_selector(drawn, timeout=60_000)
+    page.wait_for_selector(drawn, timeout=1000.0 * patience)
     wait_idle(page)
 
 

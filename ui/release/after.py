@@ -57,7 +57,7 @@ def section(made: Release) -> None:
 
 
 def _combination(after: ReleaseInference) -> None:
-    st.markdown("##### A combination of coefficients, and whether they are 0")
+    st.markdown("**A combination of coefficients, and whether they are 0**")
     left, right = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
     chosen = left.multiselect(
         "Coefficients",
@@ -109,7 +109,7 @@ def combination_words(weights: dict[str, float], found: Answer) -> str:
 
 
 def _prediction(after: ReleaseInference) -> None:
-    st.markdown("##### One row")
+    st.markdown("**One row**")
     columns = after.made.schema.columns_of(after.made.features)
     row: dict[str, object] = {}
     for column, place in zip(columns, _grid(len(columns)), strict=True):
@@ -151,7 +151,7 @@ def prediction_words(made: Release, found: Prediction) -> str:
 
 
 def _at_once(found: Together) -> None:
-    st.markdown("##### All intervals at once")
+    st.markdown("**All intervals at once**")
     table = pd.DataFrame(
         [
             {"coefficient": called(name), "estimate": x.estimate, "from": x.low, "to": x.high}
