@@ -334,7 +334,8 @@ def test_a_lost_worker_costs_no_second_draw_and_leaves_no_value(
     files = [file for path in outside for file in (path, *path.rglob("*")) if file.is_file()]
     kept += [file.read_bytes() for file in files]
     kept.append("".join([*capfd.readouterr(), caplog.text]).encode())
-    assert not any(b"31337" in content for content in kept)
+    marks = (b"Xanadu", b"337031337")  # fewer digits stand in noise now and then
+    assert not any(mark in content for mark in marks for content in kept)
 
 
 def test_a_check_opens_footers_alone(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
