@@ -30,6 +30,7 @@ from dpci_core.solvers.replicates import (
     Replicates,
     draw_counts,
     moment_sums,
+    moments_of_sums,
     slope_sums,
     updated,
 )
@@ -201,10 +202,9 @@ def drawn_moments(
     """Return H and S of each replicate at its own theta (B, p); as `replicate_moments` does."""
     measure = _Moments(drawn, table.loss, theta, np.arange(len(theta)), of)
     curved, squared = table.batches.total(measure)
-    two_c, at = 2.0 * table.regularization, theta[: len(squared)]
-    outer = at[:, :, None] * at[:, None, :]
-    H = curved / n_records + two_c * np.eye(theta.shape[-1])
-    return H, squared / n_records - two_c**2 * outer
+    return moments_of_sums(
+        curved, squared, theta, n_records=n_records, regularization=table.regularization
+    )
 
 
 def fit_drawn(

@@ -7,6 +7,7 @@ workers find the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,10 @@ from dpci_core.losses import Loss
 
 _KEPT = 3
 """Points whose derivatives a table remembers: a line search and the step after it meet again."""
+
+
+def _as_is(values: Array) -> Array:
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +41,8 @@ class Derivatives:
             z = aligned(rows @ theta)
             value = value + times_weights(self.loss.value(z), block).sum()
             gradient = gradient + rows.T @ aligned(times_weights(self.loss.slope(z), block))
-            hessian += _outer(rows, times_weights(self.loss.curvature(z), block))
+            curvature = times_weights(self.loss.curvature(z), block)
+            hessian += aligned(rows * curvature[:, None]).T @ rows
         return np.asarray(value), gradient, hessian
 
 
@@ -54,28 +60,29 @@ class Outer:
     whiten: Array | None = None
 
     def __call__(self, place: Place) -> Array:
-        theta, p = aligned(self.theta), len(self.theta)
-        whiten = None if self.whiten is None else aligned(self.whiten)
+        return self.over(place.chunks(), laid_out=aligned)
+
+    def over(
+        self, blocks: Iterable[Block], *, laid_out: Callable[[Array], Array] = _as_is
+    ) -> Array:
+        """The sum over blocks of rows, every array that linear algebra reads laid out so."""
+        theta, p = laid_out(self.theta), len(self.theta)
+        whiten = None if self.whiten is None else laid_out(self.whiten)
         total = np.zeros((p, p))
-        for block in place.chunks():
-            rows = plain(block) if self.of != "moment" else aligned(unit_rows(block))
-            turned = rows if whiten is None else aligned(rows @ whiten)
-            total += _outer(turned, self._factors(block, rows, theta))
+        for block in blocks:
+            rows = plain(block) if self.of != "moment" else laid_out(unit_rows(block))
+            turned = rows if whiten is None else laid_out(rows @ whiten)
+            factors = self._factors(block, laid_out(rows @ theta))
+            total += laid_out(turned * factors[:, None]).T @ turned
         return total
 
-    def _factors(self, block: Block, rows: Array, theta: Array) -> Array:
+    def _factors(self, block: Block, z: Array) -> Array:
         if self.of == "moment":
-            return np.ones(len(rows))
+            return np.ones(len(z))
         assert self.loss is not None
-        z = aligned(rows @ theta)
         if self.of == "hessian":
             return times_weights(self.loss.curvature(z), block)
         return times_weights(self.loss.slope(z), block) ** 2
-
-
-def _outer(rows: Array, factors: Array) -> Array:
-    """Sum of k a a' over the rows a with their factors k."""
-    return np.asarray(aligned(rows * factors[:, None]).T @ rows)
 
 
 def derivatives(A: RecordBatches, theta: Array, loss: Loss) -> tuple[Array, Array, Array]:

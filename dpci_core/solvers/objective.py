@@ -144,19 +144,11 @@ def hessian_of(
         whiten: W (p, p), for W H W, summed from the rows W a.
     """
     _check_weights(A, loss)
-    p = len(theta)
-    if isinstance(A, RecordBatches):
-        total = (
-            derivatives(A, theta, loss)[2]
-            if whiten is None
-            else A.total(Outer("hessian", theta, loss, whiten))
-        )
+    if whiten is None and isinstance(A, RecordBatches):
+        total = derivatives(A, theta, loss)[2]
     else:
-        total = np.zeros((p, p))
-        for a in chunks(A):
-            rows = plain(a) if whiten is None else plain(a) @ whiten
-            total += (rows * times_weights(loss.curvature(a @ theta), a)[:, None]).T @ rows
-    unit = np.eye(p) if whiten is None else whiten @ whiten
+        total = _sum_over(A, Outer("hessian", theta, loss, whiten))
+    unit = np.eye(len(theta)) if whiten is None else whiten @ whiten
     return np.asarray(total / len(A) + 2.0 * regularization * unit)
 
 
@@ -169,16 +161,15 @@ def covariance_of(
     minimiser; elsewhere it may be indefinite. Arguments as for `hessian_of`.
     """
     _check_weights(A, loss)
-    p = len(theta)
-    if isinstance(A, RecordBatches):
-        total = A.total(Outer("covariance", theta, loss, whiten))
-    else:
-        total = np.zeros((p, p))
-        for a in chunks(A):
-            rows = plain(a) if whiten is None else plain(a) @ whiten
-            total += (rows * (times_weights(loss.slope(a @ theta), a) ** 2)[:, None]).T @ rows
+    total = _sum_over(A, Outer("covariance", theta, loss, whiten))
     pull = theta if whiten is None else whiten @ theta
     return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(pull, pull))
+
+
+def _sum_over(A: Table, outer: Outer) -> Array:
+    """The same sum in memory and in batches."""
+    found = A.total(outer) if isinstance(A, RecordBatches) else outer.over(chunks(A))
+    return np.asarray(found)
 
 
 def _check_weights(A: Table, loss: Loss) -> None:

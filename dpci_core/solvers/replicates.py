@@ -331,7 +331,16 @@ def replicate_moments(
     else:
         once, twice = counts * weights, counts * weights**2
     curved, squared = moment_sums(table.columns, table.loss, theta, once, twice, of=of)
-    two_c, at = 2.0 * table.regularization, theta[: len(squared)]
+    return moments_of_sums(
+        curved, squared, theta, n_records=n_records, regularization=table.regularization
+    )
+
+
+def moments_of_sums(
+    curved: Array, squared: Array, theta: Array, *, n_records: int, regularization: float
+) -> tuple[Array, Array]:
+    """Return H and S (B, p, p) of the sums of `moment_sums` at each theta (B, p)."""
+    two_c, at = 2.0 * regularization, theta[: len(squared)]
     outer = at[:, :, None] * at[:, None, :]
     H = curved / n_records + two_c * np.eye(theta.shape[-1])
     return H, squared / n_records - two_c**2 * outer
