@@ -53,7 +53,7 @@ def section(made: Release) -> None:
             st.caption(afterwards.NOT_EXACT)
         _combination(after)
         _prediction(after)
-        _at_once(at_once)
+        _at_once(at_once, is_log_odds=made.design.loss.is_log_odds)
 
 
 def _combination(after: ReleaseInference) -> None:
@@ -150,8 +150,10 @@ def prediction_words(made: Release, found: Prediction) -> str:
     )
 
 
-def _at_once(found: Together) -> None:
+def _at_once(found: Together, *, is_log_odds: bool) -> None:
     st.markdown("**All intervals at once**")
+    what = "Log odds" if is_log_odds else "Score"
+    st.caption(f"{what} per unit of a column; all hold together in {100 * found.level:.10g} %.")
     table = pd.DataFrame(
         [
             {"coefficient": called(name), "estimate": x.estimate, "from": x.low, "to": x.high}

@@ -223,7 +223,7 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
     st.markdown(words.FILE)
     st.markdown(
         f"This plan is for **{plan.n_records:,} records**: is that right? The rows of a CSV file "
-        "are not counted before you release."
+        "are counted when you release, before anything is spent."
     )
     upload = st.file_uploader(
         "The private table (CSV or Parquet)",

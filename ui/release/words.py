@@ -177,7 +177,7 @@ def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
         f"- {expected}\n"
         f"- The rows are counted first, because their number is public: fewer than {low:,} or more "
         f"than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
-        "- **This cannot be undone.** Whatever happens after the click, the price is spent."
+        "- **This cannot be undone.** Whatever happens once they are counted, the price is spent."
     )
 
 
