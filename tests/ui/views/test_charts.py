@@ -17,7 +17,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dpci_core.report.words import number
+from dpci_core.report.words import called, number
 from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
@@ -232,7 +232,7 @@ SHOWN = (
     "&lt;b&gt;age&lt;/b&gt;",
     "a &amp; b",
     "5 &gt; 3 &amp;amp; 'so' \"on\"",
-    "&lt;a href='x'… place&lt;/a&gt;",
+    "&lt;a href: 'x… place&lt;/a&gt;",
 )
 
 
@@ -251,7 +251,7 @@ def test_names_that_look_like_tags_are_shown_letter_by_letter():
         assert footer(figure.to_dict()) == "◇ Simulated data · <i>d</i> = 4"
         hovers = [h for trace in figure.data for h in trace.hovertext or ()]
         assert all("<b>age" not in h and "<a " not in h for h in hovers)
-        assert not hovers or f"<b>{literal(NAMES[3])}</b>" in hovers[3]
+        assert not hovers or f"<b>{literal(called(NAMES[3]))}</b>" in hovers[3]
 
 
 def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
