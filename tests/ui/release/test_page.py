@@ -156,7 +156,7 @@ def test_what_speaks_against_a_release_is_read_before_it():
     app.text_input(key="release_person").set_value("Ada")
     app.text_input(key="release_typed").set_value("Clinic").run()
     assert any("too long to be of use" in one.value for one in app.warning)
-    assert "1 smaller point" in [one.label for one in app.expander]
+    assert "2 smaller points" in [one.label for one in app.expander]
     app.checkbox(key="release_read").uncheck().run()
     assert button(app, "release_now").disabled
     assert "Still needed: that you have read the warnings." in words(app)
