@@ -72,6 +72,10 @@ class Loss(ABC):
     def curvature(self, z: Array) -> Array:
         """f''(z), elementwise; where f' has a kink, the value of the closed middle branch."""
 
+    def derivatives(self, z: Array) -> tuple[Array, Array, Array]:
+        """f(z), f'(z) and f''(z), the same numbers at once."""
+        return self.value(z), self.slope(z), self.curvature(z)
+
     @property
     @abstractmethod
     def max_curvature(self) -> float:
@@ -113,6 +117,10 @@ class Logistic(Loss):
 
     def curvature(self, z: Array) -> Array:
         return np.asarray(expit(z) * expit(-z))
+
+    def derivatives(self, z: Array) -> tuple[Array, Array, Array]:
+        other = expit(-z)
+        return self.value(z), np.asarray(-other), np.asarray(expit(z) * other)
 
     @property
     def max_curvature(self) -> float:

@@ -7,6 +7,7 @@ data, so neither the number of workers nor their speed nor a worker that was los
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,8 @@ BATCH_ROWS = 2**17
 _ALIGNMENT = 64
 """Bytes; what linear algebra adds first may depend on where an array lies in memory."""
 _WARM_BATCHES = 16
+_WARM_SHARE = 4
+"""Batches for each that a warm start looks into, which costs half of what reading it costs."""
 
 Block = Array | WeightedRows
 View = Callable[[Any], Any]
@@ -45,11 +48,17 @@ class Batch(ABC):
     n_rows: declared; a reader that finds another number raises `BatchError`.
     dim: p.
     is_weighted: whether the rows have weights (`rows.WeightedRows`).
+    writes_records: whether a reader writes rows to a file, which no release may.
     """
 
     n_rows: int
     dim: int
     is_weighted: bool
+
+    @property
+    def writes_records(self) -> bool:
+        """False but for a batch with a cache."""
+        return False
 
     @abstractmethod
     def chunks(self) -> Iterator[Block]:
@@ -198,17 +207,29 @@ def pairwise(parts: Iterable[Any], combine: Combine) -> Any:
 def aligned(values: npt.ArrayLike) -> Array:
     """A copy whose memory starts where that of every other such copy does, up to 64 bytes."""
     given = np.asarray(values, dtype=np.float64)
-    held = np.empty(given.size + _ALIGNMENT // 8)
-    first = -held.ctypes.data % _ALIGNMENT // 8
-    found = held[first : first + given.size].reshape(given.shape)
+    found = empty_aligned(given.shape)
     found[...] = given
     return found
 
 
+def empty_aligned(shape: tuple[int, ...]) -> Array:
+    """An array for values to come, in memory as `aligned`."""
+    size = math.prod(shape)
+    held = np.empty(size + _ALIGNMENT // 8)
+    first = -held.ctypes.data % _ALIGNMENT // 8
+    return held[first : first + size].reshape(shape)
+
+
 def _laid_out(block: Block) -> Block:
     if isinstance(block, WeightedRows):
-        return WeightedRows(aligned(block.rows), aligned(block.weights))
-    return aligned(block)
+        return WeightedRows(_in_place(block.rows), _in_place(block.weights))
+    return _in_place(block)
+
+
+def _in_place(values: Array) -> Array:
+    """The values themselves where they lie as they should; nobody writes to a block."""
+    is_there = values.flags.c_contiguous and values.ctypes.data % _ALIGNMENT == 0
+    return values if is_there else aligned(values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -321,7 +342,7 @@ class RecordBatches:
 
     def some(self) -> Block:
         """A few thousand rows here and there, read here: where a fit of public data starts."""
-        step = -(-len(self.batches) // _WARM_BATCHES)
+        step = max(-(-len(self.batches) // _WARM_BATCHES), min(len(self.batches), _WARM_SHARE))
         return stacked([next(p.chunks()) for p in list(places(self.batches, self.views))[::step]])
 
 

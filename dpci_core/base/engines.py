@@ -108,6 +108,8 @@ def _workers(batches: Sequence[Batch]) -> multiprocessing.context.BaseContext:
 class Processes:
     """Batches are read in so many processes of this machine, which end with `close` or `with`.
 
+    A batch goes to the same process in every pass, which may have kept what it mapped.
+
     They are new interpreters that import the main module: a script needs `if __name__ ==
     "__main__"`. Batches in memory are sent through a pipe, once; nothing is written to a file.
     """
@@ -115,7 +117,7 @@ class Processes:
     def __init__(self, n_workers: int) -> None:
         check_count(n_workers=n_workers)
         self.n_workers = n_workers
-        self._pool: ProcessPoolExecutor | None = None
+        self._pools: list[ProcessPoolExecutor] = []
         self._batches: Sequence[Batch] = ()
 
     def total(
@@ -155,20 +157,20 @@ class Processes:
         self, batches: Sequence[Batch], measure: Measure, left: Sequence[Place]
     ) -> list[Future[Any]]:
         """Results to come, in order; a pool that breaks meanwhile shows with the first of them."""
-        if self._pool is None or self._batches is not batches:
+        if not self._pools or self._batches is not batches:
             self.close()
-            self._pool = ProcessPoolExecutor(
-                self.n_workers,
-                mp_context=_workers(batches),
-                initializer=_hold,
-                initargs=(batches,),
-            )
+            context = _workers(batches)
+            self._pools = [
+                ProcessPoolExecutor(1, mp_context=context, initializer=_hold, initargs=(batches,))
+                for _ in range(min(self.n_workers, len(batches)))
+            ]
             self._batches = batches
         running: list[Future[Any]] = []
         try:
             for at in left:
+                pool = self._pools[at.index % len(self._pools)]
                 running.append(
-                    self._pool.submit(_measure_held, measure, at.index, at.first_row, at.views)
+                    pool.submit(_measure_held, measure, at.index, at.first_row, at.views)
                 )
         except BrokenProcessPool as broken:
             failed: Future[Any] = Future()
@@ -178,9 +180,9 @@ class Processes:
 
     def close(self) -> None:
         """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-        self._pool, self._batches = None, ()
+        for pool in self._pools:
+            pool.shutdown(cancel_futures=True)
+        self._pools, self._batches = [], ()
 
     def __enter__(self) -> Self:
         return self

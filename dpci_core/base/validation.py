@@ -67,11 +67,12 @@ def check_rows(X: Array | WeightedRows, y: Array) -> None:
 
     The last look at what the sensitivities rest on; says nothing about the records it found.
     """
-    rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(len(X)))
+    rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(1))
     shapes_fit = (
         rows.ndim == 2
         and rows.size > 0
-        and y.shape == weights.shape == rows.shape[:1]
+        and y.shape == rows.shape[:1]
+        and (rows is X or weights.shape == y.shape)
         and rows.dtype == y.dtype == weights.dtype == np.float64
     )
     if not (

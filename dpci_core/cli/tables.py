@@ -52,6 +52,9 @@ def add_moments(rooms: Any) -> None:
         action="store_true",
         help="say that everybody may see the table: moments are not private",
     )
+    parser.add_argument(
+        "--cache", type=Path, help="a folder for mapped records, so that the next run is quicker"
+    )
     parser.add_argument("--output", type=Path, help="a new file of moments (default: print)")
     add_engine(parser, elsewhere=True)
     parser.set_defaults(run=run_moments)
@@ -102,6 +105,7 @@ def run_moments(options: argparse.Namespace) -> int:
                 features=plan.features,
                 engine=engine,
                 progress=batch_lines("moments"),
+                cache=options.cache,
             )
             moments = fit_moments(
                 table,

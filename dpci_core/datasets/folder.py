@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
@@ -29,9 +30,10 @@ from dpci_core.base.batches import (
     RecordBatches,
 )
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.base.rows import signed, stacked
-from dpci_core.base.validation import check_rows
+from dpci_core.base.packed import KEPT_BYTES, Kept, PackedRows, written_out
+from dpci_core.base.rows import stacked
 from dpci_core.datasets._unpack import MOST_MEMORY, unpacked_columns
+from dpci_core.datasets.row_cache import cached
 from dpci_core.schema import RecordMapper, Schema
 from dpci_core.schema.mapping import Cells, Coded
 
@@ -41,6 +43,8 @@ missing cells in CSV.
 """
 _READ_ROWS = 2**16
 """Rows of a batch that are mapped at once."""
+_SPARSE = 8
+"""Rows for each whole number between the smallest and the largest, where codes are worth it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +158,8 @@ class ParquetBatch(Batch):
     """A run of row groups of one file; a reader maps every row by itself (`RecordMapper`).
 
     first_group, last_group: the run, the last not among them.
+    kept: the mapped rows, in the memory of the process that read them.
+    cache: a folder for them, of public tables alone.
     """
 
     file: PartFile
@@ -161,6 +167,8 @@ class ParquetBatch(Batch):
     last_group: int
     schema: Schema
     features: tuple[str, ...]
+    kept: Kept[PackedRows] = field(default_factory=Kept)
+    cache: Path | None = None
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -182,24 +190,43 @@ class ParquetBatch(Batch):
 
         Raises:  BatchError for a file that changed, vanished or cannot be read.
         """
+        with unchanged(self.file):
+            yield from written_out(self.kept.or_made(self._found))
+
+    @property
+    def writes_records(self) -> bool:
+        """Where it has a cache."""
+        return self.cache is not None
+
+    def _found(self) -> Iterator[PackedRows]:
+        if self.cache is None:
+            return self._packed()
+        return cached(
+            self.cache,
+            place=(
+                str(self.file.path.resolve()),
+                self.first_group,
+                self.last_group,
+                self.schema,
+                self.features,
+            ),
+            identity=(self.file.stamp, self.file.columns, self.file.kinds, self.file.group_rows),
+            make=self._packed,
+        )
+
+    def _packed(self) -> Iterator[PackedRows]:
         mapper = RecordMapper(self.schema, self.features)
-        return rechunked(self._rows(mapper, cells) for cells in self._cells(mapper))
-
-    def _rows(self, mapper: RecordMapper, cells: dict[str, Cells]) -> Block:
-        X, y = mapper.records_of(cells)
-        check_rows(X, y)
-        return signed(X, y)
-
-    def _cells(self, mapper: RecordMapper) -> Iterator[dict[str, Cells]]:
-        with unchanged(self.file) as path:
-            yield from cell_blocks(
-                path,
-                self.file.columns,
-                mapper.needed,
-                numbers=mapper.numbers,
-                groups=range(self.first_group, self.last_group),
-                at_once=_READ_ROWS,
-            )
+        cells = cell_blocks(
+            self.file.path,
+            self.file.columns,
+            mapper.needed,
+            numbers=mapper.numbers,
+            groups=range(self.first_group, self.last_group),
+            at_once=_READ_ROWS,
+        )
+        yield from map(mapper.packed, cells)
+        if _stamp(self.file.path) != self.file.stamp:
+            raise BatchError("file_changed")
 
 
 def rechunked(blocks: Iterator[Block]) -> Iterator[Block]:
@@ -315,7 +342,9 @@ def _cells_of(column: Any, is_number: bool) -> Cells:
     types = pyarrow.types
     if types.is_dictionary(column.type):
         return Coded(_plain(column.dictionary), _codes(column.indices))
-    if is_number and (types.is_integer(column.type) or types.is_floating(column.type)):
+    if is_number and types.is_integer(column.type):
+        return _whole_numbers(column)
+    if is_number and types.is_floating(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
     if types.is_floating(column.type) or types.is_null(column.type):
         return _plain(column)  # as levels 0.0 and -0.0 are two, which a dictionary may not tell
@@ -323,11 +352,28 @@ def _cells_of(column: Any, is_number: bool) -> Cells:
     return Coded(_plain(coded.dictionary), _codes(coded.indices))
 
 
-def _codes(indices: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return np.asarray(
-        pyarrow.compute.fill_null(indices.cast(pyarrow.int64()), -1).to_numpy(zero_copy_only=False),
-        dtype=np.int64,
-    )
+def _whole_numbers(column: Any) -> Cells:
+    """By code where they are close together."""
+    ends = pyarrow.compute.min_max(column).as_py()
+    low, high = ends["min"], ends["max"]
+    if low is None or high - low > len(column) / _SPARSE:
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    values = np.arange(float(low), float(high) + 1.0)
+    if len(values) != high - low + 1 or values[-1] != high:  # beyond what a double holds
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    found = np.asarray(pyarrow.compute.fill_null(column, low))
+    if found.dtype.kind == "i":  # the difference may be too much for its own type
+        found = found.astype(np.int64)
+    codes = (found - low).astype(np.int16 if len(values) < 2**15 else np.int64)
+    if column.null_count:
+        codes[np.asarray(column.is_null())] = -1
+    return Coded(values, codes)
+
+
+def _codes(indices: Any) -> npt.NDArray[np.signedinteger[Any]]:
+    if indices.null_count:
+        indices = pyarrow.compute.fill_null(indices.cast(pyarrow.int64()), -1)
+    return np.asarray(indices)
 
 
 def _plain(column: Any) -> list[object]:
@@ -355,6 +401,8 @@ def folder_batches(
     features: int | tuple[str, ...] | None = None,
     engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
+    most_kept: int = KEPT_BYTES,
+    cache: Path | None = None,
 ) -> RecordBatches:
     """Return the records of Parquet files as batches: runs of whole row groups of up to
     `BATCH_ROWS` rows, or one larger group.
@@ -365,6 +413,10 @@ def folder_batches(
         features: as for `schema.encode`.
         engine: where the batches are read.
         progress: as for `RecordBatches`.
+        most_kept: bytes of mapped records that a process keeps in memory for the next pass; no
+            number depends on it.
+        cache: a folder for mapped records, so that the next run need not map them: of a public or
+            simulated table alone. A release refuses it.
 
     Raises:  BatchError for files without a row; DataRejectedError for a column that is missing or
              holds no plain values.
@@ -372,7 +424,7 @@ def folder_batches(
     mapper = RecordMapper(schema, features)
     check_header_has(files[0].columns, unusable_in(files), mapper.needed)
     batches = [
-        ParquetBatch(file, first, last, schema, mapper.names)
+        ParquetBatch(file, first, last, schema, mapper.names, Kept(most_kept), cache)
         for file in files
         for first, last in groups_of(file)
     ]

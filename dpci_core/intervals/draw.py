@@ -277,11 +277,15 @@ def draw_release(
 
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
-             another encoding.
+             another encoding; ValueError for batches that have a cache.
     Source:  WKL Algorithms 1-5; docs/release.md.
     """
     check_design(design)
     if isinstance(X, RecordBatches):
+        if any(batch.writes_records for batch in X.batches):
+            raise ValueError(
+                "Expected batches without a cache: a release writes no record to a file."
+            )
         A = X.in_memory()
     else:
         assert y is not None

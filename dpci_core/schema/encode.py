@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import NORM_MARGIN
+from dpci_core.base.packed import Codes, PackedColumn, PackedRows
 from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import (
     LEVEL_SPREAD,
@@ -178,16 +180,11 @@ def design_matrix(
         series = _series(frame, column.name)
         affine = _affine(column, limit is not None)
         if isinstance(column, NumericColumn):
-            (name, (centre, unit)) = next(iter(affine.items()))
+            name = column.feature_names[0]
             for rows in _blocks(len(frame)):
                 values = _numbers(series.iloc[rows], column, mapped, start=rows.start)
                 if scale != "original":
-                    low, high = _range(values, column, mapped, limit)
-                    if limit is not None:
-                        values = np.clip(values, low, high)
-                    values = (values - centre) / unit
-                    if limit is None:
-                        values = np.clip(values, -1.0, 1.0)
+                    values = _within(values, column, mapped, limit)
                 X[rows, position[name]] = values
             continue
         offset = int(column.has_reference)
@@ -255,10 +252,66 @@ def _numbers(
         mapped[column.name, _MISSING] += n_missing
     if column.transform == "log":
         mapped[column.name, _OUTSIDE] += int(((values < column.low) | (values > column.high)).sum())
-        logs = np.log(np.clip(values, column.low, column.high))
-        # The logarithm of an array may differ from that of a bound in the last bit.
-        return np.clip(logs, column.on_scale(column.low), column.on_scale(column.high))
-    return values
+    return _on_scale(values, column)
+
+
+def _on_scale(values: Array, column: NumericColumn) -> Array:
+    if column.transform != "log":
+        return values
+    logs = np.log(np.clip(values, column.low, column.high))
+    # The logarithm of an array may differ from that of a bound in the last bit.
+    return np.clip(logs, column.on_scale(column.low), column.on_scale(column.high))
+
+
+def _within(
+    values: Array, column: NumericColumn, mapped: Counter[tuple[str, str]], limit: float | None
+) -> Array:
+    """Values on the scale of effects as the encoding has them, before rows are scaled."""
+    ((centre, unit),) = _affine(column, limit is not None).values()
+    low, high = _range(values, column, mapped, limit)
+    if limit is not None:
+        return (np.clip(values, low, high) - centre) / unit
+    return np.clip((values - centre) / unit, -1.0, 1.0)
+
+
+def packed_rows(
+    columns: Mapping[str, tuple[Array | None, Codes | None]],
+    signs: npt.NDArray[np.int8],
+    schema: Schema,
+    names: tuple[str, ...],
+) -> PackedRows:
+    """Return the rows y x of `encoded_rows`, by the values that differ in each column.
+
+    Args:
+        columns: by name, the numbers that differ, none missing, and which of them each row has
+            (None where there is one for each row); for a column of levels None, and their indices.
+        signs: y (n,).
+        schema: what is declared.
+        names: of the features.
+    """
+    used, standard = schema.columns_of(names), schema.standard
+    limit = None if standard is None else standard.limit
+    position = {name: j for j, name in enumerate(names)}
+    packed = []
+    for column in used:
+        numbers, codes = columns[column.name]
+        if isinstance(column, NumericColumn):
+            assert numbers is not None
+            values = _within(_on_scale(numbers, column), column, Counter(), limit)[:, None]
+        else:
+            shown = np.arange(len(column.levels))[:, None] - int(column.has_reference)
+            values = (shown == np.arange(len(column.feature_names))).astype(np.float64)
+            if limit is not None:
+                shares, units = np.array(list(_affine(column, True).values())).T
+                values = (values - shares) / units
+        here = [k for k, name in enumerate(column.feature_names) if name in position]
+        values = values[:, here]
+        values *= scale_of(used) if standard is None else 1.0
+        values /= 1.0 if standard is None else standard.radius
+        places = tuple(position[column.feature_names[k]] for k in here)
+        packed.append(PackedColumn(places, values, codes))
+    constant = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0 / standard.radius
+    return PackedRows(tuple(packed), signs, constant, len(names) + 1, standard is not None)
 
 
 def _range(

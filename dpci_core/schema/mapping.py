@@ -17,12 +17,14 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from dpci_core.base.array import Array, Integers
+from dpci_core.base.array import Array
+from dpci_core.base.packed import Codes, PackedRows, smallest_codes
 from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import Column, NumericColumn, Schema
-from dpci_core.schema.encode import encoded_rows, to_original
+from dpci_core.schema.encode import encoded_rows, packed_rows, to_original
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +35,8 @@ class Coded:
     ['b', None, 'a']
     """
 
-    values: list[object]
-    codes: Integers
+    values: Sequence[object] | Array
+    codes: npt.NDArray[np.signedinteger[Any]]
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -173,10 +175,30 @@ class RecordMapper:
         self.note.n_records += len(X)
         return X, self.labels_of(cells[self.schema.target])
 
+    def packed(self, cells: Mapping[str, Cells]) -> PackedRows:
+        """The rows y x of `records_of` by the values that differ; `note` counts nothing of them."""
+        columns: dict[str, tuple[Array | None, Codes | None]] = {}
+        for column in self.columns:
+            given = cells[column.name]
+            if isinstance(column, NumericColumn):
+                numbers, codes = _distinct(given, number_of)
+                columns[column.name] = _reached(column, numbers), codes
+            else:
+                levels, codes = _distinct(given, level_finder(column.levels))
+                found = np.where(levels < 0, column.levels.index(column.stand_in), levels)
+                found = smallest_codes(found, len(column.levels))
+                columns[column.name] = None, found if codes is None else found[codes]
+        positive, codes = _distinct(
+            cells[self.schema.target], level_finder((self.schema.positive,))
+        )
+        signs = np.where(positive == 0, 1, -1).astype(np.int8)
+        signs = signs if codes is None else signs[codes]
+        return packed_rows(columns, signs, self.schema, self.names)
+
     def labels_of(self, cells: Cells) -> Array:
         """y (n,) for cells of the target."""
         name, positive = self.schema.target, self.schema.positive
-        codes = _by_distinct(cells, lambda cell: level_of(cell, {positive: 0}))
+        codes = _by_distinct(cells, level_finder((positive,)))
         are_missing = _by_distinct(cells, is_missing)
         self.note.counts[name, MISSING_TARGET] += int(
             np.count_nonzero((are_missing > 0) & (codes < 0))
@@ -191,14 +213,22 @@ class RecordMapper:
             outside = (values < column.low) | (values > column.high)
             counts[column.name, MISSING_NUMBER] += int(np.isnan(values).sum())
             counts[column.name, OUTSIDE] += int(outside.sum())
-            return np.where(
-                np.isnan(values), column.stand_in, np.clip(values, column.low, column.high)
-            )
-        index = {level: k for k, level in enumerate(column.levels)}
-        codes = _by_distinct(cells, lambda cell: level_of(cell, index)).astype(np.int64)
+            return _reached(column, values)
+        codes = _by_distinct(cells, level_finder(column.levels)).astype(np.int64)
         counts[column.name, UNKNOWN_LEVEL] += int((codes < 0).sum())
         codes = np.where(codes < 0, column.levels.index(column.stand_in), codes).astype(np.int64)
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
+
+
+def _reached(column: NumericColumn, values: Array) -> Array:
+    """Numbers within reach, what is missing as declared."""
+    return np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
+
+
+def level_finder(levels: tuple[str, ...]) -> Callable[[object], float]:
+    """The function that gives the index of a cell's level (`level_of`)."""
+    index = {level: k for k, level in enumerate(levels)}
+    return lambda cell: level_of(cell, index)
 
 
 def is_missing(cell: object) -> float:
@@ -208,13 +238,31 @@ def is_missing(cell: object) -> float:
     return float(cell is None or cell is pd.NaT or cell is pd.NA or cell != cell)
 
 
+def _distinct(cells: Cells, function: Callable[[object], float]) -> tuple[Array, Codes | None]:
+    """The function of the values that differ, and which of them each cell has; of every cell and
+    None where nobody knows what differs.
+    """
+    if not isinstance(cells, Coded):
+        return _by_distinct(cells, function), None
+    found, codes = _of_values(cells, function), cells.codes
+    if len(codes) and codes.min() < 0:
+        codes = np.where(codes < 0, len(cells.values), codes)
+    return found, smallest_codes(codes, len(found))
+
+
+def _of_values(cells: Coded, function: Callable[[object], float]) -> Array:
+    """The function of the values of codes 0, 1, ..., and of a cell without one."""
+    if isinstance(cells.values, np.ndarray) and function is number_of:
+        return np.append(cells.values, math.nan)
+    return np.array([function(value) for value in (*cells.values, None)], dtype=np.float64)
+
+
 def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
     """The function of every cell, called once for equal cells of one type."""
     if isinstance(cells, np.ndarray):
         return cells if function is number_of else np.array([function(cell) for cell in cells])
     if isinstance(cells, Coded):
-        found = np.array([function(value) for value in (*cells.values, None)], dtype=np.float64)
-        return np.asarray(found[cells.codes])
+        return np.asarray(_of_values(cells, function)[cells.codes])
     known: dict[tuple[type, object], float] = {}
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):

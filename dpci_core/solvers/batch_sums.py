@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import Block, Place, RecordBatches, aligned
+from dpci_core.base.batches import Block, Place, RecordBatches, aligned, empty_aligned
 from dpci_core.base.rows import plain, stacked, times_weights, unit_rows
 from dpci_core.losses import Loss
 
@@ -38,11 +38,12 @@ class Derivatives:
         value, gradient, hessian = np.zeros(()), np.zeros(p), np.zeros((p, p))
         for block in place.chunks():
             rows = plain(block)
-            z = aligned(rows @ theta)
-            value = value + times_weights(self.loss.value(z), block).sum()
-            gradient = gradient + rows.T @ aligned(times_weights(self.loss.slope(z), block))
-            curvature = times_weights(self.loss.curvature(z), block)
-            hessian += aligned(rows * curvature[:, None]).T @ rows
+            z = np.matmul(rows, theta, out=empty_aligned((len(rows),)))
+            at, slope, curvature = (times_weights(f, block) for f in self.loss.derivatives(z))
+            value = value + at.sum()
+            gradient = gradient + rows.T @ aligned(slope)
+            turned = np.multiply(rows, curvature[:, None], out=empty_aligned(rows.shape))
+            hessian += turned.T @ rows
         return np.asarray(value), gradient, hessian
 
 
@@ -106,7 +107,7 @@ class EveryRow:
         found, first = [], place.first_row
         for block in place.chunks():
             chosen = block[-first % self.step :: self.step]
-            found += [chosen] if len(chosen) else []
+            found += [stacked([chosen])] if len(chosen) else []  # a copy: a view holds its block
             first += len(block)
         return found
 

@@ -22,6 +22,7 @@ import pytest
 
 from dpci_core import Logistic, Processes, dask_workers, fit_moments, write_plan
 from dpci_core.__main__ import main
+from dpci_core.base import packed
 from dpci_core.base.batches import BatchError, RecordBatches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import folder as folders
@@ -95,7 +96,7 @@ def test_small_row_groups_go_together_and_chunks_do_not_follow_them(
     monkeypatch.setattr(folders, "BATCH_ROWS", 29)
     sizes = [batch.n_rows for batch in folder_batches(files, SCHEMA).batches]
     assert sizes == [30, 20] * PARTS
-    monkeypatch.setattr(folders, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(packed, "CHUNK_ROWS", 7)
     batch = ParquetBatch(files[0], 0, 2, SCHEMA, SCHEMA.feature_names)
     assert [len(chunk) for chunk in batch.chunks()] == [7] * 7 + [1]
 

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from joblib import parallel_config
 
@@ -33,12 +35,14 @@ from dpci_core.base.batches import (
 )
 from dpci_core.base.engines import Dask, Processes, WorkersLostError, dask_workers
 from dpci_core.base.rows import WeightedRows, signed
+from dpci_core.datasets.folder import folder_batches, read_folder
 from dpci_core.design import Geometry
 from dpci_core.intervals.draw import draw_release
 from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import Derivatives
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.objective import rounding_of_sums
+from tests.release_desk import SCHEMA
 from tests.solvers.batch_measures import AlwaysDeadly, Deadly, Faulty
 
 Array = np.ndarray
@@ -231,6 +235,27 @@ def test_workers_change_no_bit(
         table.total(Faulty())
     assert "31337" not in str(error.value) + "".join(capfd.readouterr())
     assert table.total(Derivatives(here.theta_hat, Logistic()))[0] == alone[0]
+
+
+@pytest.mark.parametrize("name", ["processes", "dask"])
+def test_what_a_worker_keeps_changes_no_bit(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """In its memory and in a cache, against batches that are mapped in every pass."""
+    rng = np.random.default_rng(4)
+    ages, sick = rng.integers(0, 99, 300), rng.choice(["yes", "no"], 300)
+    table = pyarrow.table({"age": ages, "city": rng.choice(["a", "b"], 300), "sick": sick})
+    folder, cache = tmp_path / "table", tmp_path / "cache"
+    folder.mkdir()
+    for part in ("a", "b", "c"):
+        pyarrow.parquet.write_table(table, folder / f"{part}.parquet")
+    files, measure = read_folder(folder), Derivatives(np.array([0.3, -0.2, 0.5]), Logistic())
+    alone = folder_batches(files, SCHEMA, most_kept=0).total(measure)
+    there = folder_batches(files, SCHEMA, cache=cache, engine=request.getfixturevalue(name))
+    again = folder_batches(files, SCHEMA, cache=cache)
+    for found in (there.total(measure), there.total(measure), again.total(measure)):
+        assert all((a == b).all() for a, b in zip(found, alone, strict=True))
+    assert len(list(cache.iterdir())) == 3
 
 
 def test_experiments_run_on_dask_through_joblib(dask: Dask) -> None:
