@@ -47,7 +47,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.card import CARD_NAME
 from dpci_core.release.choice import Choice
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
 
@@ -183,7 +183,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
         "covers": covered(plan.design, price.numbers.shrinkage),
-        "warnings": list(warnings_of(plan, price)),
+        "warnings": list(sentences(warnings_of(plan, price))),
         "planned": price.numbers.to_record(),
     }
 
@@ -201,13 +201,19 @@ def _price_lines(asked: Asked) -> list[str]:
         f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
         f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
-        *(f"Warning: {sentence}" for sentence in _warnings(asked)),
+        *_said_of(asked),
         _RECORDS_NEEDED,
     ]
 
 
-def _warnings(asked: Asked) -> tuple[str, ...]:
+def _warnings(asked: Asked) -> tuple[Caution, ...]:
     return warnings_of(asked.plan, asked.priced) if isinstance(asked, PlanRelease) else ()
+
+
+def _said_of(asked: Asked) -> list[str]:
+    """A line each; what has to be accepted is called a warning."""
+    called = {"stops": "Warning", "weigh": "To weigh", "know": "Note"}
+    return [f"{called[one.gravity]}: {one.sentence}" for one in _warnings(asked)]
 
 
 def _remaining(ledger: Ledger, dataset: str) -> str:
@@ -223,12 +229,12 @@ def _is_confirmed(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> 
     the price was shown.
     """
     asked.price()
-    warnings = () if options.accept_warnings else _warnings(asked)
+    warnings = () if options.accept_warnings else stopping(_warnings(asked))
     if options.confirm is None:
         _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
         _say("This cannot be undone.")
     else:
-        _say("\n".join(f"Warning: {sentence}" for sentence in _warnings(asked)))
+        _say("\n".join(_said_of(asked)))
     if not sys.stdin.isatty():
         missing = [] if options.confirm else ["--confirm with the name of the data set"]
         missing += ["--accept-warnings"] if warnings else []
