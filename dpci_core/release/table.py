@@ -27,9 +27,9 @@ from dpci_core.base.rows import WeightedRows, stacked
 from dpci_core.datasets.folder import (
     LONGEST_CELL,
     PartFile,
-    cell_blocks,
     check_header_has,
     kind_of,
+    limited_cell_blocks,
     read_folder,
     unusable_in,
 )
@@ -318,9 +318,10 @@ def _found_blocks(
                 for name, cells in block.items()
             }
         return
-    parts = [part.path for part in header.parts] or [_for_arrow(header.file)]
-    for part in parts:
-        yield from cell_blocks(part, header.columns, needed, numbers=numbers)
+    whole = header.file.content if isinstance(header.file, MemoryFile) else header.file
+    parts: list[Path | bytes] = [part.path for part in header.parts]
+    for part in parts or [whole]:
+        yield from limited_cell_blocks(part, header.columns, needed, numbers=numbers)
 
 
 def with_point(cell: object) -> object:
