@@ -44,7 +44,7 @@ from dpci_core.planner.standard import best_standard
 from dpci_core.privacy.budget import GDP, ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
 from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.covered import covered
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
@@ -424,14 +424,9 @@ def _text(amount: Decimal) -> str:
 def _warned(start: _Start, found: Forecast) -> list[str]:
     """What speaks against an answer, in the words of every page."""
     same_c = found.design.regularization == start.moments.regularization
-    return list(
-        cautions(
-            found,
-            design=found.design,
-            names=start.names,
-            shrinkage=shrinkage_of(start.moments) if same_c else None,
-        )
-    )
+    shrinkage = shrinkage_of(start.moments) if same_c else None
+    said = cautions(found, design=found.design, names=start.names, shrinkage=shrinkage)
+    return list(sentences(said))
 
 
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
@@ -624,7 +619,9 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
             shares_of(plan.design.budget),
         ),
         "warnings": list(
-            cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+            sentences(
+                cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+            )
         ),
     }
     return answer, plan
@@ -651,7 +648,9 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         "weighted_planning_rows": [found.n_weighted, found.n_rows],
         "covers": covered(found.design),
         "reason": geometry_words(found.gain, is_shorter=geometry is not None),
-        "warnings": list(cautions(found.forecast, design=found.design, names=start.names)),
+        "warnings": list(
+            sentences(cautions(found.forecast, design=found.design, names=start.names))
+        ),
     }
     return answer, _better(start, found.design, found.forecast.n_records)
 

@@ -22,7 +22,7 @@ from dpci_core.plan import (
     to_html,
     to_script,
 )
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.covered import covered
 from dpci_core.report.words import number, percent, risk
 from dpci_core.solvers.moments import Moments
@@ -116,7 +116,9 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
         f"{100 * found.coverage_mean:.1f} %.",
         *([goal] if goal else []),
         f"For the {covered(plan.design, found.shrinkage)}.",
-        *cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage),
+        *sentences(
+            cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
+        ),
         *([plan.design.status] if plan.design.status else []),
     ]
     headers = (

@@ -23,8 +23,9 @@ from dpci_core.cli.choice import (
     print_card,
     print_choice,
 )
-from dpci_core.cli.engines import add_engine, engine_named
+from dpci_core.cli.engines import HERE, Watched, add_engine, engine_named, progress_line
 from dpci_core.cli.refuse import refuse
+from dpci_core.cli.tables import check_folder
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
@@ -47,7 +48,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.card import CARD_NAME
 from dpci_core.release.choice import Choice
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
 
@@ -126,6 +127,8 @@ def run_release(options: argparse.Namespace) -> int:
         ]
         if missing:
             raise ValueError(f"Expected {', '.join(missing)}; only --check does without.")
+        if options.engine != HERE:
+            check_folder(options.file)  # other files are read here, whatever --engine says
         request = options.request or str(uuid.uuid4())
         _say(
             f"Request {request}: give it again with --request if anything goes wrong; it is never "
@@ -134,9 +137,13 @@ def run_release(options: argparse.Namespace) -> int:
         if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with engine_named(options.engine, elsewhere=False) as engine:
+        with (
+            engine_named(options.engine, elsewhere=False) as engine,
+            progress_line("release", in_logs=False) as told,
+        ):
+            watched = Watched(engine, told)
             made = release_once(
-                replace(asked, engine=engine) if isinstance(asked, PlanRelease) else asked,
+                replace(asked, engine=watched) if isinstance(asked, PlanRelease) else asked,
                 options.file,
                 ledger=ledger,
                 dataset=options.dataset,
@@ -183,7 +190,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
         "covers": covered(plan.design, price.numbers.shrinkage),
-        "warnings": list(warnings_of(plan, price)),
+        "warnings": list(sentences(warnings_of(plan, price))),
         "planned": price.numbers.to_record(),
     }
 
@@ -201,13 +208,19 @@ def _price_lines(asked: Asked) -> list[str]:
         f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
         f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
-        *(f"Warning: {sentence}" for sentence in _warnings(asked)),
+        *_said_of(asked),
         _RECORDS_NEEDED,
     ]
 
 
-def _warnings(asked: Asked) -> tuple[str, ...]:
+def _warnings(asked: Asked) -> tuple[Caution, ...]:
     return warnings_of(asked.plan, asked.priced) if isinstance(asked, PlanRelease) else ()
+
+
+def _said_of(asked: Asked) -> list[str]:
+    """A line each; what has to be accepted is called a warning."""
+    called = {"stops": "Warning", "weigh": "To weigh", "know": "Note"}
+    return [f"{called[one.gravity]}: {one.sentence}" for one in _warnings(asked)]
 
 
 def _remaining(ledger: Ledger, dataset: str) -> str:
@@ -223,12 +236,12 @@ def _is_confirmed(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> 
     the price was shown.
     """
     asked.price()
-    warnings = () if options.accept_warnings else _warnings(asked)
+    warnings = () if options.accept_warnings else stopping(_warnings(asked))
     if options.confirm is None:
         _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
         _say("This cannot be undone.")
     else:
-        _say("\n".join(f"Warning: {sentence}" for sentence in _warnings(asked)))
+        _say("\n".join(_said_of(asked)))
     if not sys.stdin.isatty():
         missing = [] if options.confirm else ["--confirm with the name of the data set"]
         missing += ["--accept-warnings"] if warnings else []

@@ -16,7 +16,7 @@ from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
 from dpci_core.planner import Target
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import cautions, gravest, sentences
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import called, number, odds, percent, risk
@@ -41,6 +41,9 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no
     script, nothing loaded.
     """
+    grave, smaller = gravest(
+        cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+    )
     return render(
         "summary.html",
         title=plan.title,
@@ -55,9 +58,8 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         chart=_chart(plan, numbers),
         lengths=_lengths(plan, numbers),
         assumptions=list(_assumptions(plan, numbers)),
-        warnings=cautions(
-            numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage
-        ),
+        warnings=sentences(grave),
+        smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
         digest=plan.digest,
     )

@@ -27,7 +27,7 @@ from dpci_core.release.record import (
     Release,
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import Caution, cautions, sentences
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.schema import CategoricalColumn, Column, Schema
 
@@ -66,8 +66,8 @@ def _bare(column: Column) -> Column:
     )
 
 
-def warnings_of(plan: Plan, price: Price) -> tuple[str, ...]:
-    """Return what speaks against a release of a plan, before anything is spent."""
+def warnings_of(plan: Plan, price: Price) -> tuple[Caution, ...]:
+    """Return what speaks against a release of a plan, gravest first, before anything is spent."""
     found = price.numbers
     return cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
 
@@ -98,7 +98,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         else tuple(map(tuple, drawn.second_moment.tolist())),
         covers=covered(plan.design, price.numbers.shrinkage),
         out_of_reach=price.numbers.out_of_reach,
-        warnings=warnings_of(plan, price),
+        warnings=sentences(warnings_of(plan, price)),
         verdict=drawn.usefulness.sentence,
         assumptions=assumptions_of(plan, price.numbers),
         software=dict(software()),

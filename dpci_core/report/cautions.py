@@ -1,11 +1,12 @@
-"""What has to be known before a design is released, in the same words on pages, in commands and in
-reports.
+"""What has to be known before a design is released, gravest first, in the same words on pages, in
+commands and in reports.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -13,11 +14,27 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design
 from dpci_core.report.words import called, percent
 
+Gravity = Literal["stops", "weigh", "know"]
+"""How grave a caution is: release and you get nothing or something wrong; weigh it against the
+price; good to know."""
 COVERAGE_SLACK = 0.01
-"""Forecast coverage may fall so far below the level without a warning: no forecast is surer."""
+"""Forecast coverage may fall so far below the level without a caution: no forecast is surer."""
 LEAST_LEFT = 0.8
-"""Share of the coefficients without penalty that a penalty may leave without a warning."""
+"""Share of the coefficients without penalty that a penalty may leave without a caution."""
+_GRAVITIES: tuple[Gravity, ...] = ("stops", "weigh", "know")
+_MISSES = 2.0
+"""An interval that misses so many times as often as its level says is no interval of that level."""
+_HALF = 0.5
+"""A penalty that leaves less of the effects is to be weighed, not only known."""
 _MOST_NAMES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """A sentence that speaks against a release, and how grave it is."""
+
+    gravity: Gravity
+    sentence: str
 
 
 class _Useful(Protocol):
@@ -28,6 +45,8 @@ class _Useful(Protocol):
 
 
 class _Valid(Protocol):
+    @property
+    def grade(self) -> Literal["valid", "rough", "unusable"]: ...
     @property
     def reasons(self) -> tuple[str, ...]: ...
 
@@ -47,11 +66,12 @@ class Foreseen(Protocol):
 
 def cautions(
     found: Foreseen, *, design: Design, names: Sequence[str], shrinkage: float | None = None
-) -> tuple[str, ...]:
-    """Return what speaks against a release of a design, a sentence each; none where nothing does.
+) -> tuple[Caution, ...]:
+    """Return what speaks against a release of a design, gravest first; none where nothing does.
 
     Useless intervals, an invalid forecast, coefficients out of reach, coverage that falls short,
-    and a penalised target far from the coefficients without penalty, in this order.
+    and a penalised target far from the coefficients without penalty; of equal gravity in this
+    order.
 
     Args:
         found: the forecast.
@@ -59,27 +79,66 @@ def cautions(
         names: of the coefficients, (p,).
         shrinkage: as for `report.covered.covered`.
     """
-    said = [found.usefulness.sentence] if found.usefulness.is_useless else []
-    said += found.validity.reasons
+    said = []
+    if found.usefulness.is_useless:
+        said.append(Caution("stops", found.usefulness.sentence))
+    rough: Gravity = "stops" if found.validity.grade == "unusable" else "weigh"
+    said += [Caution(rough, reason) for reason in found.validity.reasons]
     lost = [name for name, is_lost in zip(names, found.is_out_of_reach, strict=True) if is_lost]
     if lost:
-        said.append(silent(lost))
-    is_short = found.coverage < design.confidence_level - COVERAGE_SLACK
-    short = int(np.sum(is_short & ~found.is_out_of_reach))
-    if short:
-        said.append(
-            f"For {short} of {len(names)} coefficients the forecast coverage is more than "
-            f"{100 * COVERAGE_SLACK:g} point below the level, at worst "
-            f"{100 * float(np.min(found.coverage[~found.is_out_of_reach])):.1f} %: these intervals "
-            "would promise too much."
-        )
+        said.append(Caution("stops" if len(lost) == len(names) else "weigh", silent(lost)))
+    told = found.coverage[~found.is_out_of_reach]
+    short = told[told < design.confidence_level - COVERAGE_SLACK]
+    if len(short):
+        said.append(_shortfall(short, len(names), design.confidence_level))
     if design.target == "penalised" and shrinkage is not None and shrinkage < LEAST_LEFT:
-        said.append(
-            f"The intervals are for the coefficient penalised at c = {design.regularization:g}, "
-            f"shrunk to about {percent(max(shrinkage, 0.0))} of what the effects are without "
-            "penalty. For the effects themselves choose the target without penalty, or a smaller c."
+        left = percent(max(shrinkage, 0.0))
+        sentence = (
+            f"The intervals are for coefficients penalised at c = {design.regularization:g}, "
+            f"shrunk to about {left} of the effects. For the effects choose the target without "
+            "penalty, or a smaller c."
         )
-    return tuple(said)
+        said.append(Caution("weigh" if shrinkage < _HALF else "know", sentence))
+    return tuple(sorted(said, key=lambda one: _GRAVITIES.index(one.gravity)))
+
+
+def gravest(said: Sequence[Caution]) -> tuple[tuple[Caution, ...], tuple[Caution, ...]]:
+    """Return what is as grave as the first, and the smaller points.
+
+    >>> gravest((Caution("weigh", "a"), Caution("weigh", "b"), Caution("know", "c")))[1]
+    (Caution(gravity='know', sentence='c'),)
+    """
+    n = sum(one.gravity == said[0].gravity for one in said) if said else 0
+    return tuple(said[:n]), tuple(said[n:])
+
+
+def stopping(said: Sequence[Caution]) -> tuple[Caution, ...]:
+    """Return those that a release asks consent for."""
+    return tuple(one for one in said if one.gravity == "stops")
+
+
+def sentences(said: Sequence[Caution]) -> tuple[str, ...]:
+    """Return them in words, where how grave they are is not shown."""
+    return tuple(one.sentence for one in said)
+
+
+def smaller_points(n: int) -> str:
+    """What smaller cautions stand behind.
+
+    >>> smaller_points(1), smaller_points(2)
+    ('1 smaller point', '2 smaller points')
+    """
+    return f"{n} smaller point{'' if n == 1 else 's'}"
+
+
+def _shortfall(short: Array, n: int, level: float) -> Caution:
+    """That the intervals of some of n coefficients promise too much."""
+    worst = float(np.min(short))
+    return Caution(
+        "stops" if 1.0 - worst > _MISSES * (1.0 - level) else "weigh",
+        f"{len(short)} of {n} intervals promise too much: they say {percent(level)} and cover "
+        f"{100 * worst:.1f} % at worst.",
+    )
 
 
 def silent(names: Sequence[str]) -> str:

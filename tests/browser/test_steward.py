@@ -158,8 +158,6 @@ def check_one_release(address, place, open_page):
         tab.get_by_text("Only its header was read").wait_for()
         fill(tab, "release_person", "Ada")
         fill(tab, "release_typed", "Clinic")
-        tab.locator(".st-key-release_read label").first.click()
-        wait_idle(tab)
     page.locator(".st-key-release_now button").dblclick()
     page.get_by_text("This plan was released").wait_for()
     second.locator(".st-key-release_now button").click()

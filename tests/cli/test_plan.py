@@ -24,7 +24,7 @@ from dpci_core import (
 )
 from dpci_core.__main__ import main
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import cautions, sentences
 from tests.plan.test_script import PLANS
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
@@ -207,7 +207,9 @@ def test_a_plan_becomes_one_for_the_effects_people_mean(
     assert found["length"] == pytest.approx(numbers.ci_length_mean)
     assert found["out_of_reach"] == list(numbers.out_of_reach)
     assert set(found["warnings"]) == set(
-        cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+        sentences(
+            cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+        )
     )
     assert main(["plan", "show", str(after)]) == 0
     assert "For the coefficient without penalty." in capsys.readouterr().out

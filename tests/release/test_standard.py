@@ -31,7 +31,7 @@ from dpci_core.release import (
     run,
     warnings_of,
 )
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import sentences, silent
 from dpci_core.report.words import odds as odds_words
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import Desk
@@ -205,7 +205,7 @@ def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: 
     assert planned
     made = desk_at(tmp_path, plan).release()
     assert made.out_of_reach == planned
-    assert made.warnings == warnings_of(plan, price_of(plan))
+    assert made.warnings == sentences(warnings_of(plan, price_of(plan)))
     assert silent(planned) in made.warnings
     page, card = (
         (tmp_path / "out" / name).read_text() for name in ("report.html", "model_card.md")

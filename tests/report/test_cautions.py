@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from dpci_core import Forecast, PureDP, fit_moments, forecast
-from dpci_core.report.cautions import LEAST_LEFT, cautions, silent
+from dpci_core.report.cautions import (
+    LEAST_LEFT,
+    Caution,
+    cautions,
+    gravest,
+    sentences,
+    silent,
+    stopping,
+)
 from dpci_core.report.covered import covered, transformations
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding
 from tests.plan_lab import PLANS, a_design, a_plan
@@ -26,8 +34,12 @@ def foreseen(**changes: object) -> Forecast:
     return replace(made, **(plain | changes))
 
 
-def said(found: Forecast, **others: object) -> tuple[str, ...]:
+def cautioned(found: Forecast, **others: object) -> tuple[Caution, ...]:
     return cautions(found, design=found.design, names=NAMES, **others)  # type: ignore[arg-type]
+
+
+def said(found: Forecast, **others: object) -> tuple[str, ...]:
+    return sentences(cautioned(found, **others))
 
 
 def test_nothing_is_said_where_nothing_speaks_against_it() -> None:
@@ -38,13 +50,12 @@ def test_nothing_is_said_where_nothing_speaks_against_it() -> None:
 def test_each_reason_has_its_sentence() -> None:
     lost = np.array([True, False, False])
     assert said(foreseen(is_out_of_reach=lost)) == (silent(["age"]),)
-    short = np.array([0.90, 0.939, 0.941])
-    (words,) = said(foreseen(coverage=short))
-    assert words.startswith(
-        "For 2 of 3 coefficients the forecast coverage is more than 1 point below"
+    short = np.array([0.91, 0.939, 0.941])
+    assert said(foreseen(coverage=short)) == (
+        "2 of 3 intervals promise too much: they say 95 % and cover 91.0 % at worst.",
     )
     both = said(foreseen(coverage=short, is_out_of_reach=lost))
-    assert both[1].startswith("For 1 of 3 coefficients")  # the other is not spoken of at all
+    assert both[1].startswith("1 of 3 intervals")  # the other is not spoken of at all
     (words,) = said(foreseen(), shrinkage=0.3)
     assert "penalised at c = 0.01, shrunk to about 30 %" in words
 
@@ -55,6 +66,25 @@ def test_a_useless_and_a_rough_forecast_speak_for_themselves() -> None:
     assert said(useless) == (useless.usefulness.sentence,)
     rough = replace(made, validity=replace(made.validity, exceeded=(("r1", 300.0),), r1=400.0))
     assert said(rough) == rough.validity.reasons
+
+
+def test_the_gravest_come_first_and_only_they_are_asked_about() -> None:
+    some, every = np.array([True, False, False]), np.ones(3, dtype=np.bool_)
+    made = foreseen(is_out_of_reach=some, coverage=np.array([0.95, 0.89, 0.95]))
+    found = cautioned(made, shrinkage=0.7)
+    assert [one.gravity for one in found] == ["stops", "weigh", "know"]
+    assert stopping(found) == gravest(found)[0] == found[:1]
+    assert "promise too much" in found[0].sentence  # twice as many misses as promised, and more
+    assert gravest(found)[1] == found[1:]
+    assert gravest(()) == ((), ())
+    (lost,) = cautioned(foreseen(is_out_of_reach=every))
+    assert lost.gravity == "stops"
+    (shrunk,) = cautioned(foreseen(), shrinkage=0.4)
+    assert shrunk.gravity == "weigh"
+    validity = replace(made.validity, exceeded=(("r1", 300.0),), r1=2000.0)
+    for grade, gravity in (("rough", "weigh"), ("unusable", "stops")):
+        (one,) = cautioned(foreseen(validity=replace(validity, grade=grade)))
+        assert one.gravity == gravity
 
 
 def test_a_target_without_penalty_is_not_shrunken() -> None:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dpci_core import NeededRecords
 from dpci_core.privacy.budget import to_float_down
+from dpci_core.report.cautions import Caution
 from ui.controls import currency, design
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls
@@ -88,7 +89,7 @@ def _cards(case: Case) -> Work:
     return work
 
 
-def _shared(work: Work) -> tuple[str, ...]:
+def _shared(work: Work) -> tuple[Caution, ...]:
     """What speaks against every budget alike, to be said once."""
     found = [one.cautions for one, _ in work.known.values() if isinstance(one, Option)]
     if len(found) < 2:
@@ -96,7 +97,7 @@ def _shared(work: Work) -> tuple[str, ...]:
     return tuple(said for said in found[0] if all(said in other for other in found))
 
 
-def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[str]) -> None:
+def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[Caution]) -> None:
     st.markdown(f"**{title}**")
     if name in work.missing:
         work.stand_in(name)
@@ -119,7 +120,7 @@ def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[str]) 
     _use(case, option, name)
 
 
-def _own(case: Case, work: Work, shared: Sequence[str]) -> None:
+def _own(case: Case, work: Work, shared: Sequence[Caution]) -> None:
     """The total of the settings, to be moved."""
     st.markdown("**Your own total**")
     currency.total_control(case.settings)
@@ -143,7 +144,9 @@ def _as_set(case: Case) -> Answer:
     )
 
 
-def _numbers(case: Case, option: Option, shared: Sequence[str], *, has_total: bool = True) -> None:
+def _numbers(
+    case: Case, option: Option, shared: Sequence[Caution], *, has_total: bool = True
+) -> None:
     """The total with its risk, what would be seen, and the verdict with what speaks against it."""
     if has_total:
         st.metric(f"Total {text.symbol(case.settings)}", text.number(option.typed, 4))

@@ -23,7 +23,7 @@ from dpci_core.planner.standard import LIMITS as LIMITS_TRIED
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy.budget import Budget
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import Caution, cautions
 from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
@@ -69,7 +69,7 @@ class Option:
     as_if: int
     is_out_of_reach: bool
     is_useless: bool
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
     nearby: tuple[tuple[float, float, float], ...] = ()
     alone: float | None = None
     encoding: StandardEncoding | None = None

@@ -26,6 +26,7 @@ from dpci_core.release import (
     check_header,
     release_once,
 )
+from dpci_core.report.cautions import stopping
 from ui.controls import declare, plan_file
 from ui.controls.hints import link_problem
 from ui.release import asked, budget, result, words
@@ -280,7 +281,9 @@ def _release_step(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
         )
-        is_read = not said or st.checkbox("I have read the warnings and go on", key="release_read")
+        is_read = not stopping(said) or st.checkbox(
+            "I have read the warnings and go on", key="release_read"
+        )
         missing = words.missing(
             person, typed.strip() == account.dataset, header is not None, is_read=is_read
         )

@@ -19,6 +19,7 @@ from dpci_core.release import (
     warnings_of,
 )
 from dpci_core.release.choice import Choice
+from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import covered
 from dpci_core.report.words import card_parts
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
@@ -132,8 +133,8 @@ def columns_are_there(asked: Question[Any]) -> str:
     return f"all {len(asked.needed)} columns of the plan are there"
 
 
-def warnings(asked: Question[Any]) -> tuple[str, ...]:
-    """What speaks against a release, before anything is spent."""
+def warnings(asked: Question[Any]) -> tuple[Caution, ...]:
+    """What speaks against a release, gravest first, before anything is spent."""
     if isinstance(asked, PlanRelease):
         return warnings_of(asked.plan, asked.priced)
     if not isinstance(asked, ModelChoice):
@@ -141,10 +142,11 @@ def warnings(asked: Question[Any]) -> tuple[str, ...]:
     plan = asked.spending(asked.plan.n_records).plan
     if plan is None or not plan.is_blind(len(asked.candidates)):
         return ()
-    return (
+    sentence = (
         "With 95 % the choice is off by up to the whole range of the score: it is a die. Larger "
-        "penalties, more rows or a larger ε would let it see.",
+        "penalties, more rows or a larger ε would let it see."
     )
+    return (Caution("stops", sentence),)
 
 
 def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, best_split, forecast
 from dpci_core.planner.standard import best_standard
-from dpci_core.report.cautions import cautions
+from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.ui.test_pages import check, now, start, stop_jobs
 from ui.plan import options
@@ -114,7 +114,7 @@ def test_the_least_budget_of_a_described_table_meets_the_goal_and_is_of_use(wish
     assert found.works
     assert found.probability >= 0.8
     assert float(now(app).split.total) < 1.0
-    assert not any("too long to be of use" in said for said in found.cautions)
+    assert not any("too long to be of use" in one.sentence for one in found.cautions)
 
 
 def test_the_encoding_can_be_set_by_hand():
@@ -182,7 +182,9 @@ def test_what_speaks_against_a_design_is_said_in_the_words_of_the_boards_page():
     assert numbers.usefulness.is_useless
     said = cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
     box = next(w.value for w in app.warning if plain("too long to be of use") in w.value)
-    assert box == "\n".join(f"- {plain(sentence)}" for sentence in said)
+    grave, smaller = gravest(said)
+    assert box == "\n".join(f"- {plain(one.sentence)}" for one in grave)
+    assert all(plain(one.sentence) in words(app) for one in smaller)
     assert "Too long to be of use" in words(app)
     fine = start("plan", **LINK | {"c": "0.0005", "goal_length": "1e6"})
     assert "Meets your goal" in words(fine)

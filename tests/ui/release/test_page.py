@@ -148,13 +148,15 @@ def test_the_button_waits_for_file_name_and_confirmation():
 
 
 def test_what_speaks_against_a_release_is_read_before_it():
-    """The penalty of this plan leaves little of the effects: said as on the board's page."""
+    """Consent is asked for what is grave; what is to be weighed stands there in the same words."""
     app = ready()
-    (plan_box,) = (
-        w.value for w in app.warning if "what the effects are without penalty" in w.value
-    )
-    assert "shrunk to about" in plan_box
-    assert not button(app, "release_now").disabled
+    assert any("shrunk to about" in one.value for one in app.info)
+    assert [c.key for c in app.checkbox if c.key == "release_read"] == []
+    app = with_file(begin(split="0.03~0.01~0.01", n="8000"))
+    app.text_input(key="release_person").set_value("Ada")
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    assert any("too long to be of use" in one.value for one in app.warning)
+    assert "2 smaller points" in [one.label for one in app.expander]
     app.checkbox(key="release_read").uncheck().run()
     assert button(app, "release_now").disabled
     assert "Still needed: that you have read the warnings." in words(app)
