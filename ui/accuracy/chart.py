@@ -67,7 +67,7 @@ def accuracy_chart(
     fig.add_hline(
         y=constant_error, line={"color": QUIET, "width": 1.5, "dash": "dash"}, row=1, col=1
     )
-    _name_at_left(fig, "always guessing the commoner class", constant_error)
+    _name_at_right(fig, "always guessing the commoner class", constant_error)
     end = max(max(curve.line.x) for curve in errors)
     if rows_at_hand is not None and rows_at_hand < end:
         fig.add_vrect(x0=rows_at_hand, x1=end, fillcolor=QUIET, opacity=0.12, line_width=0)
@@ -92,12 +92,12 @@ def _length_axis(lengths: Sequence[LengthCurve]) -> Part:
     return log_axis(values.min(), values.max(), room=0.08) if len(values) else {"type": "log"}
 
 
-def _name_at_left(fig: go.Figure, words: str, y: float) -> None:
+def _name_at_right(fig: go.Figure, words: str, y: float) -> None:
     fig.add_annotation(
         text=words,
-        x=0,
+        x=1,
         xref="x domain",
-        xanchor="left",
+        xanchor="right",
         y=y,
         yref="y",
         yanchor="bottom",
@@ -226,7 +226,7 @@ def at(curve: ErrorCurve, x: float) -> Measured | None:
 
 
 def accuracy_title(errors: Sequence[ErrorCurve], x: float, words: str) -> str:
-    """The finding where the control stands: how often private models are wrong, and others.
+    """The finding where the control stands: how often private models err, and non-private ones.
 
     words: where that is, to stand after "At".
     """
@@ -238,7 +238,7 @@ def accuracy_title(errors: Sequence[ErrorCurve], x: float, words: str) -> str:
     least, most = percent_of_errors(min(private)), percent_of_errors(max(private))
     told = least if least == most else f"{least} to {most}"
     return (
-        f"At {words} private models are wrong about {told} % of people, others about "
+        f"At {words} private models err {told} % of the time, non-private ones "
         f"{percent_of_errors(min(plain))} %"
     )
 

@@ -51,8 +51,8 @@ _OF_TABS = {"published": "published", "choose_": "choosing", "cards_": "cards", 
 """Beginnings of parameters of a link, and the tab each belongs to."""
 
 LEAD = """
-Privacy has two prices: the model is **wrong about more people**, and its coefficients are
-**known less well**. Here both stand on one screen.
+Privacy has two prices: the model can be **wrong about more people**, and its coefficients
+are **known less well**. Here both stand on one screen.
 """
 
 HOW = """
@@ -339,8 +339,9 @@ def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> 
     )
     sampling = BAND * np.sqrt(answer.constant_error * (1 - answer.constant_error) / answer.n_test)
     caption = (
-        f"{text.assumptions(view.came_out, view.records)}; errors simulated: {how}; bands 95 % for "
-        "the noise, other test rows would move all lines together by up to about "
+        f"{text.assumptions(view.came_out, view.records)}; errors simulated: {how}; bands: 95 % "
+        "for the noise (of lengths: one standard deviation), dotted: your settings; other test "
+        "rows would move all lines together by up to about "
         f"{points(float(sampling))}"
     )
     meta: Meta = {

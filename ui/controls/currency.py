@@ -15,6 +15,8 @@ from ui.session.settings import LIMITS, Currency, Settings
 
 CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
 
+ENDS = ("more private", "more accurate")
+"""What the two ends of a total mean."""
 DELTAS = ("1e-4", "1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
 
 
@@ -31,7 +33,8 @@ def total_control(settings: Settings) -> None:
         settings.typed_total,
         total_grid(settings),
         _set_total,
-        note=f"← more private · more accurate →  \n{text.budget_sentence(settings)}",
+        ends=ENDS,
+        note=text.budget_sentence(settings),
         help=text.PRIVACY_UNIT,
     )
 
@@ -44,7 +47,7 @@ def quick_total(settings: Settings) -> None:
         settings.typed_total,
         total_grid(settings),
         _set_total,
-        help=f"← more private · more accurate →  \n{text.PRIVACY_UNIT}",
+        help=f"←\N{NO-BREAK SPACE}{ENDS[0]} · {ENDS[1]}\N{NO-BREAK SPACE}→  \n{text.PRIVACY_UNIT}",
     )
 
 

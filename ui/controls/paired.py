@@ -70,10 +70,12 @@ def paired(
     *,
     note: str,
     help: str,
+    ends: tuple[str, str] | None = None,
     show: Callable[[float], str] | None = None,
 ) -> None:
     """A logarithmic slider and a number field for one value, with the sentence that moves with it.
 
+    ends: what the two ends of the slider mean.
     show: the words at the slider's thumb, where they are more than the number.
     """
     st.markdown(f"**{label}**", help=help or None)
@@ -83,8 +85,18 @@ def paired(
         _slider(key, label, value, options, apply, show)
     with right:
         _number(key, label, value, grid, apply)
+    if ends is not None:
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", gap="xsmall", key=f"ends_{key}"
+        ):
+            st.caption(f"←\N{NO-BREAK SPACE}{_held(ends[0])}", width="content")
+            st.caption(f"{_held(ends[1])}\N{NO-BREAK SPACE}→", width="content")
     with live.waits(f"{key}_note"):
         footnote(key, note)
+
+
+def _held(words: str) -> str:
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def compact(

@@ -12,7 +12,7 @@ from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
 from ui.explore.said import OUT_OF_REACH, shrunk
 from ui.kit import live
-from ui.kit.palette import QUIET
+from ui.kit.palette import QUIET, ways
 from ui.kit.picture import Panel, Picture, Style
 from ui.session.results import IntervalRows
 
@@ -82,7 +82,7 @@ def interval_picture(
         right=[(y, text) for y, text in _ratios(rows, [r.ci_length for r in rows], placed)],
         right_title="÷ shortest",
         key=[
-            ("bar", 1, "private"),
+            *[("bar", 1 + 2 * k, way) for k, way in enumerate(ways([r.combination for r in rows]))],
             ("bar", 2, "variability (the shortest possible)"),
             ("bar", 0, "without privacy"),
             *[("bar", 1 + 2 * many + k, ghost.letter) for k, ghost in enumerate(ghosts)],
@@ -97,7 +97,7 @@ _GHOST = Style(colour=QUIET, width=1.6, ends=3.5)
 
 def styles_of(rows: Sequence[IntervalRows]) -> tuple[Style, ...]:
     """Without privacy; then private and variability of each combination."""
-    made = [Style(colour=QUIET, width=2.0)]
+    made = [Style(colour=QUIET, width=2.5, ends=3.0)]
     wide, narrow = (11.0, 5.0) if len(rows) < 3 else (7.0, 3.0)
     for item in rows:
         look = item.combination.style

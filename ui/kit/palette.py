@@ -86,7 +86,7 @@ class Combination:
 
 def shortened(label: str) -> str:
     """A label for narrow places."""
-    return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
+    return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "logit")
 
 
 def ways(combinations: Sequence[Combination]) -> list[str]:
@@ -158,6 +158,7 @@ ALL_COMBINATIONS: tuple[Combination, ...] = tuple(
 )
 
 SOURCE_MARKS = {
+    "formula": ("∿ A formula, no data", "#8A8F98"),
     "simulated": ("◇ Simulated data", "#5B6BC0"),
     "public": ("● Public data", "#2E7D5B"),
     "declared public": ("▲ Your file, declared public", "#B0651D"),

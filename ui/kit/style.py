@@ -13,6 +13,12 @@ _CSS = """<style>
 /* Captions at 60 % of the text colour are too pale to read; code in them fades with them. */
 [data-testid=stCaptionContainer] { opacity: CAPTION }
 
+/* What the ends of a slider mean stands at its ends, and never on two lines. */
+[class*=st-key-ends_] { max-width: max(60%, 13.75rem) }
+
+/* On a phone choices side by side go on in the next line. */
+@media (max-width: 640px) { [data-testid=stButtonGroup] [role=radiogroup] { flex-wrap: wrap } }
+
 /* Answers to choose among are as high as a finger needs, and do not touch. */
 [data-testid=stRadio] label { min-height: 2rem; align-items: center }
 @media (pointer: coarse) { [data-testid=stRadio] label { min-height: 2.75rem } }

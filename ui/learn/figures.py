@@ -228,6 +228,7 @@ def odds(numbers: Numbers) -> go.Figure:
         x=before,
         y=after,
         mode="lines+markers",
+        cliponaxis=False,
         line=line,
         marker=marks,
         name="at most so sure afterwards",
@@ -241,7 +242,7 @@ def odds(numbers: Numbers) -> go.Figure:
         name="from an even guess",
     )
     _axes(fig, "how sure before", "how sure after, at most")
-    fig.update_xaxes(tickformat=".0%", range=[0, 1])
+    fig.update_xaxes(tickformat=".0%", range=[0, 1.04], dtick=0.2)
     return fig.update_yaxes(tickformat=".0%", range=[0, 1.02])
 
 

@@ -75,8 +75,8 @@ class Screen:
     all at one value.
 
     name: in a few words, for links.  address: in a link; the key where that is a word.
-    assumptions: what stands under the picture.  frame: the picture as it follows the pointer, where
-    it can.
+    assumptions: what stands under the picture, after the source.  frame: the picture as it follows
+    the pointer, where it can.
     """
 
     key: str
@@ -90,6 +90,7 @@ class Screen:
     sentence: Callable[[Numbers], str]
     assumptions: str
     mechanism: str
+    source: str = "simulated"
     legend_rows: int = 1
     height: int = 340
     address: str = ""

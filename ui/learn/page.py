@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 
@@ -20,6 +19,7 @@ from ui.learn.model import Screen
 from ui.learn.numbers import Numbers
 from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session import state
+from ui.session.text import unbroken
 from ui.views.show import show
 
 TEACHERS = "teachers"
@@ -148,15 +148,6 @@ def _switch(choice: linked.Choice, on: str, off: str, is_on: bool) -> None:
     choice.take(on if is_on else off)
 
 
-def _unbroken(words: str) -> str:
-    """Words in which no line ends inside a number such as 1e-6, or between it and its sign."""
-    return re.sub(
-        r"(\de)-(\d)",
-        "\\1\u2011\\2",
-        words.replace(" %", "\u00a0%").replace(" = ", "\u00a0=\u00a0"),
-    )
-
-
 def _screen(screen: Screen) -> None:
     path = _path(screen)
     number = path.index(screen)
@@ -167,7 +158,7 @@ def _screen(screen: Screen) -> None:
         st.warning(problem)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.markdown(_unbroken(screen.text))
+        st.markdown(unbroken(screen.text))
         is_open = _question(screen)
         if is_open:
             with st.expander("The mechanism behind it"):
@@ -228,7 +219,8 @@ def _control(screen: Screen) -> None:
         kind(_value(screen)),
         [kind(value) for value in control.values],
         lambda typed: _move(screen, typed),
-        note=f"←\u00a0{control.low_end} · {control.high_end}\u00a0→",
+        ends=(control.low_end, control.high_end),
+        note="",
         help="The slider goes in steps; a typed number moves it to the nearest one.",
         show=control.show,
     )
@@ -273,7 +265,7 @@ def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
         caption=f"{screen.assumptions}; {screen.control.label.lower()}: "
         f"{screen.control.show(numbers.value)}",
         meta={"screen": screen.key, "value": numbers.value},
-        source="simulated",
+        source=screen.source,
         height=screen.height,
         legend_rows=screen.legend_rows,
     )

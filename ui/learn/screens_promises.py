@@ -212,8 +212,8 @@ ODDS = Screen(
     title="ε limits how sure anyone can become about one person",
     text=(
         "Someone suspects what your record says. After everything is published they may be surer. "
-        "**However clever they are, and whatever else they know, the odds they give can change by "
-        "a factor of at most e to the power of ε.** This limit is what the budget buys."
+        "**However clever they are, and whatever else they know, the odds they give change by a "
+        "limited factor: at ε = 1 by at most 2.72.** This limit is what the budget buys."
     ),
     control=budget(),
     question=Question(
@@ -235,13 +235,13 @@ ODDS = Screen(
     compute=numbers.odds,
     figure=figures.odds,
     sentence=_odds,
-    assumptions="A formula, no data: pure ε, two possible records of one person, the attacker "
-    "knows all the others",
+    source="formula",
+    assumptions="pure ε, two possible records of one person, the attacker knows all the others",
     legend_rows=2,
     mechanism=(
         "With prior q for one of two records, the posterior after any output is at most qe^ε/(1 − "
         "q + qe^ε), by Bayes' rule and the definition: no output is more than e^ε times as likely "
-        "under one neighbour as under the other."
+        "under one neighbour as under the other, so odds change by a factor of at most e^ε."
     ),
 )
 
@@ -297,8 +297,7 @@ CONCENTRATED = Screen(
     ),
     sentence=_concentrated,
     assumptions=(
-        f"A formula, no data: output perturbation, n = {numbers.REPLAY_ROWS}, c = "
-        f"{numbers.REPLAY_C:g}, half the budget"
+        f"output perturbation, n = {numbers.REPLAY_ROWS}, c = {numbers.REPLAY_C:g}, half the budget"
     ),
     mechanism=(
         "Spherical Laplace noise in p = d + 1 dimensions with rate γ has variance (p + 1)/γ² in "

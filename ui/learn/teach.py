@@ -76,7 +76,8 @@ LESSON = (
     Step(minutes="21-25", words="Where the budget goes.", screens=("split",)),
     Step(
         minutes="25-34",
-        words="In pairs: one of n, d, c and h each, two minutes; every pair reports one sentence.",
+        words="In pairs: one of records, features, penalty and rounding each, two minutes; every "
+        "pair reports one sentence.",
         screens=("n", "d", "c", "h"),
     ),
     Step(
@@ -272,13 +273,11 @@ def page() -> None:
         "these choices in it."
     )
     st.header("A lesson of 45 minutes")
-    rows = ["| minutes | what happens | screens |", "|---|---|---|"]
     for step in LESSON:
         places = " · ".join(
             f"[{_short_title(key)}]({screen_link(key, path='lesson')})" for key in step.screens
         )
-        rows.append(f"| {step.minutes} | {step.words} | {places} |")
-    st.markdown("\n".join(rows))
+        st.markdown(f"**Minutes {step.minutes}:** {step.words}  \n{places}")
     st.header("Exercises")
     st.markdown("[The same tasks without solutions, for students](learn?screen=exercises)")
     is_solved = st.toggle("Show the solutions", key="solutions")

@@ -92,6 +92,8 @@ def _history(charges: tuple[Charge, ...]) -> None:
         st.markdown("Nothing was spent yet.")
         return
     table = history_table(charges)
+    if not table["reason"].any():
+        table = table.drop(columns="reason")
     sentence = ledger_text.history_sentence(charges)
     st.markdown(sentence)
     st.dataframe(table, hide_index=True, key="ledger_history", alt=sentence, width="stretch")

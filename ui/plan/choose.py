@@ -83,7 +83,7 @@ def _cards(case: Case) -> Work:
     with left.container(border=True, height="stretch"):
         _card(case, work, "least", "Least budget that works", shared)
     with middle.container(border=True, height="stretch"):
-        _card(case, work, "balanced", "Balanced", shared)
+        _card(case, work, "balanced", "As much noise as sampling error", shared)
     with right.container(border=True, height="stretch"):
         _own(case, work, shared)
     return work
@@ -108,8 +108,6 @@ def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[Cautio
         return
     option = cast(Option, answer)
     _numbers(case, option, shared)
-    if name == "balanced":
-        st.caption("Here privacy adds as much variance as sampling does.")
     if name == "least" and option.nearby:
         st.caption(words.nearby_words(case, option))
     if name == "least" and option.alone is not None:

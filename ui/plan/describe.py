@@ -50,7 +50,11 @@ _header = st.components.v2.component(
     'accept=".csv,.tsv,.txt"></label>',
     css="""label { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center;
                    font: 14px var(--st-font); color: var(--st-text-color) }
-           input { color: var(--st-text-color); font: inherit; max-width: 100% }""",
+           input { color: var(--st-text-color); font: inherit; max-width: 100% }
+           input::file-selector-button { font: inherit; color: inherit; cursor: pointer;
+             padding: 0.5rem 0.75rem; margin-right: 0.5rem; border-radius: 0.5rem;
+             background: var(--st-background-color); border: 1px solid var(--st-border-color) }
+           input:focus-visible { outline: 3px solid var(--st-link-color); outline-offset: 2px }""",
     js=Path(__file__).with_name("header.js").read_text(encoding="utf-8"),
 )
 
@@ -67,7 +71,7 @@ def panel() -> None:
             _add({name: {} for name in names_of(header)})
     if how != "plan":
         _records(settings, how)
-    st.segmented_control("How", **among(HOWS), **steps.HOW.bound(how))
+    st.segmented_control("How do you describe it?", **among(HOWS), **steps.HOW.bound(how))
     if how == "here":
         _here(settings)
     elif how == "file":
@@ -102,7 +106,7 @@ def _records(settings: Settings, how: str) -> None:
         step=1,
         key="describe_n",
         persist_state="session",
-        placeholder="8000",
+        placeholder="for example 8,000",
         help="Anyone may know how many records there are; the guarantee does not hide it.",
     )
     if how == "type":

@@ -83,7 +83,7 @@ def parts_of(case: Case, source: TableSource, *, is_chosen: bool = False) -> dic
 _NAMES = {
     "own": "the design at your total",
     "least": "the least budget that works",
-    "balanced": "the balanced budget",
+    "balanced": "the budget with as much noise as sampling error",
 }
 _DRAWS = {"least": 1_100, "balanced": 1_100}
 _SEARCH_DRAWS = {"own": 8_000, "least": 18_000, "balanced": 9_000}

@@ -15,7 +15,15 @@ from ui.plan.charts import Mark
 from ui.plan.options import Option
 from ui.session.case import Case
 from ui.session.settings import COUNTED_AS, Settings
-from ui.session.text import called, number, percent, plain, risk_approx, risk_pure, symbol
+from ui.session.text import (
+    called,
+    number,
+    percent,
+    plain,
+    risk_approx_short,
+    risk_pure_short,
+    symbol,
+)
 from ui.session.words import in_words
 from ui.views.goals import goal_words
 
@@ -47,11 +55,13 @@ def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
 def risk_of(settings: Settings, total: float) -> str:
     """What a total means for one person, with epsilon(delta) where it is not a pure one."""
     if not settings.kind.has_delta:
-        sentence, epsilon = risk_pure(total), total
+        sentence, epsilon = risk_pure_short(total), total
     else:
         delta = float(settings.delta)
         epsilon = settings.kind.epsilon_of(total, delta)
-        sentence = f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx(epsilon, delta)}"
+        sentence = (
+            f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx_short(epsilon, delta)}"
+        )
     return sentence + (
         " **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else ""
     )
@@ -63,11 +73,13 @@ def verdict(case: Case, option: Option) -> str:
     if option.is_useless:
         return "**Too long to be of use**: the reasons are below."
     said = "**Meets your goal**" if option.meets else "**Does not meet your goal**"
-    chance = percent(option.probability)
+    chance = percent(option.probability) if option.probability >= 1e-4 else "under 0.01 %"
     if settings.goal == "zero":
         return (
             f"{said}: {chance} chance to detect it; you asked for {100 * settings.goal_chance:g} %."
         )
+    if option.meets and settings.goal_chance == USUAL_CHANCE["length"]:
+        return f"**Meets your goal on average**: {chance} of releases are this short."
     return f"{said}: so short in {chance} of releases."
 
 

@@ -150,11 +150,13 @@ def _plan_step() -> Plan | None:
         st.error(text.plain(in_words(problem)))
         return None
     with st.container(border=True):
-        st.markdown(words.plan_words(plan))
+        st.markdown(text.unbroken(words.plan_words(plan)))
     if declare.is_example(declare_of(plan)):
         st.warning("This is the built-in example, not a table of yours. Describe yours first.")
     elif not steps.approval(plan_of(case, plan.title, steps.NOTES.value).digest):
-        st.caption("Nobody has approved this plan yet: that is step 4.")
+        st.warning("**Nobody has approved this plan yet.**")
+        if st.button("Approve it first: step 4", key="release_approve"):
+            path.show("approve")
     with st.expander("Every column, as declared"):
         grid = declare.to_grid(declare_of(plan)).drop(columns="effect")
         st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")

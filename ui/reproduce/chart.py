@@ -53,6 +53,7 @@ def coverage_chart(
         first = group[0]
         combination = combination_of(first)
         style, name = combination.style, shortened(names[combination])
+        mine = [(c, f) for c in group if (f := found.get(c.key)) is not None]
         fig.add_scatter(
             x=[float(getattr(c, swept)) for c in group],
             y=[c.coverage for c in group],
@@ -60,8 +61,8 @@ def coverage_chart(
             line={"color": style.colour, "width": 1.8, "dash": "dot"},
             name=f"{name}: published",
             legendgroup=combination.key,
+            showlegend=not mine,
         )
-        mine = [(c, f) for c in group if (f := found.get(c.key)) is not None]
         lowest = min(
             [
                 lowest,
@@ -81,7 +82,7 @@ def coverage_chart(
                 },
                 mode="markers",
                 marker={"color": style.colour, "symbol": style.marker, "size": 9},
-                name=f"{name}: ours ± 2 s.e.",
+                name=name,
                 legendgroup=combination.key,
             )
     fig.add_hline(
@@ -100,7 +101,7 @@ def coverage_chart(
     first = cells[0]
     caption = (
         f"{DATASET_WORDS[first.dataset]}, encoding “paper”, c = {first.c:g}, h = {first.h:g}, "
-        "published calibration, zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours"
+        "published calibration, zCDP at ρ_k = ε_k²/2; dotted: published, marks: ours ± 2 s.e."
     )
     return finish(
         fig, caption=caption, meta=meta, source="public", height=380, legend_rows=len(groups)

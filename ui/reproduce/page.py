@@ -157,10 +157,14 @@ def _finding(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> st
     if not pairs:
         return f"Published coverage lies between {_span(cells)}"
     gaps = np.array([f.coverage - p for p, f in pairs])
+    mean, largest = 100 * gaps.mean(), 100 * gaps[np.abs(gaps).argmax()]
     return (
-        f"Our coverage is {100 * np.abs(gaps).mean():.1f} points from the published on average, "
-        f"{100 * np.abs(gaps).max():.1f} at most"
+        f"Our coverage is on average {_points(mean)} the published; largest gap {_points(largest)}"
     )
+
+
+def _points(gap: float) -> str:
+    return f"{abs(gap):.1f} points {'above' if gap > 0 else 'below'}"
 
 
 def _sentence(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> str:

@@ -4,9 +4,17 @@ explanations.
 
 from __future__ import annotations
 
+import re
+
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
-from dpci_core.privacy.budget import to_float_down, zcdp_to_epsilon, zcdp_to_epsilon_published
+from dpci_core.privacy.budget import (
+    approx_risk,
+    pure_risk,
+    to_float_down,
+    zcdp_to_epsilon,
+    zcdp_to_epsilon_published,
+)
 from dpci_core.privacy.gaussian import gdp_to_epsilon
 from dpci_core.report import words
 from dpci_core.report.words import LARGE_EPSILON
@@ -44,6 +52,28 @@ def risk_pure(epsilon: float) -> str:
 def risk_approx(epsilon: float, delta: float) -> str:
     """What an (epsilon, delta) guarantee lets an attacker find."""
     return words.risk_approx(epsilon, delta, mark="**")
+
+
+def risk_pure_short(epsilon: float) -> str:
+    """The same in few words, beside the sentence."""
+    return f"Lets an attacker go from 50 % to at most **{percent(pure_risk(epsilon))}** sure."
+
+
+def risk_approx_short(epsilon: float, delta: float) -> str:
+    """The same in few words, beside the sentence."""
+    found = min(100.0, 100.0 * approx_risk(epsilon, delta))
+    return f"Lets an attacker recognise at most **{number(found, 2)}** of 100 people."
+
+
+def unbroken(words: str) -> str:
+    """Words in which no line ends inside a number such as 1e-6, or between it and its sign."""
+    return re.sub(
+        r"(\de)-(\d)",
+        "\\1\N{NON-BREAKING HYPHEN}\\2",
+        words.replace(" %", "\N{NO-BREAK SPACE}%").replace(
+            " = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+        ),
+    )
 
 
 def budget_sentence(settings: Settings) -> str:
@@ -171,8 +201,8 @@ def level_sentence(settings: Settings) -> str:
     return f"About {number(missed)} of 1,000 such intervals would miss the target."
 
 
-def assumptions(settings: Settings, records: Records) -> str:
-    """Every assumed value, as it stands on each chart and export."""
+def assumptions(settings: Settings, records: Records, *, how: str = "forecast") -> str:
+    """Every assumed value, as it stands on each chart and export; `how` numbers were made."""
     shares = "/".join(f"{settings.split.share(i):.3g}" for i in range(3))
     delta = (
         "" if not (settings.kind.has_delta or settings.is_compared) else f", δ = {settings.delta}"
@@ -185,7 +215,7 @@ def assumptions(settings: Settings, records: Records) -> str:
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n "
         f"= {settings.n:,}, {settings.kind.letter} = {total}{delta}, split "
         f"{shares} %, c = {settings.c:g}{h}, level {100 * settings.level:g} %, "
-        f"{calibration_words(settings)}, forecast{pairing_words(settings)}"
+        f"{calibration_words(settings)}, {how}{pairing_words(settings)}"
     )
 
 

@@ -57,6 +57,18 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
         showgrid=False,
         zeroline=False,
     )
+    fig.add_annotation(
+        text="÷ shortest",
+        x=1,
+        xref="paper",
+        xanchor="left",
+        xshift=2,
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        showarrow=False,
+        font={"size": 11},
+    )
     height = int(_ROW * step * len(groups)) + 10
     return finish(
         fig, caption=caption, meta=meta, source=source, height=height, legend_rows=1, right=58

@@ -44,7 +44,8 @@ def coverage_comparison(
     """Coverage per coefficient: simulated with two standard errors, forecast as a tick."""
     fig = go.Figure()
     names = rows[0].names
-    base = np.arange(len(names), dtype=np.float64)[::-1] * (len(rows) + 0.8)
+    step = len(rows) + 0.8
+    base = np.arange(len(names), dtype=np.float64)[::-1] * step
     for place, (row, way) in enumerate(zip(rows, _ways(rows), strict=True)):
         style, y = row.combination.style, base + (len(rows) - 1) / 2 - place
         fig.add_scatter(
@@ -88,18 +89,21 @@ def coverage_comparison(
     )
     fig.update_xaxes(
         title={"text": "coverage (simulated)", "standoff": 4},
-        range=[low, 1.01],
+        range=[low - 0.005, 1.01],
         tickformat=".0%",
         gridcolor=GRID,
+        zeroline=False,
         automargin=True,
     )
     fig.update_yaxes(
         tickvals=base.tolist(),
         ticktext=[short_name(called(n)) for n in names],
+        range=[-step / 2, base[0] + step / 2 + 1.0],  # the promise is named above the marks
         showgrid=False,
+        zeroline=False,
         automargin=True,
     )
-    height = max(220, int(len(names) * (14 * len(rows) + 13)))
+    height = max(220, int(len(names) * (14 * len(rows) + 13)) + 14)
     return finish(
         fig, caption=caption, meta=meta, source=source, height=height, legend_rows=len(rows) + 1
     )
@@ -171,7 +175,7 @@ def comparison_title(rows: Sequence[Comparison], *, level: float) -> str:
     ]
     low, high = f"{min(covered):.1f}", f"{max(covered):.1f}"
     told = f"{low} %" if low == high else f"{low} to {high} %"
-    said = f"Simulated {100 * level:g} % intervals cover {told} of the time"
+    said = f"Simulated {100 * level:g} % intervals cover {told} on average over coefficients"
     if few:
         return f"{said}: too little for {_named(few, rows)}"
     return f"{said}, other than forecast for {_named(off, rows)}" if off else f"{said}, as forecast"

@@ -59,7 +59,9 @@ def page() -> None:
     view = current_view()
     if view is None:
         return
-    st.caption(f"On screen: {text.assumptions(view.came_out, view.records)}")
+    found = _finished()
+    if found is None or not _is_of(found, view):  # otherwise they stand under the chart
+        st.caption(f"On screen: {text.assumptions(view.came_out, view.records)}")
     _start_controls(view)
     _PANEL.watch()
     _results(view)
@@ -179,10 +181,7 @@ def _results(view: compute.View) -> None:
         return
     told = compute.came_out(found.settings, (made.design for made in found.result.designs))
     st.markdown(f"Result for the {text.covers(told)}.")
-    is_same = (
-        _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
-    )
-    if not is_same or not set(found.combinations) <= set(_designs(view)):
+    if not _is_of(found, view):
         st.warning(f"**These results are of other settings**: {found.assumptions}.")
         if not state.admissible(found.settings)[1]:
             st.button(
@@ -195,7 +194,7 @@ def _results(view: compute.View) -> None:
         return
     rows = _comparisons(found, view)
     level, result = view.settings.level, found.result
-    caption = f"{found.assumptions}; simulated, seed {found.seed}"
+    caption = text.assumptions(told, view.records, how=f"simulated, seed {found.seed}")
     meta: Meta = {
         "n": view.settings.n,
         "k": result.n_covered,
@@ -213,6 +212,14 @@ def _results(view: compute.View) -> None:
         f"{result.n_covered:,} intervals and {result.n_done:,} fits in {result.seconds:.1f} s."
     )
     _document(found, view.records.title)
+
+
+def _is_of(found: _Finished, view: compute.View) -> bool:
+    """Whether a result is of what is on screen."""
+    is_same = (
+        _about(found.settings) == _about(view.settings) and found.digest == view.records.digest
+    )
+    return is_same and set(found.combinations) <= set(_designs(view))
 
 
 def _about(settings: Settings) -> Settings:

@@ -14,10 +14,11 @@ from ui.session.case import Case
 from ui.session.compute import DECLARED, came_out, declared_table
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
-from ui.session.text import number, plain, risk_approx, risk_pure
+from ui.session.text import number, plain, risk_approx_short, risk_pure_short
 from ui.views import goals
 
 _CSS = """<style>
+.st-key-steps > :last-child { margin-left: auto }
 .st-key-steps button { padding: 0.25rem 0.6rem; min-height: 2.25rem }
 @media (min-width: 900px) {
   .stColumn:has(> .stVerticalBlock > .st-key-so_far, > * > .st-key-so_far, .st-key-so_far) {
@@ -70,7 +71,7 @@ def so_far(case: Case | None, step: Step, *, downloads: Any = None) -> None:
         if case is None:
             st.caption("Nothing yet. What you decide appears here.")
             return
-        st.markdown("\n".join(f"- {line}" for line in _lines(case, step)))
+        st.markdown("\n".join(f"- {text.unbroken(line)}" for line in _lines(case, step)))
         if case.settings.dataset == DECLARED and declare.is_example(
             declared_table(case.settings.declared)
         ):
@@ -112,11 +113,11 @@ def budget_words(settings: Settings) -> str:
     """The total, and what it means for one person."""
     total = number(float(settings.epsilon) if settings.currency == "approx" else _total(settings))
     if not settings.kind.has_delta:
-        return f"{text.symbol(settings)} = **{total}**. {risk_pure(_total(settings))}"
+        return f"{text.symbol(settings)} = **{total}**. {risk_pure_short(_total(settings))}"
     delta = float(settings.delta)
     return (
         f"{text.symbol(settings)} = **{total}**, δ = {settings.delta}. "
-        f"{risk_approx(settings.own_epsilon, delta)}"
+        f"{risk_approx_short(settings.own_epsilon, delta)}"
     )
 
 

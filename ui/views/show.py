@@ -46,7 +46,7 @@ def show(
         control()
     below = footer(drawn)
     with live.waits(key):
-        st.caption(text.plain(below))
+        st.caption(text.plain(text.unbroken(below)))
         if not title:
             st.markdown(text.plain(sentence) if is_plain else sentence)
         with st.container(horizontal=True, vertical_alignment="top"):

@@ -171,7 +171,7 @@ def test_both_prices_are_on_one_screen(tab):
         assert len(element.proto.alt) > 40
     titles = [h.value for h in app.header]
     at = {"total": "ε = 1", "n": "n = 1,500"}[tab]
-    assert any(re.match(rf"At {at} private models are wrong about [\d.]+", t) for t in titles)
+    assert any(re.match(rf"At {at} private models err [\d.]+", t) for t in titles)
     frames = [d.value for d in app.dataframe if "interval length" in d.value.columns]
     assert len(frames) == 1
     private = frames[0][frames[0].learner.str.contains("output")]

@@ -17,6 +17,7 @@ from dpci_core.mechanisms.metric import release_metric
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.newton import solve
+from ui.kit.palette import SOURCE_MARKS
 from ui.learn import crowd, numbers
 from ui.learn.model import Choice, Control, Question
 from ui.learn.page import drawn
@@ -97,7 +98,7 @@ def test_every_picture_has_its_badge_its_assumptions_and_a_table_without_gaps(sc
         found = screen.compute(value)
         figure = drawn(screen, found)
         texts = " ".join(a.text for a in figure.layout.annotations)
-        assert "Simulated data" in texts
+        assert SOURCE_MARKS[screen.source][0] in texts
         assert screen.control.show(value).replace("\u00a0", " ") in texts.replace("<br>", " ")
         assert len(found.table) >= 5
         assert not found.table.isna().any().any()

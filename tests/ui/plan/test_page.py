@@ -129,7 +129,7 @@ def test_using_a_budget_meets_the_goal_and_leads_on():
     app.button(key="use_records").click().run()
     check(app)
     assert now(app).n == needed
-    assert "**Meets your goal**" in words(app)
+    assert "**Meets your goal on average**" in words(app)
 
 
 def test_the_least_budget_gives_intervals_that_are_of_use():

@@ -37,9 +37,9 @@ def made(way: Combination, covered: float, forecast: float, length: float) -> Co
 @pytest.mark.parametrize(
     ("covered", "forecast", "said"),
     [
-        (0.956, 0.957, "cover 95.1 to 95.6 % of the time, as forecast"),
-        (0.956, 0.961, "of the time, other than forecast for output"),
-        (0.940, 0.940, "cover 94.0 to 95.1 % of the time: too little for output"),
+        (0.956, 0.957, "cover 95.1 to 95.6 % on average over coefficients, as forecast"),
+        (0.956, 0.961, "over coefficients, other than forecast for output"),
+        (0.940, 0.940, "cover 94.0 to 95.1 % on average over coefficients: too little for output"),
     ],
 )
 def test_the_title_says_what_was_covered_and_whether_it_was_foreseen(covered, forecast, said):
@@ -52,7 +52,7 @@ def test_the_title_says_what_was_covered_and_whether_it_was_foreseen(covered, fo
 def test_one_design_is_not_called_by_its_name():
     rows = [made(WAYS[0], 0.94, 0.95, 1.0)]
     assert comparison_title(rows, level=0.95).endswith(
-        "cover 94.0 % of the time: too little for this design"
+        "cover 94.0 % on average over coefficients: too little for this design"
     )
 
 
