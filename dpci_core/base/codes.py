@@ -28,6 +28,7 @@ DataCode = Literal[
     "cell_empty", "level_not_declared",
     "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
     "batch_not_finite", "batch_label_not_declared", "cache_unwritable",
+    "chunks_unknown",
     "folder_empty", "folder_of_other_files", "folder_files_differ", "folder_file_twice",
 ]
 ConvergenceCode = Literal[

@@ -20,15 +20,8 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from dpci_core.base.batches import (
-    BATCH_ROWS,
-    CHUNK_ROWS,
-    Batch,
-    BatchError,
-    Block,
-    Engine,
-    RecordBatches,
-)
+from dpci_core.base.batch import CHUNK_ROWS, Batch, BatchError, Block
+from dpci_core.base.batches import BATCH_ROWS, Engine, RecordBatches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import KEPT_BYTES, Kept, PackedRows, written_out
 from dpci_core.base.rows import stacked

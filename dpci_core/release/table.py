@@ -21,7 +21,7 @@ import pyarrow
 import pyarrow.parquet
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import BatchError
+from dpci_core.base.batch import BatchError
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import WeightedRows, stacked
 from dpci_core.datasets.folder import (
@@ -312,9 +312,9 @@ def _found_blocks(
     """The same, whatever their number."""
     if header.kind == "csv":
         commas = numbers if header.has_decimal_comma else frozenset()
-        for block in _csv_blocks(header, needed):
+        for block in csv_blocks(header, needed):
             yield {
-                name: [_with_point(cell) for cell in cells] if name in commas else cells
+                name: [with_point(cell) for cell in cells] if name in commas else cells
                 for name, cells in block.items()
             }
         return
@@ -324,7 +324,7 @@ def _found_blocks(
         yield from limited_cell_blocks(part, header.columns, needed, numbers=numbers)
 
 
-def _with_point(cell: object) -> object:
+def with_point(cell: object) -> object:
     """A number's text with a point for its decimal comma; with both, or two commas, it stays no
     number.
     """
@@ -335,7 +335,7 @@ def _with_point(cell: object) -> object:
     )
 
 
-def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
+def csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
     rows = _csv_rows(header)

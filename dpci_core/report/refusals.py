@@ -146,6 +146,9 @@ SENTENCES: dict[Code, str] = {
     "batch_unreadable": "The file {file} of the table is gone or cannot be read any more.",
     "batch_not_finite": "Expected finite numbers in every feature of {file}.",
     "batch_label_not_declared": "Expected every label in {file} to be one of the declared classes.",
+    "chunks_unknown": (
+        "Expected chunks of {name} whose sizes are known: {name}.compute_chunk_sizes() counts them."
+    ),
     "cache_unwritable": "The folder of the cache cannot be written, or is full.",
     "folder_empty": "The folder {folder} has no Parquet file.",
     "folder_of_other_files": (
