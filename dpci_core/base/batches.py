@@ -7,8 +7,6 @@ data, so neither the number of workers nor their speed nor a worker that was los
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
@@ -18,78 +16,20 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from dpci_core.base.array import Array
-from dpci_core.base.errors import DataRejectedError, check_count
+from dpci_core.base.batch import Batch, BatchError, Block, MemoryBatch, aligned, laid_out
+from dpci_core.base.dask_blocks import dask_batches, is_dask
+from dpci_core.base.errors import check_count
 from dpci_core.base.rows import Rows, WeightedRows, signed, stacked
 from dpci_core.base.validation import check_records
 
-CHUNK_ROWS = 8192
-"""Rows handled at a time, so that a pass over a large table needs no table-sized temporary."""
 BATCH_ROWS = 2**17
 """Rows of a batch, where whoever makes a table does not say."""
-_ALIGNMENT = 64
-"""Bytes; what linear algebra adds first may depend on where an array lies in memory."""
 _WARM_BATCHES = 16
 _WARM_SHARE = 4
 """Batches for each that a warm start looks into, which costs half of what reading it costs."""
 
-Block = Array | WeightedRows
 View = Callable[[Any], Any]
 """A map of blocks of rows, each row for itself."""
-
-
-class BatchError(DataRejectedError):
-    """A batch that cannot be read any more as it was declared; no message holds a value of it."""
-
-
-class Batch(ABC):
-    """Rows y_i x_i of one encoding, readable again and again. What it holds may travel to workers.
-
-    n_rows: declared; a reader that finds another number raises `BatchError`.
-    dim: p.
-    is_weighted: whether the rows have weights (`rows.WeightedRows`).
-    writes_records: whether a reader writes rows to a file, which no release may.
-    """
-
-    n_rows: int
-    dim: int
-    is_weighted: bool
-
-    @property
-    def writes_records(self) -> bool:
-        """False but for a batch with a cache."""
-        return False
-
-    @abstractmethod
-    def chunks(self) -> Iterator[Block]:
-        """The rows in order, at most `CHUNK_ROWS` at a time."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MemoryBatch(Batch):
-    """Rows (n, p) that are in memory."""
-
-    rows: Block
-
-    @property
-    def n_rows(self) -> int:  # type: ignore[override]
-        """n."""
-        return len(self.rows)
-
-    @property
-    def dim(self) -> int:  # type: ignore[override]
-        """p."""
-        return int(self.rows.shape[1])
-
-    @property
-    def is_weighted(self) -> bool:  # type: ignore[override]
-        """Whether the rows have weights."""
-        return isinstance(self.rows, WeightedRows)
-
-    def chunks(self) -> Iterator[Block]:
-        """The rows, `CHUNK_ROWS` at a time."""
-        for start in range(0, len(self.rows), CHUNK_ROWS):
-            yield self.rows[start : start + CHUNK_ROWS]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,32 +144,10 @@ def pairwise(parts: Iterable[Any], combine: Combine) -> Any:
     return total
 
 
-def aligned(values: npt.ArrayLike) -> Array:
-    """A copy whose memory starts where that of every other such copy does, up to 64 bytes."""
-    given = np.asarray(values, dtype=np.float64)
-    found = empty_aligned(given.shape)
-    found[...] = given
-    return found
-
-
-def empty_aligned(shape: tuple[int, ...]) -> Array:
-    """An array for values to come, in memory as `aligned`."""
-    size = math.prod(shape)
-    held = np.empty(size + _ALIGNMENT // 8)
-    first = -held.ctypes.data % _ALIGNMENT // 8
-    return held[first : first + size].reshape(shape)
-
-
 def _laid_out(block: Block) -> Block:
     if isinstance(block, WeightedRows):
-        return WeightedRows(_in_place(block.rows), _in_place(block.weights))
-    return _in_place(block)
-
-
-def _in_place(values: Array) -> Array:
-    """The values themselves where they lie as they should; nobody writes to a block."""
-    is_there = values.flags.c_contiguous and values.ctypes.data % _ALIGNMENT == 0
-    return values if is_there else aligned(values)
+        return WeightedRows(laid_out(block.rows), laid_out(block.weights))
+    return laid_out(block)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,17 +184,20 @@ class RecordBatches:
         batch_rows: int = BATCH_ROWS,
         engine: Engine | None = None,
     ) -> RecordBatches:
-        """Return the batches of a table that is in memory.
+        """Return the batches of a table that is in memory, or in chunks of Dask.
 
         Args:
-            X: records (n, p), row norms at most 1, the constant last.
+            X: records (n, p), row norms at most 1, the constant last; of a Dask array or data frame
+                each chunk of rows is a batch, whose rows are checked when it is read.
             y: labels (n,), -1 or +1.
-            batch_rows: rows of a batch; numbers depend on it in their last digits.
+            batch_rows: rows of a batch in memory; numbers depend on it in their last digits.
             engine: where the batches are read.
 
         Raises:  DataRejectedError.
         """
         check_count(batch_rows=batch_rows)
+        if is_dask(X):
+            return cls.listed(dask_batches(X, y, checked_rows), engine=engine)
         A = signed(*check_records(X, y))
         parts = range(0, len(A), batch_rows)
         return cls.listed(
@@ -350,6 +271,11 @@ Table = Rows | RecordBatches
 """What a solver trains on, in memory or in batches."""
 
 
+def checked_rows(X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
+    """The rows y x of records that keep the rules (`check_records`)."""
+    return signed(*check_records(X, y))
+
+
 def has_weights(A: Table) -> bool:
     """Whether rows have weights."""
     return A.has_weights if isinstance(A, RecordBatches) else isinstance(A, WeightedRows)
@@ -369,4 +295,6 @@ def table_of(
         return X.in_memory()
     if y is None:
         raise ValueError("Expected y, the labels of X.")
-    return signed(*check_records(X, y))
+    if is_dask(X):
+        return RecordBatches.of(X, y).in_memory()
+    return checked_rows(X, y)  # type: ignore[arg-type]

@@ -28,6 +28,7 @@ DataCode = Literal[
     "cell_empty", "level_not_declared",
     "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
     "batch_not_finite", "batch_label_not_declared", "cache_unwritable",
+    "chunks_unknown",
     "folder_empty", "folder_of_other_files", "folder_files_differ", "folder_file_twice",
 ]
 ConvergenceCode = Literal[
@@ -40,7 +41,8 @@ LedgerCode = Literal[
     "entry_of_a_known_request",
     "entry_ends_again", "entry_without_cost", "entry_changed", "unknown_dataset", "schema_changed",
     "same_people_or_others", "ledger_is_folder", "ledger_not_a_file", "too_short", "damaged",
-    "not_trusted", "writing_not_kept", "not_a_ledger", "newer_version", "cannot_be_opened",
+    "not_trusted", "writing_not_kept", "sums_impossible", "not_a_ledger", "newer_version",
+    "cannot_be_opened",
     "not_openable", "busy", "disk_full", "not_writable", "disk_failed", "key_not_a_file",
     "key_missing", "key_unreadable", "key_open_to_others", "not_a_key", "key_not_writable",
     "ledger_is_its_key", "no_cap", "another_content", "unknown_charge", "charge_has_ended",

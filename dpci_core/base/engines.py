@@ -19,13 +19,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from dpci_core.base.batch import Batch, BatchError, MemoryBatch
 from dpci_core.base.batches import (
-    Batch,
-    BatchError,
     Combine,
     Engine,
     Measure,
-    MemoryBatch,
     Place,
     View,
     added,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import CHUNK_ROWS, Block, empty_aligned
+from dpci_core.base.batch import CHUNK_ROWS, Block, empty_aligned
 from dpci_core.base.rows import WeightedRows
 from dpci_core.base.validation import check_rows
 

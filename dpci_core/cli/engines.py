@@ -6,16 +6,22 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from joblib import parallel_config
 
-from dpci_core.base.batches import Engine, OneProcess
+from dpci_core.base.batch import Batch
+from dpci_core.base.batches import Combine, Engine, Measure, OneProcess, View
 from dpci_core.base.engines import Dask, Processes, dask_workers
 
 PROGRESS_SECONDS = 20.0
 """Between two lines of progress."""
+_LINE_SECONDS = 0.1
+_CLEARED = "\r\033[K"
+"""To the start of a terminal's line, and nothing on it."""
 HERE = "here"
 _WAYS = "here, processes:N or dask:N"
 
@@ -94,15 +100,59 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def batch_lines(what: str) -> Callable[[int, int], None]:
-    """Say now and then how far the passes over a table are."""
+@contextmanager
+def progress_line(what: str, *, in_logs: bool = True) -> Iterator[Callable[[float, str], None]]:
+    """A function that is told a share of what is done and a few words, for as long as the block
+    runs: one line on a terminal, written over and gone at the end; elsewhere a line now and then,
+    or none.
+    """
+    is_terminal = sys.stderr.isatty()
     last = -math.inf
 
-    def told(n_read: int, of_pass: int) -> None:
+    def told(share: float, words: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= PROGRESS_SECONDS:
-            last = time.monotonic()
-            done, left = divmod(n_read - 1, of_pass)
-            say(f"{what}: pass {done + 1}, batch {left + 1:,} of {of_pass:,}")
+        wait = _LINE_SECONDS if is_terminal else PROGRESS_SECONDS
+        if not (is_terminal or in_logs) or (share < 1.0 and time.monotonic() - last < wait):
+            return
+        last = time.monotonic()
+        line = f"{what}: {math.floor(100.0 * share):3d} %{words}"
+        if is_terminal:
+            print(f"{_CLEARED}{line}", end="", file=sys.stderr, flush=True)
+        else:
+            say(line)
 
-    return told
+    try:
+        yield told
+    finally:
+        if is_terminal and last > -math.inf:
+            print(_CLEARED, end="", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """An engine that tells how much of a pass over a table is read."""
+
+    engine: Engine
+    told: Callable[[float, str], None]
+
+    def total(
+        self,
+        batches: Sequence[Batch],
+        measure: Measure,
+        *,
+        combine: Combine,
+        views: tuple[View, ...],
+        on_batch: Callable[[], None],
+    ) -> Any:
+        """As for `batches.Engine`."""
+        n_read = 0
+
+        def counted() -> None:
+            nonlocal n_read
+            on_batch()
+            n_read += 1
+            if len(batches) > 1:
+                words = f" of a pass, batch {n_read:,} of {len(batches):,}"
+                self.told(min(1.0, n_read / len(batches)), words)
+
+        return self.engine.total(batches, measure, combine=combine, views=views, on_batch=counted)

@@ -23,7 +23,7 @@ from dpci_core.cli.ledger import add_ledger
 from dpci_core.cli.plan import add_plan
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.release import add_release
-from dpci_core.cli.tables import add_moments, add_simulate
+from dpci_core.cli.tables import add_convert, add_moments, add_simulate
 from dpci_core.datasets import list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.set_defaults(run=_check_census)
     add_simulate(data)
+    add_convert(data)
     again = rooms.add_parser("reproduce", help="recompute published tables and figures")
     again.add_argument("names", nargs="+", help="table2 ... table6, or a panel such as figure1b")
     again.add_argument("-k", type=int, default=1_000, help="bootstrap replicates behind a coverage")

@@ -23,8 +23,9 @@ from dpci_core.cli.choice import (
     print_card,
     print_choice,
 )
-from dpci_core.cli.engines import add_engine, engine_named
+from dpci_core.cli.engines import HERE, Watched, add_engine, engine_named, progress_line
 from dpci_core.cli.refuse import refuse
+from dpci_core.cli.tables import check_folder
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
@@ -126,6 +127,8 @@ def run_release(options: argparse.Namespace) -> int:
         ]
         if missing:
             raise ValueError(f"Expected {', '.join(missing)}; only --check does without.")
+        if options.engine != HERE:
+            check_folder(options.file)  # other files are read here, whatever --engine says
         request = options.request or str(uuid.uuid4())
         _say(
             f"Request {request}: give it again with --request if anything goes wrong; it is never "
@@ -134,9 +137,13 @@ def run_release(options: argparse.Namespace) -> int:
         if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
-        with engine_named(options.engine, elsewhere=False) as engine:
+        with (
+            engine_named(options.engine, elsewhere=False) as engine,
+            progress_line("release", in_logs=False) as told,
+        ):
+            watched = Watched(engine, told)
             made = release_once(
-                replace(asked, engine=engine) if isinstance(asked, PlanRelease) else asked,
+                replace(asked, engine=watched) if isinstance(asked, PlanRelease) else asked,
                 options.file,
                 ledger=ledger,
                 dataset=options.dataset,

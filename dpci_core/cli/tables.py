@@ -8,13 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dpci_core.cli.engines import (
-    PROGRESS_SECONDS,
-    add_engine,
-    batch_lines,
-    engine_named,
-    say,
-)
+from dpci_core.cli.engines import Watched, add_engine, engine_named, progress_line, say
 from dpci_core.cli.refuse import refuse
 from dpci_core.plan import read_plan
 from dpci_core.solvers.moments import fit_moments
@@ -31,6 +25,22 @@ def add_simulate(actions: Any) -> None:
     parser.add_argument("--folder", type=Path, required=True, help="a new folder")
     parser.add_argument("--seed", type=_whole, help="of the people (default: the usual ones)")
     parser.set_defaults(run=run_simulate)
+
+
+def add_convert(actions: Any) -> None:
+    """Add `data convert`."""
+    parser = actions.add_parser(
+        "convert", help="write a CSV file once as a folder of Parquet files, cells as they are"
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--folder", type=Path, required=True, help="a new folder")
+    parser.add_argument("--encoding", choices=("utf-8", "latin-1"), default="utf-8")
+    parser.add_argument(
+        "--decimal",
+        choices=("point", "comma"),
+        help="what a comma in a number is, where commas do not cut the fields",
+    )
+    parser.set_defaults(run=run_convert)
 
 
 def _whole(text: str) -> int:
@@ -64,19 +74,17 @@ def run_simulate(options: argparse.Namespace) -> int:
     """Write the files, one after the other; what is there already of a broken-off run stays."""
     from dpci_core.datasets.census_files import write_census
 
-    started = last = time.monotonic()
-
-    def told(done: int) -> None:
-        nonlocal last
-        if (now := time.monotonic()) - last < PROGRESS_SECONDS and done < options.rows:
-            return
-        last = now
-        left = (now - started) * (options.rows - done) / done
-        say(f"{done:,} of {options.rows:,} rows, about {left / 60:.1f} min left")
-
+    started = time.monotonic()
     try:
         seed = {} if options.seed is None else {"seed": options.seed}
-        write_census(options.folder, options.rows, progress=told, **seed)
+        with progress_line("simulate") as told:
+
+            def written(done: int) -> None:
+                left = (time.monotonic() - started) * (options.rows - done) / done
+                words = f", {done:,} of {options.rows:,} rows, about {left / 60:.1f} min left"
+                told(done / options.rows, words)
+
+            write_census(options.folder, options.rows, progress=written, **seed)
     except (ValueError, OSError) as error:
         return refuse(error)
     except KeyboardInterrupt:
@@ -84,6 +92,40 @@ def run_simulate(options: argparse.Namespace) -> int:
         return 1
     print(f"Written to {options.folder}.")
     return 0
+
+
+def run_convert(options: argparse.Namespace) -> int:
+    """Write the folder, or nothing."""
+    from dpci_core.release.convert import convert_csv
+
+    try:
+        with progress_line("convert") as told:
+            n_rows = convert_csv(
+                options.file,
+                options.folder,
+                encoding=options.encoding,
+                decimal=options.decimal,
+                progress=lambda done, share: told(share, f", {done:,} records"),
+            )
+    except (ValueError, OSError) as error:
+        return refuse(error)
+    except KeyboardInterrupt:
+        say("Stopped; nothing was kept.")
+        return 1
+    print(
+        f"{n_rows:,} records written to {options.folder}, every cell as it is: as private as the "
+        "file."
+    )
+    return 0
+
+
+def check_folder(file: Path) -> None:
+    """Raise ValueError for a single file where only a folder is read in batches."""
+    if file.is_file():
+        raise ValueError(
+            f"Expected a folder of Parquet files; `dpci data convert {file} --folder FOLDER` makes "
+            "one of a CSV file."
+        )
 
 
 def run_moments(options: argparse.Namespace) -> int:
@@ -96,15 +138,18 @@ def run_moments(options: argparse.Namespace) -> int:
                 "Expected --public: moments describe the table, so everybody must be allowed to "
                 "see it. Nothing was read."
             )
+        check_folder(options.file)
         plan = read_plan(options.plan)
         files = read_folder(options.file)
-        with engine_named(options.engine, elsewhere=True) as engine:
+        with (
+            engine_named(options.engine, elsewhere=True) as engine,
+            progress_line("moments") as told,
+        ):
             table = folder_batches(
                 files,
                 plan.schema,
                 features=plan.features,
-                engine=engine,
-                progress=batch_lines("moments"),
+                engine=Watched(engine, told),
                 cache=options.cache,
             )
             moments = fit_moments(

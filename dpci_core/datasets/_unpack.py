@@ -9,6 +9,7 @@ through pipes, never through the disk.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -22,9 +23,10 @@ import pandas as pd
 import pyarrow
 import pyarrow.compute
 
+from dpci_core.base.batches import BatchError
 from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.datasets._unpack_child import OUT_OF_MEMORY, ROWS, UNPACKED
+from dpci_core.datasets._unpack_child import OTHER_COLUMNS, OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
 
 MOST_MEMORY = 1024 * 1024**2
@@ -40,20 +42,77 @@ _CHILD = Path(__file__).with_name("_unpack_child.py")
 
 def read_parquet(data: bytes) -> pd.DataFrame:
     """Return the table in a Parquet file, or raise DataRejectedError without cell values."""
-    with _unpacking(data) as child:
+    with _unpacking({}, data) as child, _in_time(child):
         try:
             frame = _received(child.stdout)
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
             if isinstance(error, DataRejectedError):
                 raise
-            raise DataRejectedError(_reason(child), seconds=MOST_SECONDS) from None
-        if child.wait() != 0:
-            raise DataRejectedError(_reason(child), seconds=MOST_SECONDS)
+            raise DataRejectedError(_why(child), seconds=MOST_SECONDS) from None
+        if _reason(child) is not None:
+            raise DataRejectedError(_why(child), seconds=MOST_SECONDS)
     return frame
 
 
+def unpacked_columns(
+    file: Path | memoryview | bytes,
+    columns: tuple[str, ...],
+    needed: tuple[str, ...],
+    *,
+    rows: int,
+    longest: int,
+) -> Iterator[Any]:
+    """Yield some columns of a Parquet file as record batches, texts as bytes.
+
+    Args:
+        file: path, or its bytes.
+        columns: the names it has, stripped.
+        needed: those that are sent.
+        rows: of a batch, at most.
+        longest: bytes of a text; a longer one is missing.
+
+    Raises:  BatchError without cell values; a file may take `MOST_SECONDS` for each batch.
+    """
+    asked = {"columns": columns, "needed": needed, "rows": rows, "longest": longest}
+    if isinstance(file, Path):
+        asked, file = {**asked, "path": os.path.abspath(file)}, b""
+    with _unpacking(asked, file) as child:
+        try:
+            yield from _batches_of(child)
+        except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError):
+            raise BatchError(_why(child), seconds=MOST_SECONDS) from None
+        if _reason(child) is not None:
+            raise BatchError(_why(child), seconds=MOST_SECONDS)
+
+
+def _batches_of(child: subprocess.Popen[bytes]) -> Iterator[Any]:
+    """What a child sends, each batch in time."""
+    reader = None
+    while True:
+        with _in_time(child):
+            # a table without rows is sent as nothing at all
+            if reader is None and not child.stdout.peek(1):  # type: ignore[union-attr]
+                return
+            reader = reader or pyarrow.ipc.open_stream(child.stdout)
+            batch = next(reader, None)
+        if batch is None:
+            return
+        yield batch
+
+
 @contextmanager
-def _unpacking(data: bytes) -> Iterator[subprocess.Popen[bytes]]:
+def _in_time(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Kill the child if this takes too long."""
+    timer = threading.Timer(MOST_SECONDS, child.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _unpacking(asked: dict[str, object], data: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A child that has been given the file; killed at the end whatever happened."""
     memory = {
         "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -67,20 +126,17 @@ def _unpacking(data: bytes) -> Iterator[subprocess.Popen[bytes]]:
         stderr=subprocess.DEVNULL,
         env={**os.environ, **memory},
     )
-    timer = threading.Timer(MOST_SECONDS, child.kill)
-    timer.start()
     try:
         assert child.stdin is not None
-        with contextlib.suppress(
-            BrokenPipeError
-        ):  # it gave up early: its output or its exit code says why
+        # It may give up early: its output or its exit code says why.
+        with contextlib.suppress(BrokenPipeError), _in_time(child):
+            child.stdin.write(json.dumps(asked).encode() + b"\n")
             child.stdin.write(data)
             child.stdin.close()
         yield child
     finally:
         child.kill()
         child.wait()
-        timer.cancel()
         for pipe in (child.stdin, child.stdout):
             with contextlib.suppress(BrokenPipeError):
                 if pipe is not None:
@@ -144,15 +200,24 @@ def _without_clock_times(table: Any) -> Any:
     return table
 
 
-def _reason(child: subprocess.Popen[bytes]) -> DataCode:
-    """Why the child stopped before the end, as far as its exit code tells."""
+def _reason(child: subprocess.Popen[bytes]) -> DataCode | None:
+    """Why the child stopped before the end, as far as its exit code tells; None if it did not."""
     try:
         code = child.wait(timeout=2)
     except subprocess.TimeoutExpired:
         return "parquet_damaged"  # what it sent could not be read
-    if code == -9:
-        return "unpacking_too_slow"
-    return "unpacking_too_large" if code == OUT_OF_MEMORY else "parquet_damaged"
+    known: dict[int, DataCode | None] = {
+        0: None,
+        -9: "unpacking_too_slow",
+        OUT_OF_MEMORY: "unpacking_too_large",
+        OTHER_COLUMNS: "file_changed",
+    }
+    return known.get(code, "parquet_damaged")
+
+
+def _why(child: subprocess.Popen[bytes]) -> DataCode:
+    """The same where something is wrong: what it sent could not be read, unless it says more."""
+    return _reason(child) or "parquet_damaged"
 
 
 def _is_text(kind: Any) -> bool:

@@ -1,5 +1,5 @@
-"""The child of `unpack`: a Parquet file on standard input, the same table as an Arrow stream on
-standard output.
+"""The child of `unpack`: what is asked for as a line of JSON and a Parquet file on standard input,
+the table as an Arrow stream on standard output.
 
 Run as a file, so that it starts with nothing but PyArrow; all rules are the parent's.
 """
@@ -7,12 +7,18 @@ Run as a file, so that it starts with nothing but PyArrow; all rules are the par
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
+from typing import Any
 
 ROWS, UNPACKED = b"rows", b"unpacked"
 """What the file says of its own size, sent ahead with the schema."""
 OUT_OF_MEMORY = 3
 """Exit code when the memory was not enough."""
+OTHER_COLUMNS = 4
+"""Exit code when the file has not the columns that it is asked for."""
+_READ_AHEAD = 2**20
+"""Bytes of a column read at once, in the place of all its bytes in a group of rows."""
 
 
 def limit_memory(n_bytes: int) -> None:
@@ -34,33 +40,92 @@ def main() -> int:
     nothing of the file.
     """
     import pyarrow
+    import pyarrow.compute  # before the limit, which counts libraries too
     import pyarrow.parquet
 
     pyarrow.set_cpu_count(1)
-    data = sys.stdin.buffer.read()
+    asked = json.loads(sys.stdin.buffer.readline())
+    path = asked.get("path")
+    source = path or pyarrow.BufferReader(sys.stdin.buffer.read())
     limit_memory(int(sys.argv[1]))
     try:
-        source = pyarrow.BufferReader(data)
-        metadata = pyarrow.parquet.read_metadata(source)
-        texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
-        # Texts stay dictionary encoded: a long text repeated in millions of rows would otherwise be
-        # copied as often.
-        file = pyarrow.parquet.ParquetFile(source, read_dictionary=texts, memory_map=False)
-        unpacked = sum(
-            metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)
-        )
-        stated = {ROWS: str(metadata.num_rows), UNPACKED: str(unpacked)}
-        schema = file.schema_arrow.with_metadata(stated)
-        with pyarrow.ipc.new_stream(sys.stdout.buffer, schema) as stream:
-            for batch in file.iter_batches(use_threads=False):
-                batch.validate(full=True)
-                stream.write_batch(batch)
-        sys.stdout.buffer.flush()
+        return _some_columns(source, asked) if "needed" in asked else _whole(source)
     except (MemoryError, pyarrow.ArrowMemoryError):
         return OUT_OF_MEMORY
     except Exception:
         return 1
+
+
+def _whole(source: Any) -> int:
+    """Every column, with what the file says of its own size."""
+    import pyarrow
+    import pyarrow.parquet
+
+    metadata = pyarrow.parquet.read_metadata(source)
+    texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
+    # Texts stay dictionary encoded: a long text repeated in millions of rows would otherwise be
+    # copied as often.
+    file = pyarrow.parquet.ParquetFile(source, read_dictionary=texts, memory_map=False)
+    unpacked = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    stated = {ROWS: str(metadata.num_rows), UNPACKED: str(unpacked)}
+    schema = file.schema_arrow.with_metadata(stated)
+    with pyarrow.ipc.new_stream(sys.stdout.buffer, schema) as stream:
+        for batch in file.iter_batches(use_threads=False):
+            batch.validate(full=True)
+            stream.write_batch(batch)
+    sys.stdout.buffer.flush()
     return 0
+
+
+def _some_columns(source: Any, asked: Any) -> int:
+    """The columns that are needed, some rows at a time; texts as bytes, none that is too long."""
+    import pyarrow
+    import pyarrow.parquet
+
+    fields = pyarrow.parquet.read_schema(source)
+    names = [str(name).strip() for name in fields.names]
+    if names != asked["columns"]:
+        return OTHER_COLUMNS
+    originals = [fields.names[names.index(name)] for name in asked["needed"]]
+    texts = [name for name in originals if _is_text(fields.field(name).type)]
+    if not isinstance(source, str):
+        source.seek(0)
+    file = pyarrow.parquet.ParquetFile(
+        source, read_dictionary=texts, memory_map=False, buffer_size=_READ_AHEAD
+    )
+    batches = file.iter_batches(asked["rows"], columns=originals, use_threads=False)
+    stream = None
+    for batch in batches:
+        columns = [
+            _short(batch.column(batch.schema.get_field_index(name)), asked["longest"])
+            for name in originals
+        ]
+        sent = pyarrow.record_batch(columns, names=asked["needed"])
+        sent.validate(full=True)
+        stream = stream or pyarrow.ipc.new_stream(sys.stdout.buffer, sent.schema)
+        stream.write_batch(sent)
+    if stream is not None:
+        stream.close()
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _short(column: Any, longest: int) -> Any:
+    """Texts as bytes, a longer one missing; anything else as it is."""
+    import pyarrow
+    import pyarrow.compute
+
+    if pyarrow.types.is_dictionary(column.type):
+        return pyarrow.DictionaryArray.from_arrays(
+            column.indices, _short(column.dictionary, longest)
+        )
+    if not _is_text(column.type):
+        return column
+    as_bytes = column.cast(
+        pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary()
+    )
+    is_short = pyarrow.compute.less_equal(pyarrow.compute.binary_length(as_bytes), longest)
+    return pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type))
 
 
 def _is_text(kind: object) -> bool:

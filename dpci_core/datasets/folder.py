@@ -20,18 +20,12 @@ import pyarrow
 import pyarrow.compute
 import pyarrow.parquet
 
-from dpci_core.base.batches import (
-    BATCH_ROWS,
-    CHUNK_ROWS,
-    Batch,
-    BatchError,
-    Block,
-    Engine,
-    RecordBatches,
-)
+from dpci_core.base.batch import CHUNK_ROWS, Batch, BatchError, Block
+from dpci_core.base.batches import BATCH_ROWS, Engine, RecordBatches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import KEPT_BYTES, Kept, PackedRows, written_out
 from dpci_core.base.rows import stacked
+from dpci_core.datasets._unpack import MOST_MEMORY, unpacked_columns
 from dpci_core.datasets.row_cache import cached
 from dpci_core.schema import RecordMapper, Schema
 from dpci_core.schema.mapping import Cells, Coded
@@ -265,40 +259,42 @@ def opened(file: PartFile) -> Iterator[Any]:
 
 
 def cell_blocks(
-    file: Any,
+    file: Path,
     columns: tuple[str, ...],
     needed: tuple[str, ...],
     *,
+    groups: range,
     numbers: frozenset[str] = frozenset(),
-    groups: range | None = None,
     at_once: int = CHUNK_ROWS,
 ) -> Iterator[dict[str, Cells]]:
-    """Yield the cells of a Parquet file by column, some thousand rows at a time.
+    """Yield the cells of some row groups of a Parquet file by column, some thousand rows at a time.
 
     Texts are read as a dictionary of those that differ, so that a long one that many rows share is
     held once.
 
     Args:
-        file: path or buffer.
+        file: its path.
         columns: the names it had before, stripped.
         needed: those that are read.
-        numbers: of them, those that only their numbers matter of.
-        groups: of its rows, None for all.
+        groups: of its rows.
+        numbers: of the columns, those that only their numbers matter of.
         at_once: rows at a time, at most.
 
-    Raises:  BatchError for other names than before; OSError, ArrowException.
+    Raises:  BatchError for other names than before, or a column that needs too much memory;
+             OSError, ArrowException.
     """
     with pyarrow.parquet.ParquetFile(file) as found:
-        fields = found.schema_arrow
+        fields, metadata = found.schema_arrow, found.metadata
     if tuple(str(name).strip() for name in fields.names) != columns:
         raise BatchError("file_changed")
     originals = [fields.names[columns.index(name)] for name in needed]
     texts = [name for name in originals if is_text(fields.field(name).type)]
+    _check_unpacked(metadata, groups, frozenset(originals))
     with pyarrow.parquet.ParquetFile(file, read_dictionary=texts, memory_map=False) as found:
         parts = found.iter_batches(
             batch_size=at_once,
             columns=originals,
-            row_groups=None if groups is None else list(groups),
+            row_groups=list(groups),
             use_threads=False,
         )
         for part in parts:
@@ -306,6 +302,32 @@ def cell_blocks(
                 name: _cells_of(part.column(part.schema.get_field_index(original)), name in numbers)
                 for name, original in zip(needed, originals, strict=True)
             }
+
+
+def _check_unpacked(metadata: Any, groups: range, names: frozenset[str]) -> None:
+    """Refuse a column that says itself that it needs more memory than one may: a page is unpacked
+    whole.
+    """
+    for group in map(metadata.row_group, groups):
+        for place in range(group.num_columns):
+            column = group.column(place)
+            if column.path_in_schema in names and column.total_uncompressed_size > MOST_MEMORY:
+                raise BatchError("unpacking_too_large")
+
+
+def limited_cell_blocks(
+    file: Path | bytes,
+    columns: tuple[str, ...],
+    needed: tuple[str, ...],
+    *,
+    numbers: frozenset[str] = frozenset(),
+) -> Iterator[dict[str, Cells]]:
+    """Yield the same of a whole file, which a child process with limits unpacks (`_unpack`).
+
+    Raises:  BatchError.
+    """
+    for part in unpacked_columns(file, columns, needed, rows=CHUNK_ROWS, longest=LONGEST_CELL):
+        yield {name: _cells_of(part.column(name), name in numbers) for name in needed}
 
 
 def _cells_of(column: Any, is_number: bool) -> Cells:
@@ -351,17 +373,18 @@ def _plain(column: Any) -> list[object]:
     """Plain values; a text that is not UTF-8 gets replacement signs instead of an error, a long one
     is missing.
     """
+    if pyarrow.types.is_binary(column.type) or pyarrow.types.is_large_binary(column.type):
+        return [
+            None if cell is None else cell.decode("utf-8", errors="replace")
+            for cell in column.to_pylist()
+        ]
     if not is_text(column.type):
         return list(column.to_pylist())
     as_bytes = column.cast(
         pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary()
     )
     is_short = pyarrow.compute.less_equal(pyarrow.compute.binary_length(as_bytes), LONGEST_CELL)
-    short = pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type))
-    return [
-        None if cell is None else cell.decode("utf-8", errors="replace")
-        for cell in short.to_pylist()
-    ]
+    return _plain(pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type)))
 
 
 def folder_batches(

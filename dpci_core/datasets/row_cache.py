@@ -22,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.batches import BatchError
+from dpci_core.base.batch import BatchError
 from dpci_core.base.packed import PackedColumn, PackedRows
 
 VERSION = 1

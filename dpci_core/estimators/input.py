@@ -156,7 +156,9 @@ def _check_occurring(labels: npt.NDArray[Any]) -> None:
 def declared_classes(declared: Any) -> npt.NDArray[Any]:
     """Return the declared classes, sorted; ValueError for fewer than two, or none."""
     if declared is None:
-        raise ValueError("Expected classes, declared: labels of a folder are not collected.")
+        raise ValueError(
+            "Expected classes, declared: labels of a table in batches are not collected."
+        )
     try:
         classes = np.unique(np.asarray(declared))
     except TypeError:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
+from dpci_core.base.dask_blocks import is_dask
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
@@ -45,7 +46,7 @@ from dpci_core.estimators.released import (
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
-from dpci_core.estimators.table import FeatureTable
+from dpci_core.estimators.table import DaskTable, FeatureTable
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
@@ -122,8 +123,9 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
 
         Args:
             X: (n, d) features in their own units, cut at `feature_bounds` and at `column_limit`; or
-                a folder of Parquet files whose columns but one are features, read in batches.
-            y: (n,) labels; of a folder the name of their column, and `classes` are declared.
+                a folder of Parquet files whose columns but one are features, or a Dask array or
+                data frame, read in batches.
+            y: (n,) labels; of a folder the name of their column. In batches `classes` are declared.
 
         Privacy: `privacy_`.  n and d count as public.
         Raises:  ValueError without budget or declared columns, for weights, or for records that
@@ -142,16 +144,21 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _fitted(self, X: Any, y: Any) -> Self:
         budget = self._declared_budget()
-        table = FeatureTable.at(Path(X), y) if isinstance(X, str | Path) else None
+        table: FeatureTable | DaskTable | None = None
+        if isinstance(X, str | Path):
+            table = FeatureTable.at(Path(X), y)
+        elif is_dask(X):
+            table = DaskTable.of(X, y)
         if table is None:
             X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
             n, d = X.shape
             scaling = self._declared_scaling(d)
             classes, codes = check_labels(y, self.classes, n_records=n)
         else:
-            n, d = table.n_records, len(table.names)
+            n, d = table.n_records, table.n_features
             self.n_features_in_ = d
-            self.feature_names_in_ = np.array(table.names, dtype=object)
+            if table.names is not None:
+                self.feature_names_in_ = np.array(table.names, dtype=object)
             scaling = self._declared_scaling(d)
             classes = declared_classes(self.classes)
         n_models = 1 if len(classes) == 2 else len(classes)

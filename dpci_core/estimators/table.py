@@ -4,8 +4,9 @@ column of labels turned to signs, where a batch is read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import CHUNK_ROWS, Batch, BatchError, Block, RecordBatches
+from dpci_core.base.batch import CHUNK_ROWS, Batch, BatchError, Block
+from dpci_core.base.batches import RecordBatches
+from dpci_core.base.dask_blocks import as_array, dask_batches
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.packed import Kept
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.base.validation import check_rows
 from dpci_core.datasets.folder import (
@@ -24,6 +28,7 @@ from dpci_core.datasets.folder import (
     opened,
     read_folder,
     rechunked,
+    unchanged,
     unusable_in,
 )
 from dpci_core.estimators.scaling import Scaling, Standardisation
@@ -67,6 +72,11 @@ class FeatureTable:
         """As the footers state it."""
         return sum(sum(file.group_rows) for file in self.files)
 
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return len(self.names)
+
     def batches(
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:
@@ -83,6 +93,93 @@ class FeatureTable:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class DaskTable:
+    """A Dask array or data frame of features, with labels of Dask or in memory.
+
+    X, y: (n, d) and (n,).
+    names: of the columns of a data frame.
+    """
+
+    X: Any
+    y: Any
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, X: Any, y: Any) -> DaskTable:
+        """Count the partitions of a data frame, once.
+
+        Raises:  DataRejectedError for features that are no numbers, or no table.
+        """
+        columns = getattr(X, "columns", None)
+        array, labels = as_array(X), as_array(y)
+        if array.ndim != 2:
+            raise DataRejectedError("X_has_not_2_dimensions", found=array.ndim)
+        if array.dtype.kind not in "iufb":
+            raise DataRejectedError("not_real_numbers", name="X")
+        if math.isnan(array.shape[0]):
+            raise DataRejectedError("chunks_unknown", name="X")
+        return cls(array, labels, None if columns is None else tuple(map(str, columns)))
+
+    @property
+    def n_records(self) -> int:
+        """As its chunks say."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return int(self.X.shape[1])
+
+    def batches(
+        self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
+    ) -> RecordBatches:
+        """As those of `FeatureTable`."""
+        positive = classes[1 if len(classes) == 2 else k]
+        return RecordBatches.listed(
+            dask_batches(
+                self.X,
+                self.y,
+                _Encoding(scaling, frozenset(classes.tolist()), positive),
+                dim=self.n_features + 1,
+                is_weighted=isinstance(scaling, Standardisation),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoding:
+    """Rows y x of features and labels, where a chunk is read."""
+
+    scaling: Scaling | Standardisation
+    classes: frozenset[Any]
+    positive: Any
+
+    def __call__(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
+        if X.dtype.kind not in "iufb":
+            raise DataRejectedError("not_real_numbers", name="X")
+        cells = np.asarray(X, dtype=np.float64)
+        is_bad = ~np.isfinite(cells).all(axis=1)
+        if is_bad.any():
+            raise DataRejectedError("row_not_finite", row=int(is_bad.argmax()), count=1)
+        labels = y.tolist()
+        unknown = [row for row, label in enumerate(labels) if label not in self.classes]
+        if unknown:
+            raise DataRejectedError("label_not_declared", row=unknown[0])
+        return encoded(cells, labels, self.positive, self.scaling)
+
+
+def encoded(
+    X: Array, labels: list[Any], positive: Any, scaling: Scaling | Standardisation
+) -> Block:
+    """The rows y x of features and labels."""
+    found = scaling.encode(X)
+    rows: Block = found if isinstance(found, WeightedRows) else found[:]
+    y = np.array([1.0 if label == positive else -1.0 for label in labels])
+    check_rows(rows, y)
+    return signed(rows, y)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureBatch(Batch):
     """A run of row groups of one file, as rows y x."""
@@ -95,6 +192,7 @@ class FeatureBatch(Batch):
     scaling: Scaling | Standardisation
     classes: list[Any]
     positive: Any
+    kept: Kept[Block] = field(default_factory=Kept)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
@@ -113,7 +211,8 @@ class FeatureBatch(Batch):
 
     def chunks(self) -> Iterator[Block]:
         """The rows; BatchError also for a cell that is no finite number or an unknown label."""
-        return rechunked(self._rows(block) for block in self._tables())
+        with unchanged(self.file):
+            yield from self.kept.or_made(lambda: rechunked(map(self._rows, self._tables())))
 
     def _tables(self) -> Iterator[Any]:
         with opened(self.file) as found:
@@ -133,14 +232,7 @@ class FeatureBatch(Batch):
             X[:, j] = np.asarray(by_name[name].to_numpy(zero_copy_only=False), dtype=np.float64)
         if not np.isfinite(X).all():
             raise BatchError("batch_not_finite", file=self.file.path.name)
-        y = self._signs(by_name[self.label])
-        encoded = self.scaling.encode(X)
-        rows: Block = encoded if isinstance(encoded, WeightedRows) else encoded[:]
-        check_rows(rows, y)
-        return signed(rows, y)
-
-    def _signs(self, column: Any) -> Array:
-        values = column.to_pylist()
-        if not set(values) <= set(self.classes):
+        labels = by_name[self.label].to_pylist()
+        if not set(labels) <= set(self.classes):
             raise BatchError("batch_label_not_declared", file=self.file.path.name)
-        return np.array([1.0 if value == self.positive else -1.0 for value in values])
+        return encoded(X, labels, self.positive, self.scaling)

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import Block, RecordBatches, Table
+from dpci_core.base.batch import Block
+from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION

@@ -5,7 +5,7 @@ order.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
@@ -98,12 +98,52 @@ class Books:
             books.add(entry)
         return books
 
+    @classmethod
+    def with_sums(cls, accounts: Iterable[Entry], sums: dict[str, tuple[str, int]]) -> Books:
+        """The accounts alone, with what their caps have spent (`sums`)."""
+        books = cls.of(accounts)
+        for pool, (spent, n_charges) in sums.items():
+            books._spent[int(pool)] = Decimal(spent)
+            books._n_charges[int(pool)] = n_charges
+        return books
+
+    @classmethod
+    def with_spent(cls, accounts: Iterable[Entry], spent: Iterable[tuple[int, str]]) -> Books:
+        """The accounts alone, with the account and the amount of every charge."""
+        books = cls.of(accounts)
+        for account, amount in spent:
+            pool_id = books._accounts[account].pool_id
+            books._spent[pool_id] = exact_sum((books._spent[pool_id], Decimal(amount)))
+            books._n_charges[pool_id] += 1
+        return books
+
+    @property
+    def sums(self) -> dict[str, tuple[str, int]]:
+        """What each cap has spent and in how many charges, by the account that holds it."""
+        return {
+            str(pool): (as_text(spent), self._n_charges[pool])
+            for pool, spent in self._spent.items()
+        }
+
+    def recall(self, entries: Iterable[Entry]) -> None:
+        """Read a charge, and what became of it, that the sums hold already."""
+        for entry in entries:
+            self._guarded(self._know if entry.kind == "booked" else self._end, entry)
+
     def add(self, entry: Entry) -> None:
         """Read one more entry."""
+        readers = {
+            "account": self._open,
+            "booked": self._book,
+            "done": self._end,
+            "failed": self._end,
+        }
+        self._guarded(readers.get(entry.kind, _no_such_kind), entry)
+
+    def _guarded(self, reader: Callable[[Entry], object], entry: Entry) -> None:
+        """Read an entry; what no correct program writes is damage."""
         try:
-            {"account": self._open, "booked": self._book, "done": self._end, "failed": self._end}[
-                entry.kind
-            ](entry)
+            reader(entry)
         except LedgerDamagedError:
             raise
         except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -183,18 +223,22 @@ class Books:
         )
 
     def _book(self, entry: Entry) -> None:
+        if entry.request_id in self.by_request:
+            raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
+        account, spent = self._know(entry)
+        if spent > self._with_totals(account).remaining:
+            raise LedgerDamagedError("entry_above_the_cap", entry=entry.sequence)
+        self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
+        self._n_charges[account.pool_id] += 1
+
+    def _know(self, entry: Entry) -> tuple[Account, Decimal]:
+        """Keep a charge, without counting it; its account and what it takes of the cap."""
         account = self._accounts[_number(entry.account)]
         cost = cost_of(entry)
         spent = price(account.cap, cost)
         if as_text(spent) != entry.spent:
             raise LedgerDamagedError("entry_with_another_amount", entry=entry.sequence)
-        if spent > self._with_totals(account).remaining:
-            raise LedgerDamagedError("entry_above_the_cap", entry=entry.sequence)
-        if entry.request_id in self.by_request:
-            raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
         self.by_request[_text(entry.request_id)] = entry.sequence
-        self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
-        self._n_charges[account.pool_id] += 1
         self.charges[entry.sequence] = Charge(
             charge_id=entry.sequence,
             account_id=account.account_id,
@@ -210,6 +254,7 @@ class Books:
             booked_at=entry.written_at,
             head=entry.head,
         )
+        return account, spent
 
     def _end(self, entry: Entry) -> None:
         charge = self.charges[_number(entry.charge)]
@@ -223,6 +268,10 @@ class Books:
             reason=entry.reason,
             head=entry.head,
         )
+
+
+def _no_such_kind(entry: Entry) -> None:
+    raise LookupError(entry.kind)
 
 
 def lines_text(cost: Cost) -> str:

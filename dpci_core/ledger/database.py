@@ -166,7 +166,35 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
     return _read(connection, "ORDER BY sequence")
 
 
-def _read(connection: sqlite3.Connection, which: str, *values: int) -> tuple[Entry, ...]:
+def read_some(connection: sqlite3.Connection, which: str, *values: int | str) -> tuple[Entry, ...]:
+    """The entries of a condition in order."""
+    return _read(connection, f"WHERE {which} ORDER BY sequence", *values)
+
+
+def last_sequence(connection: sqlite3.Connection) -> int:
+    """The number of the last entry, 0 where there is none."""
+    found = connection.execute("SELECT max(sequence) FROM entries").fetchone()[0]
+    return int(found or 0)
+
+
+def charge_entries(
+    connection: sqlite3.Connection, which: str, value: int | str
+) -> tuple[Entry, ...]:
+    """The booking of a condition, and what ended it."""
+    booked = read_some(connection, f"kind = 'booked' AND {which}", value)
+    ends = (
+        read_some(connection, "kind IN ('done', 'failed') AND charge = ?", entry.sequence)
+        for entry in booked
+    )
+    return (*booked, *(end for found in ends for end in found))
+
+
+def spent_texts(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Account and amount of every charge."""
+    return connection.execute("SELECT account, spent FROM entries WHERE kind = 'booked'").fetchall()
+
+
+def _read(connection: sqlite3.Connection, which: str, *values: int | str) -> tuple[Entry, ...]:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     select = _SELECT if version >= _BEFORE_NONCES else _SELECT.replace("nonce", "NULL")
     return from_rows(connection.execute(f"{select} {which}", values).fetchall())
@@ -247,6 +275,19 @@ def _translated(path: Path) -> Iterator[None]:
         raise LedgerRuleError("cannot_be_opened", path=path, problem=error.strerror) from None
 
 
+def _is_whole(path: Path) -> bool:
+    """Whether a second look finds the database in order: then what was found damaged was the
+    reading of it.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as again:
+            number = again.execute("PRAGMA application_id").fetchone()[0]
+            state = again.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            return bool(number == APPLICATION_ID and state == "ok")
+    except (sqlite3.Error, UnicodeError):
+        return False
+
+
 def _translation(name: str, path: Path) -> LedgerError:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return LedgerBusyError("busy", path=path)
@@ -256,6 +297,7 @@ def _translation(name: str, path: Path) -> LedgerError:
         return LedgerRuleError("not_writable", path=path)
     if name.startswith("SQLITE_CANTOPEN"):
         return LedgerRuleError("not_openable", path=path)
-    if name.startswith("SQLITE_IOERR"):
+    is_unreadable = name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+    if name.startswith("SQLITE_IOERR") or (is_unreadable and _is_whole(path)):
         return LedgerRuleError("disk_failed", path=path)
     return LedgerDamagedError("damaged", path=path, problem=name or "unreadable text")

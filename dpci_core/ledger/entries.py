@@ -91,7 +91,12 @@ def sealed_bytes(entry: Entry, previous: str) -> bytes:
 
 def seal(entry: Entry, previous: str, key: bytes) -> str:
     """HMAC-SHA256 of a line and the seal before it, in hexadecimal."""
-    return hmac.new(key, sealed_bytes(entry, previous), hashlib.sha256).hexdigest()
+    return seal_of(sealed_bytes(entry, previous), key)
+
+
+def seal_of(content: bytes, key: bytes) -> str:
+    """HMAC-SHA256 in hexadecimal."""
+    return hmac.digest(key, content, hashlib.sha256).hex()
 
 
 def is_sealed(entry: Entry, previous: str, key: bytes) -> bool:

@@ -25,12 +25,22 @@ from dpci_core.base.errors import (
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.anchor import END, Anchor
 from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
-from dpci_core.ledger.database import Database, add_entry, changed_guards, read_entries
+from dpci_core.ledger.database import (
+    Database,
+    add_entry,
+    changed_guards,
+    charge_entries,
+    last_sequence,
+    read_entries,
+    read_some,
+    spent_texts,
+)
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
 from dpci_core.ledger.key import Key, make_key, read_key
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import LedgerDamagedError
+from dpci_core.ledger.running import CHECKED_WHOLE, go_on, keep, sealed
 from dpci_core.ledger.verify import (
     RecordedHead,
     Verification,
@@ -190,9 +200,8 @@ class Ledger:
         purpose, person = one_line(purpose, name="purpose"), one_line(person, name="person")
         schema_hash = one_line(schema_hash, name="schema_hash")
         with self._writing() as page:
-            known = page.books.by_request.get(request_id)
-            if known is not None:
-                charge = page.books.charges[known]
+            charge = page.charge_of(request_id)
+            if charge is not None:
                 now = name_key(dataset), schema_hash, cost, purpose, plan_hash, person
                 then = (
                     name_key(charge.dataset),
@@ -202,6 +211,7 @@ class Ledger:
                     charge.plan_hash,
                 )
                 if now != (*then, charge.person):
+                    known = charge.charge_id
                     raise LedgerRuleError("another_content", request=request_id, entry=known)
                 return charge
             account = page.books.account(dataset, schema_hash)
@@ -240,7 +250,7 @@ class Ledger:
 
     def account(self, dataset: str) -> Account:
         """The oldest account of a name: every other one of the name shares its cap."""
-        return self._books().pool(dataset)
+        return self._sums().pool(dataset)
 
     def remaining(self, dataset: str) -> Decimal:
         """What may still be spent on the people of a data set, in the currency of its cap."""
@@ -248,7 +258,7 @@ class Ledger:
 
     def accounts(self) -> tuple[Account, ...]:
         """Every account, oldest first."""
-        return self._books().accounts
+        return self._sums().accounts
 
     def history(self, dataset: str | None = None) -> tuple[Charge, ...]:
         """Every charge, or those on the cap that a data set shares with others of its people, in
@@ -263,8 +273,16 @@ class Ledger:
 
     def find(self, request_id: str) -> Charge | None:
         """The charge of a request, None if it was never booked."""
-        books = self._books()
-        known = books.by_request.get(request_id.strip())
+        request_id = request_id.strip()
+        with self._database.reading() as connection:
+            if connection is None:
+                return None
+            if last_sequence(connection) > CHECKED_WHOLE:
+                books = _sums_of(connection)
+                books.recall(charge_entries(connection, "request_id = ?", request_id))
+            else:
+                books = Books.of(read_entries(connection))
+        known = books.by_request.get(request_id)
         return None if known is None else books.charges[known]
 
     def entries(self) -> tuple[Entry, ...]:
@@ -341,9 +359,14 @@ class Ledger:
     def _books(self) -> Books:
         return Books.of(self.entries())
 
+    def _sums(self) -> Books:
+        """The accounts with their sums; of a long ledger without its charges."""
+        with self._database.reading() as connection:
+            return Books() if connection is None else _sums_of(connection)
+
     def _end(self, charge_id: int, kind: Kind, **what: str) -> Charge:
         with self._writing() as page:
-            charge = page.books.charges.get(charge_id)
+            charge = page.charge(charge_id)
             if charge is None:
                 raise LedgerRuleError("unknown_charge", charge=charge_id)
             if charge.state == kind and all(
@@ -360,32 +383,86 @@ class Ledger:
         if self.read_only:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
-            entries = read_entries(connection)
-            if lost := missing_head(entries, self._anchor.told()):
-                raise LedgerDamagedError("not_trusted", problem=lost)
-            if not entries and not self._anchor.is_there:
-                if _is_filled(self.key_path) and read_key(self.key_path):
-                    raise LedgerDamagedError("key_without_ledger", path=self.key_path)
-                self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
-            key = read_key(self.key_path) if entries else make_key(self.key_path)
-            last = entries[-1] if entries else None
-            page = _Page(connection, key, check_entries(entries, key), last, self._clock)
+            page = self._going_on(connection) or self._from_the_first(connection)
+            before = page.last
             yield page
-            if page.last is not None and page.last is not last:
+            if page.last is not None and page.last is not before:
+                keep(connection, page.key, page.books, page.last, page.n_checked)
                 self._anchor.begin(page.last.head)
         if page.last is not None:
             self._anchor.settle(page.last.head)
 
+    def _going_on(self, connection: sqlite3.Connection) -> _Page | None:
+        """The end of a long ledger whose sums are sealed; None where all has to be checked."""
+        if last_sequence(connection) <= CHECKED_WHOLE:
+            return None
+        key, told = read_key(self.key_path), self._anchor.told()
+        found = go_on(connection, key)
+        held = read_some(connection, "sequence = ?", told.sequence)
+        if found is None or (told.head != NO_HEAD and [e.head for e in held] != [told.head]):
+            return None
+        return _Page(connection, key, found.books, found.last, self._clock, found.n_checked, True)
+
+    def _from_the_first(self, connection: sqlite3.Connection) -> _Page:
+        """The end of a ledger after a check of every entry."""
+        entries = read_entries(connection)
+        if lost := missing_head(entries, self._anchor.told()):
+            raise LedgerDamagedError("not_trusted", problem=lost)
+        if not entries and not self._anchor.is_there:
+            if _is_filled(self.key_path) and read_key(self.key_path):
+                raise LedgerDamagedError("key_without_ledger", path=self.key_path)
+            self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
+        key = read_key(self.key_path) if entries else make_key(self.key_path)
+        last = entries[-1] if entries else None
+        return _Page(connection, key, check_entries(entries, key), last, self._clock)
+
+
+def _sums_of(connection: sqlite3.Connection) -> Books:
+    """What reading needs; whether charges make sense one by one is asked of a short ledger only."""
+    if last_sequence(connection) <= CHECKED_WHOLE:
+        return Books.of(read_entries(connection))
+    accounts = read_some(connection, "kind = 'account'")
+    try:
+        return Books.with_spent(accounts, spent_texts(connection))
+    except (LookupError, ValueError, TypeError, ArithmeticError):
+        raise LedgerDamagedError("sums_impossible") from None
+
 
 @dataclass(slots=True)
 class _Page:
-    """The open end of the ledger while this process alone may write."""
+    """The open end of the ledger while this process alone may write.
+
+    is_long: whether the books hold accounts and sums only, and charges are looked up.
+    """
 
     connection: sqlite3.Connection
     key: Key
     books: Books
     last: Entry | None
     clock: Callable[[], datetime]
+    n_checked: int = 0
+    is_long: bool = False
+
+    def charge_of(self, request_id: str) -> Charge | None:
+        """The charge of a request, None if there is none."""
+        self._look_up("request_id = ?", request_id)
+        known = self.books.by_request.get(request_id)
+        return None if known is None else self.books.charges[known]
+
+    def charge(self, charge_id: int) -> Charge | None:
+        """The charge of a number, None if there is none."""
+        self._look_up("sequence = ?", charge_id)
+        return self.books.charges.get(charge_id)
+
+    def _look_up(self, which: str, value: int | str) -> None:
+        """Make the books of a long ledger know a charge, if its own entries are whole."""
+        if not self.is_long:
+            return
+        for entry in charge_entries(self.connection, which, value):
+            if sealed(self.connection, self.key, "sequence = ?", entry.sequence) != (entry,):
+                problem = Finding("seal_broken", entry=entry.sequence)
+                raise LedgerDamagedError("not_trusted", problem=problem)
+            self.books.recall([entry])
 
     def write(self, kind: Kind, *, at: str | None = None, **what: str | int | None) -> Entry:
         """Seal one entry, check that it makes sense after all others, and put it into the open

@@ -128,7 +128,19 @@ _VERSION_4 = (
 somebody added: by the newer way of renaming, one that lacks its table for a moment ends the step.
 """
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4)
+_VERSION_5 = (
+    "CREATE TABLE running (one INTEGER PRIMARY KEY CHECK (one = 1), content TEXT NOT NULL, "
+    "mac TEXT NOT NULL CHECK (length(mac) = 64))",
+)
+"""The sums after the last entry (`running`)."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _VERSION_1,
+    _VERSION_2,
+    _VERSION_3,
+    _VERSION_4,
+    _VERSION_5,
+)
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
 never changed: a further definition needs one that makes the table anew with its name.
 """

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
-from dpci_core.base.batches import BatchError
+from dpci_core.base.batch import BatchError
 from dpci_core.base.codes import ReleaseCode, SpentCode
 from dpci_core.base.errors import (
     CodedError,

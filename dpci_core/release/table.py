@@ -21,15 +21,15 @@ import pyarrow
 import pyarrow.parquet
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import BatchError
+from dpci_core.base.batch import BatchError
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import WeightedRows, stacked
 from dpci_core.datasets.folder import (
     LONGEST_CELL,
     PartFile,
-    cell_blocks,
     check_header_has,
     kind_of,
+    limited_cell_blocks,
     read_folder,
     unusable_in,
 )
@@ -312,18 +312,19 @@ def _found_blocks(
     """The same, whatever their number."""
     if header.kind == "csv":
         commas = numbers if header.has_decimal_comma else frozenset()
-        for block in _csv_blocks(header, needed):
+        for block in csv_blocks(header, needed):
             yield {
-                name: [_with_point(cell) for cell in cells] if name in commas else cells
+                name: [with_point(cell) for cell in cells] if name in commas else cells
                 for name, cells in block.items()
             }
         return
-    parts = [part.path for part in header.parts] or [_for_arrow(header.file)]
-    for part in parts:
-        yield from cell_blocks(part, header.columns, needed, numbers=numbers)
+    whole = header.file.content if isinstance(header.file, MemoryFile) else header.file
+    parts: list[Path | bytes] = [part.path for part in header.parts]
+    for part in parts or [whole]:
+        yield from limited_cell_blocks(part, header.columns, needed, numbers=numbers)
 
 
-def _with_point(cell: object) -> object:
+def with_point(cell: object) -> object:
     """A number's text with a point for its decimal comma; with both, or two commas, it stays no
     number.
     """
@@ -334,7 +335,7 @@ def _with_point(cell: object) -> object:
     )
 
 
-def _csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
+def csv_blocks(header: Header, needed: tuple[str, ...]) -> Iterator[dict[str, list[object]]]:
     """Cells by column; rows that are too short are filled with empty cells."""
     places = [header.columns.index(name) for name in needed]
     rows = _csv_rows(header)

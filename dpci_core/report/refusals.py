@@ -13,7 +13,8 @@ _REMEDY = (
     "budget of the coefficients if their noise perturbs the objective."
 )
 _RESTORE = (
-    "Put the newest backup back, and compare it with your records: `python -m dpci_core "
+    "Check the disk and run `python -m dpci_core ledger verify`. Only if that finds the same "
+    "again, put the newest backup back, and compare it with your records: `python -m dpci_core "
     "ledger verify --against release.json ...`."
 )
 SENTENCES: dict[Code, str] = {
@@ -145,6 +146,9 @@ SENTENCES: dict[Code, str] = {
     "batch_unreadable": "The file {file} of the table is gone or cannot be read any more.",
     "batch_not_finite": "Expected finite numbers in every feature of {file}.",
     "batch_label_not_declared": "Expected every label in {file} to be one of the declared classes.",
+    "chunks_unknown": (
+        "Expected chunks of {name} whose sizes are known: {name}.compute_chunk_sizes() counts them."
+    ),
     "cache_unwritable": "The folder of the cache cannot be written, or is full.",
     "folder_empty": "The folder {folder} has no Parquet file.",
     "folder_of_other_files": (
@@ -222,6 +226,10 @@ SENTENCES: dict[Code, str] = {
         "The database did not keep what was written, and nothing was booked. Run `python -m "
         "dpci_core ledger verify` to see what was changed in it."
     ),
+    "sums_impossible": (
+        "What the charges of the ledger spent cannot be added up. Run `python -m dpci_core ledger "
+        "verify` to see what was changed in it."
+    ),
     "not_a_ledger": (
         "{path} is a database, but not a ledger; it was left as it is. Name the ledger's own file."
     ),
@@ -249,8 +257,9 @@ SENTENCES: dict[Code, str] = {
         "to write."
     ),
     "disk_failed": (
-        "The disk failed while the ledger {path} was used, and nothing more was done. Check the "
-        "disk, then run `python -m dpci_core ledger verify`."
+        "The disk failed for a moment while the ledger {path} was used, and nothing more was done. "
+        "The ledger itself need not be damaged: check the disk, then run `python -m dpci_core "
+        "ledger verify` and try again. Put no backup back for this."
     ),
     "key_not_a_file": "The ledger's key {path} is not a file. Put the right file back.",
     "anchor_not_writable": (

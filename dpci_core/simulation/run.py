@@ -21,7 +21,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import Block, RecordBatches, table_of
+from dpci_core.base.batch import Block
+from dpci_core.base.batches import RecordBatches, table_of
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import MOST_RECORDS as MOST_OF_A_TABLE
 from dpci_core.base.limits import TOLERANCE as TOLERANCES

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpci_core.base.array import Array, Integers
-from dpci_core.base.batches import Batch, Block, MemoryBatch, Place, RecordBatches, View, aligned
+from dpci_core.base.batch import Batch, Block, MemoryBatch, aligned
+from dpci_core.base.batches import Place, RecordBatches, View
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.linalg import symmetrise
 from dpci_core.base.metric import Metric

@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import Block, Place, RecordBatches, aligned, empty_aligned
+from dpci_core.base.batch import Block, aligned, empty_aligned
+from dpci_core.base.batches import Place, RecordBatches
 from dpci_core.base.rows import plain, stacked, times_weights, unit_rows
 from dpci_core.losses import Loss
 

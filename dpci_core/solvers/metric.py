@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import CHUNK_ROWS, Block, RecordBatches, Table
+from dpci_core.base.batch import CHUNK_ROWS, Block
+from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import WeightedRows, plain, unit_rows

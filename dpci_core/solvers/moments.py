@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.batches import Block, Place, RecordBatches, aligned, has_weights, table_of
+from dpci_core.base.batch import Block, aligned
+from dpci_core.base.batches import Place, RecordBatches, has_weights, table_of
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.metric import Metric

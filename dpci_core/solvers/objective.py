@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.batches import CHUNK_ROWS, RecordBatches, Table, has_weights
+from dpci_core.base.batch import CHUNK_ROWS
+from dpci_core.base.batches import RecordBatches, Table, has_weights
 from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights
 from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import Outer, derivatives

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from dpci_core import Design, Logistic, Plan, PureDP, fit_moments, write_plan
+from dpci_core import Design, Logistic, Plan, PureDP, RecordBatches, fit_moments, write_plan
 from dpci_core.__main__ import main
-from dpci_core.cli.engines import engine_named, workers_named
+from dpci_core.base.batches import Place
+from dpci_core.cli.engines import Watched, engine_named, progress_line, workers_named
 from dpci_core.datasets import census_files, load, simulate_census
 from dpci_core.plan import PublicTable
+from dpci_core.release.table import read_header, read_records
+from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
 from dpci_core.solvers.moments_file import moments_of, moments_record, read_moments, write_moments
 
 PLAN = Plan(
@@ -143,6 +148,86 @@ def test_what_is_no_file_of_moments_is_refused(
         moments_of(json.dumps(good | harm).encode())
     with pytest.raises(ValueError, match="No file of moments"):
         moments_of(b"[1, NaN")
+
+
+SCHEMA = Schema(
+    features=(NumericColumn("age", 0, 100), CategoricalColumn("city", ("a", "1", "1,5"))),
+    target="sick",
+    positive="yes",
+)
+CSV = """age,city, sick
+050, a ,yes
+1e1,1.0,no
+,"1,5","y
+es"
+"4,5"
+"""
+
+
+@pytest.mark.parametrize("decimal", [None, "comma"])
+def test_a_csv_file_as_a_folder_has_the_same_records(
+    decimal: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros in front, spaces, quotation marks, short records; semicolons and decimal commas."""
+    monkeypatch.setattr("dpci_core.release.convert.BATCH_ROWS", 2)
+    monkeypatch.setattr("dpci_core.release.table.BLOCK_ROWS", 1)
+    monkeypatch.setattr("dpci_core.release.convert.FILE_ROWS", 2)
+    file, folder = tmp_path / "t.csv", tmp_path / "t"
+    text = CSV if decimal is None else "age;city;sick\n4,5;a;yes\n 1,5e1;a;no\n7;x;no\n"
+    file.write_text(text, encoding="utf-8")
+    command = ["data", "convert", str(file), "--folder", str(folder)]
+    if decimal is not None:
+        assert main(command) == 1
+        assert sorted(tmp_path.iterdir()) == [file]
+        command += ["--decimal", decimal]
+    assert main(command) == 0
+    wanted, found = (read_records(read_header(p), RecordMapper(SCHEMA)) for p in (file, folder))
+    assert len(list(folder.iterdir())) == 2
+    assert np.array_equal(found[0], wanted[0])
+    assert np.array_equal(found[1], wanted[1])
+    assert main(command) == 1  # the folder is there
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"a,b\n", b"a,a\n1,2\n", b"PAR1", b"%PDF-1.4\n", b"a,b\n\xff\x00"]
+)
+def test_what_is_no_table_leaves_no_folder(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes(content)
+    command = ["data", "convert", str(file), "--folder", str(tmp_path / "t")]
+    assert main(command) == (0 if content.endswith(b"\x00") else 1)
+    assert len(list(tmp_path.iterdir())) == 1 + content.endswith(b"\x00")
+
+
+def test_a_single_file_is_told_the_command_that_makes_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan, file = tmp_path / "plan.yaml", tmp_path / "t.csv"
+    write_plan(PLAN, plan)
+    file.write_text(CSV)
+    assert main(["moments", str(plan), "--file", str(file), "--public"]) == 1
+    assert f"dpci data convert {file}" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == [plan, file]
+
+
+def test_progress_is_one_line_on_a_terminal_and_gone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress_line("moments") as told:
+        table = RecordBatches.of(np.full((4, 1), 0.5), np.ones(4), batch_rows=1)
+        replace(table, engine=Watched(table.engine, told)).total(len_of)
+    shown = capsys.readouterr().err
+    assert shown.split("\r")[1].endswith("moments:  25 % of a pass, batch 1 of 4")
+    assert shown.split("\r")[-2:] == ["\033[Kmoments: 100 % of a pass, batch 4 of 4", "\033[K"]
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with progress_line("release", in_logs=False) as told:
+        told(1.0, "")
+    assert capsys.readouterr().err == ""
+
+
+def len_of(place: Place) -> int:
+    return place.batch.n_rows
 
 
 def test_engines_by_name() -> None:

@@ -20,7 +20,8 @@ import pytest
 
 from dpci_core import Design, Logistic, PureDP
 from dpci_core.base import packed
-from dpci_core.base.batches import BatchError, MemoryBatch, RecordBatches
+from dpci_core.base.batch import BatchError, MemoryBatch
+from dpci_core.base.batches import RecordBatches
 from dpci_core.base.packed import _Held
 from dpci_core.base.rows import signed
 from dpci_core.datasets import folder as folders

@@ -374,7 +374,7 @@ def test_entries_that_do_not_add_up_are_refused_whatever_their_seal(original: Le
         (replace(entries[-1], request_id="first"), "second time"),
         (replace(entries[2], result_hash="again"), "had ended"),
         (replace(entries[3], dataset="Z", cap_amount="9"), "another cap"),
-        (replace(entries[-1], account=2), "cannot be right"),
+        (replace(entries[-1], account=2, request_id="x"), "cannot be right"),
     ):
         with refuses(LedgerDamagedError, match=what):
             Books.of([*entries, replace(last, sequence=8)])
@@ -500,4 +500,5 @@ def test_every_version_of_the_tables_is_kept() -> None:
         "65266a1167aa269e",
         "6e4a22ee580910a2",
         "cc16d2f480e6c1e8",
+        "e29d66d4d55cf4fd",
     ]

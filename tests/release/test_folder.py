@@ -23,7 +23,8 @@ import pytest
 from dpci_core import Logistic, Processes, dask_workers, fit_moments, write_plan
 from dpci_core.__main__ import main
 from dpci_core.base import packed
-from dpci_core.base.batches import BatchError, RecordBatches
+from dpci_core.base.batch import BatchError
+from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import folder as folders
 from dpci_core.datasets.folder import ParquetBatch, PartFile, folder_batches, read_folder

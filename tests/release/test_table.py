@@ -20,7 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpci_core.base.batches import BatchError
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.datasets import _unpack, folder
 from dpci_core.datasets.upload import read_upload
 from dpci_core.release import table as tables
 from dpci_core.release.table import read_cells, read_header, read_records
@@ -537,6 +539,44 @@ def test_a_text_that_many_rows_of_a_parquet_file_share_is_held_once(tmp_path: Pa
     assert len(X) == n
     assert peak < 20
     assert pyarrow.default_memory_pool().max_memory() - before < 100 * 2**20
+
+
+def test_a_page_that_explodes_ends_in_a_child_and_not_in_this_process(tmp_path, monkeypatch):
+    """1 kB took 4.7 GB of the server, which unpacked the page itself."""
+    n, secret = 4, "z" * 50_000_000
+    columns = {
+        "age": [10.0] * n,
+        "city": [secret] * n,
+        "income": [1.0] * n,
+        "grade": ["1"] * n,
+        "y": ["yes"] * n,
+    }
+    whole = {"use_dictionary": False, "data_page_size": 2**31 - 1}
+    parquet(columns, tmp_path / "t.parquet", compression="zstd", **whole)
+    content = (tmp_path / "t.parquet").read_bytes()
+    assert len(content) < 2**16
+    before = pyarrow.default_memory_pool().max_memory()
+    monkeypatch.setattr(_unpack, "MOST_MEMORY", 100 * 2**20)
+    header = read_header(tables.MemoryFile("t.parquet", content))
+    with refuses(BatchError, match="needs more memory to unpack"):
+        read_cells(header, RecordMapper(SCHEMA))
+    assert pyarrow.default_memory_pool().max_memory() == before
+    monkeypatch.setattr(folder, "MOST_MEMORY", 100 * 2**20)
+    (part,) = folder.read_folder(tmp_path)
+    with refuses(BatchError, match="needs more memory to unpack"):
+        next(folder.cell_blocks(part.path, part.columns, ("city",), groups=range(1)))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_a_file_of_rows_that_is_cut_or_slow_is_refused_in_words(seconds, tmp_path, monkeypatch):
+    columns = {"age": [10.0], "city": ["a"], "income": [1.0], "grade": ["1"], "y": ["yes"]}
+    parquet(columns, tmp_path / "t.parquet")
+    header = read_header(tmp_path / "t.parquet")
+    if seconds:
+        (tmp_path / "t.parquet").write_bytes(b"PAR1" + bytes(400))
+    monkeypatch.setattr(_unpack, "MOST_SECONDS", seconds)
+    with refuses(BatchError, match="cannot be read" if seconds else "took more than"):
+        read_cells(header, RecordMapper(SCHEMA))
 
 
 def test_a_header_at_the_limit_is_read_in_one_pass_over_its_bytes():

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dpci_core import Design, Geometry, Logistic, Processes, PureDP, run_experiment
-from dpci_core.base.batches import BatchError, RecordBatches
+from dpci_core.base.batch import BatchError
+from dpci_core.base.batches import RecordBatches
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.simulation import run as experiments
 from dpci_core.solvers import batch_replicates

@@ -23,16 +23,8 @@ from dpci_core import (
     private_intervals,
     run_experiment,
 )
-from dpci_core.base.batches import (
-    CHUNK_ROWS,
-    BatchError,
-    MemoryBatch,
-    Place,
-    RecordBatches,
-    aligned,
-    measured,
-    pairwise,
-)
+from dpci_core.base.batch import CHUNK_ROWS, BatchError, MemoryBatch, aligned
+from dpci_core.base.batches import Place, RecordBatches, measured, pairwise
 from dpci_core.base.engines import Dask, Processes, WorkersLostError, dask_workers
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.datasets.folder import folder_batches, read_folder

@@ -148,8 +148,8 @@ def published_chart(
     fig.update_xaxes(title={"text": title, "standoff": 4}, row=len(losses), col=1)
     fig.update_yaxes(tickformat=".0%", gridcolor=GRID, automargin=True)
     caption = (
-        f"{_TITLES[part]}; every level a column, no constant; dotted or crossed: printed, solid: ours, bars 95 % "
-        "for the noise"
+        f"{_TITLES[part]}; every level a column, no constant; dotted or crossed: printed, solid: "
+        "ours, bars 95 % for the noise"
     )
     meta: Meta = {"part": part, "cells": len(mine)}
     return finish(fig, caption=caption, meta=meta, source="public", height=560, legend_rows=6)

@@ -1,0 +1,105 @@
+"""The sums after the last entry, sealed with the ledger's key: a booking on a long ledger goes on
+from them, and does not begin at the first entry again.
+
+docs/ledger.md says what such a booking still finds and what only `verify` does.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from dpci_core.ledger.books import Books
+from dpci_core.ledger.database import last_sequence, read_some
+from dpci_core.ledger.entries import Entry, is_sealed, seal_of
+from dpci_core.ledger.key import Key
+
+FORMAT = "dpci-ledger-running-1"
+"""Stands in what is sealed, so that it can pass for no entry."""
+CHECKED_WHOLE = 1_000
+"""A ledger of so many entries is checked from the first on at each booking."""
+WINDOW = 500
+"""Entries of a longer one that each booking checks besides, in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Where a booking goes on.
+
+    books: the accounts with their sums; charges are looked up.
+    last: the last entry.
+    n_checked: entries up to which the turn has come.
+    """
+
+    books: Books
+    last: Entry
+    n_checked: int
+
+
+def keep(
+    connection: sqlite3.Connection, key: Key, books: Books, last: Entry, n_checked: int
+) -> None:
+    """Put the sums after the last entry into the open transaction."""
+    content = json.dumps(
+        {
+            "format": FORMAT,
+            "head": last.head,
+            "n_checked": n_checked,
+            "accounts": [account.account_id for account in books.accounts],
+            "sums": books.sums,
+        },
+        sort_keys=True,
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO running (one, content, mac) VALUES (1, ?, ?)",
+        (content, seal_of(content.encode(), key.secret)),
+    )
+
+
+def go_on(connection: sqlite3.Connection, key: Key) -> Running | None:
+    """Where to go on, None where the whole ledger has to be checked: it is short, or something is
+    not as it was left, which the whole check names.
+    """
+    n_entries = last_sequence(connection)
+    kept = connection.execute("SELECT content, mac FROM running").fetchone()
+    if n_entries <= CHECKED_WHOLE or kept is None:
+        return None
+    content, mac = map(str, kept)
+    if seal_of(content.encode(errors="replace"), key.secret) != mac:
+        return None
+    state = json.loads(content)
+    (last,) = sealed(connection, key, "sequence = ?", n_entries) or (None,)
+    accounts = sealed(connection, key, "kind = 'account'")
+    if last is None or last.head != state["head"] or accounts is None:
+        return None
+    if [entry.sequence for entry in accounts] != state["accounts"]:
+        return None
+    low = state["n_checked"]
+    high = min(low + WINDOW, n_entries)
+    turn = sealed(connection, key, "sequence > ? AND sequence <= ?", low, high)
+    if turn is None or len(turn) != high - low:
+        return None
+    books = Books.with_sums(accounts, state["sums"])
+    return Running(books, last, high if high < n_entries else 0)
+
+
+def sealed(
+    connection: sqlite3.Connection, key: Key, which: str, *values: int | str
+) -> tuple[Entry, ...] | None:
+    """Some entries, each the one that was written at its place after the one before; else None."""
+    found = read_some(connection, which, *values)
+    before = dict(
+        connection.execute(
+            "SELECT sequence + 1, mac FROM entries WHERE sequence IN "
+            f"(SELECT sequence - 1 FROM entries WHERE {which})",
+            values,
+        ).fetchall()
+    )
+    for entry in found:
+        previous = before.get(entry.sequence, "" if entry.sequence == 1 else None)
+        if not isinstance(previous, str) or entry.key_id != key.key_id:
+            return None
+        if not is_sealed(entry, previous, key.secret):
+            return None
+    return found
