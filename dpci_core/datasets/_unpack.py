@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.compute
 
-from dpci_core.base.batches import BatchError
+from dpci_core.base.batch import BatchError
 from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets._unpack_child import OTHER_COLUMNS, OUT_OF_MEMORY, ROWS, UNPACKED
