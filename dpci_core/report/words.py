@@ -79,8 +79,8 @@ def precision_target(
     return f"{what} is at most {shown} long{'' if probability == usual else surely}"
 
 
-Ratio = Literal["r1", "r2", "r3"]
-"""Of noise against what it is on; see `intervals.forecast.Validity`."""
+Ratio = Literal["r1", "r2", "r3", "r4"]
+"""What must be small for a forecast to hold; see `intervals.forecast.Validity`."""
 _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     "r1": (
         "The noise on the Hessian is {:.2g} times its smallest eigenvalue",
@@ -93,6 +93,10 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     "r3": (
         "The noise on the coefficients moves the Hessian by {:.2g} of its size",
         "give the coefficients more budget, or use more records or a larger c.",
+    ),
+    "r4": (
+        "So few records decide a coefficient that its variance is seen {:.2g} of it too small",
+        "use more records, a larger c or, for an SVM, a larger h.",
     ),
 }
 

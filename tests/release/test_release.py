@@ -72,6 +72,8 @@ FILES = {
     "intervals.csv",
     "report.html",
     "model_card.md",
+    "evaluation.md",
+    "deployment.yaml",
     "plan.yaml",
     "after.ipynb",
 }
@@ -253,6 +255,8 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
             "intervals.csv",
             "report.html",
             "model_card.md",
+            "evaluation.md",
+            "deployment.yaml",
             "plan.yaml",
             "after.ipynb",
         )
