@@ -80,6 +80,7 @@ class _File(_Strict):
     geometry: _Geometry | None = None
     spread: _Spread | None = None
     n_weighted: int = 0
+    pulled: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,7 @@ def _moments(found: _File, p: int) -> Moments:
         geometry=geometry,
         spread=None if found.spread is None else _spread(found.spread, p),
         n_weighted=found.n_weighted,
+        pulled=None if found.pulled is None else _shaped(found.pulled, p, p),
     )
 
 

@@ -73,7 +73,7 @@ def verdict(case: Case, option: Option) -> str:
     if option.is_useless:
         return "**Too long to be of use**: the reasons are below."
     said = "**Meets your goal**" if option.meets else "**Does not meet your goal**"
-    chance = percent(option.probability) if option.probability >= 1e-4 else "under 0.01 %"
+    chance = percent(option.probability)
     if settings.goal == "zero":
         return (
             f"{said}: {chance} chance to detect it; you asked for {100 * settings.goal_chance:g} %."
