@@ -10,6 +10,7 @@ import streamlit as st
 from dpci_core import remedies
 from dpci_core.report.cautions import silent
 from ui.controls import currency, deployments, design, hints, upload
+from ui.controls.plan_file import about_moments
 from ui.controls.sidebar import current_view, feature_names
 from ui.controls.split import split_slider
 from ui.explore import choices, finding, later, tabs
@@ -24,6 +25,7 @@ def page() -> None:
     st.html(themed(SHEET))
     _header()
     hints.link_problem()
+    about_moments()
     names = feature_names()
     choices.line(names)
     settings = state.settings()

@@ -23,6 +23,7 @@ def page() -> None:
     with left:
         link_problem()
         plan_file.say_opened()
+        plan_file.about_moments()
         if step == "describe":
             describe.panel()
             case = path.case_or_none(state.settings(), make_case)
