@@ -119,36 +119,6 @@ def say_opened() -> None:
         st.success(text.plain(opened))
 
 
-def about_moments() -> None:
-    """That forecasts rest on moments from elsewhere, or why they do not now."""
-    if (store := state.given()) is None or (given := store.given) is None:
-        return
-    settings = state.settings()
-    if not given.is_of(settings):
-        return
-    found = given.moments
-    design = settings.design(settings.combinations[0])
-    is_used = (design.loss, settings.c) == (found.loss, found.regularization) and (
-        settings.names or settings.d
-    ) in (given.names[:-1], len(given.names) - 1)
-    n = f"{found.n_records:,} records, computed elsewhere"
-    with st.container(horizontal=True, vertical_alignment="center", key="moments_given"):
-        if is_used:
-            st.caption(f"Forecasts rest on the moments of {n}.")
-        else:
-            st.caption(
-                f"The moments of {n}, are for {found.loss.title}, c = {found.regularization:g} and "
-                f"{len(given.names) - 1} features. Here a sample stands in."
-            )
-        st.button(
-            "Forget them",
-            key="moments_forget",
-            on_click=state.set_given,
-            args=(None,),
-            type="tertiary",
-        )
-
-
 def _take_file() -> None:
     """Replace the settings by those of the file, or say what is wrong with it."""
     if (file := st.session_state["plan_open"]) is not None:
