@@ -5,6 +5,8 @@ PORT   ?= 8501
 BIN     = $(VENV)/bin
 # Streamlit, BLAS and the test workers would otherwise fight for the same cores.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# Where this is set, every server and every command that a test starts compiles all sources again.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: lock sbom run test lint types unit browser soak bench format clean screenshots versions docs
 

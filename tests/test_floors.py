@@ -186,7 +186,7 @@ def test_the_public_interface_waits_with_tables_and_files() -> None:
 
 def test_the_charts_are_pure() -> None:
     pure = (
-        "views/intervals",
+        "explore/said",
         "kit/palette",
         "session/budget",
         "session/settings",

@@ -48,10 +48,15 @@ def odds(factor: float) -> str:
 def called(name: str) -> str:
     """A coefficient as people are told of it; its name in files stays `schema.CONSTANT`.
 
-    >>> called("age"), called("constant")
-    ('age', 'intercept')
+    >>> called("hours_per_week"), called("marital_status=Never"), called("constant")
+    ('hours per week', 'marital status: Never', 'intercept')
     """
-    return "intercept" if name == "constant" else name
+    return "intercept" if name == "constant" else plainly(name).replace("=", ": ", 1)
+
+
+def plainly(name: str) -> str:
+    """A name of a column or a level as a reader writes it."""
+    return name.replace("_", " ")
 
 
 def percent(x: float) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.release import schema_hash
@@ -55,6 +55,8 @@ def desk_server(desk: Path) -> AbstractContextManager[str]:
     return running_server(DPCI_LEDGER=str(ledger.path), DPCI_RELEASES=str(desk / "releases"))
 
 
+BELOW = ("plan-split",)
+"""Pages whose picture is of the chart, not of the top."""
 ANSWERS = {"validate": "Start the simulation", "learn": "Show it without answering"}
 """The button that brings the chart of a page."""
 
@@ -67,8 +69,11 @@ def arrive(page: Page, address: str, name: str, place: tuple[str, str | None]) -
         page.get_by_role("button", name=ANSWERS[name]).click()
     if key is None:
         wait_idle(page)
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
     else:
         wait_chart(page, key)
+        if name in BELOW:
+            page.locator(f".st-key-{key}").scroll_into_view_if_needed()
 
 
 def main() -> None:

@@ -55,6 +55,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.table import TableError, read_header
 from dpci_core.report.refusals import SENTENCES
+from dpci_core.report.words import called
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.newton import solve
 from tests.planner.test_changes import FITS
@@ -62,7 +63,6 @@ from tests.ui.plan.test_page import SMALL, case_of
 from tests.ui.test_pages import start
 from ui.plan import work as plan_work
 from ui.plan.words import no_answer
-from ui.session.text import plain
 from ui.session.words import in_words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -301,7 +301,7 @@ def test_every_code_has_a_sentence_and_every_sentence_a_code():
     named = {code for _, code, _ in raised_facts()}
     assert named <= codes
     passed_on = {"label_not_a_sign", "row_norm_above_1", "row_outweighs_1"}
-    unpacking = {"parquet_damaged", "unpacking_too_large", "unpacking_too_slow"}
+    unpacking = {"parquet_damaged", "unpacking_too_slow"}
     assert codes - named == passed_on | unpacking
 
 
@@ -435,7 +435,7 @@ def test_a_target_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(
     name = (
         "the mean interval"
         if target.coefficient is None
-        else f"“{plain(case.records.feature_names[2])}”"
+        else f"“{called(case.records.feature_names[2])}”"
     )
     assert name in said
     assert f" {0.5 * (target.length or target.excludes_zero_at):.3g}" in said

@@ -24,6 +24,7 @@ from ui.kit.palette import (
     LossName,
     Mechanism,
     Style,
+    ways,
 )
 from ui.session.settings import LIMITS, Settings
 
@@ -166,9 +167,9 @@ def _lines(settings: Settings, sweep: Sweep, who: Who) -> Iterable[Line]:
                 if method != "non_private"
             )
     if who == "designs":
-        yield from (
-            _of_design(settings, sweep, combination) for combination in _trainings(settings)
-        )
+        trained = _trainings(settings)
+        for combination, name in zip(trained, ways(trained), strict=True):
+            yield _of_design(settings, sweep, combination, name)
 
 
 def _trainings(settings: Settings) -> list[Combination]:
@@ -192,14 +193,9 @@ def _without_privacy(settings: Settings, sweep: Sweep, loss: LossName) -> Line:
     return Line(name=name, style=QUIET_STYLES[loss], is_private=False, x=x, points=points)
 
 
-def _of_design(settings: Settings, sweep: Sweep, combination: Combination) -> Line:
+def _of_design(settings: Settings, sweep: Sweep, combination: Combination, name: str) -> Line:
     x = grid(settings, sweep)
     points = tuple(_design_point(swept(settings, sweep, at), combination) for at in x)
-    name = (
-        combination.label
-        if len({c.calibration for c in _trainings(settings)}) > 1
-        else combination.plain
-    )
     return Line(
         name=name,
         style=combination.style,

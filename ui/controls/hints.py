@@ -15,12 +15,6 @@ def words(explanation: str) -> str:
     return explanation if state.is_help_on() else ""
 
 
-def caption(words: str) -> None:
-    """A sentence that explains."""
-    if words and state.is_help_on():
-        st.caption(words)
-
-
 def expander(label: str, words: str) -> None:
     """An explanation behind a click."""
     if state.is_help_on():

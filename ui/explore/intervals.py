@@ -10,11 +10,11 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
+from ui.explore.said import OUT_OF_REACH, shrunk
 from ui.kit import live
 from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Style
 from ui.session.results import IntervalRows
-from ui.views.intervals import OUT_OF_REACH, shrunk
 
 SpanOf = Callable[[tuple[object, ...], float, float], tuple[float, float]]
 _FARTHEST = 50.0

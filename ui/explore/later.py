@@ -21,13 +21,13 @@ from ui.controls.split import split_controls
 from ui.explore import finding
 from ui.explore.intervals import marks
 from ui.explore.rows import rows_of
+from ui.explore.totals import MOST_INTERVALS, between, free_of_total, knots_for, lengths_at
 from ui.kit import live, quiet
 from ui.session import compute, state, text
 from ui.session.budget import Split, split_of
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.words import in_words
-from ui.views.live_intervals import MOST_INTERVALS, between, free_of_total, knots_for, lengths_at
 
 KEY = "later"
 SLIDER = "total_slider"
@@ -141,9 +141,11 @@ def _film(view: compute.View, units: str, version: str) -> dict[str, object]:
     settings = view.settings
     _, options = _positions(settings)
     rows = compute.interval_rows(view, units)
-    is_drawn = rows and sum(len(item.names) for item in rows) <= MOST_INTERVALS
+    is_drawn = bool(rows) and sum(len(item.names) for item in rows) <= MOST_INTERVALS
     private, spread = _lengths(view, rows, units, np.array(options)) if is_drawn else ([], [])
-    placed = rows_of(rows, [""] * len(rows[0].names), is_scaled=units == "scaled") if rows else None
+    placed = (
+        rows_of(rows, [""] * len(rows[0].names), is_scaled=units == "scaled") if is_drawn else None
+    )
     found = finding.numbers(view)
     words: list[dict[str, object] | None] = []
     bars: list[list[live.Bar] | None] = []
@@ -155,7 +157,9 @@ def _film(view: compute.View, units: str, version: str) -> dict[str, object]:
             bars.append(None)
             continue
         said: dict[str, object] = {"odds": odds}
-        if placed and all(np.isfinite(p[i]).all() for p in (*private, *spread)):
+        if placed is None:  # letting go draws it
+            bars.append(None)
+        elif all(np.isfinite(p[i]).all() for p in (*private, *spread)):
             said |= _said(rows, found, [p[i] for p in private], [s[i] for s in spread])
             bars.append(
                 marks(

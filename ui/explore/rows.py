@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.report.words import called, plainly
 from dpci_core.schema import CONSTANT
 from ui.session.results import IntervalRows
 
@@ -76,17 +77,7 @@ def variable_of(name: str) -> str | None:
 
 
 def _called(name: str, is_below_variable: bool) -> str:
-    if name == CONSTANT:
-        return "intercept"
-    variable, is_level, level = name.partition("=")
-    if not is_level:
-        return plainly(name)
-    return plainly(level) if is_below_variable else f"{plainly(variable)}: {plainly(level)}"
-
-
-def plainly(name: str) -> str:
-    """A name as a reader writes it."""
-    return name.replace("_", " ")
+    return plainly(name.partition("=")[2]) if is_below_variable else called(name)
 
 
 def _by_size(rows: Sequence[IntervalRows], shown: Sequence[int]) -> list[list[int]]:

@@ -14,6 +14,7 @@ from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from ui.controls.sidebar import feature_names
 from ui.explore import code, finding, kept, later, lines, wasted
+from ui.explore import said as told
 from ui.explore.intervals import Around, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.exports import csv_bytes
@@ -21,7 +22,7 @@ from ui.kit.picture import Picture, Table, draw
 from ui.session import compute, state, text
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import Settings
-from ui.views import intervals, sweep
+from ui.views import sweep
 from ui.views.sweep import SWEEP_NAMES, current_value, sweep_curves
 
 TABS = {
@@ -185,7 +186,7 @@ def _intervals(
     around = Around(
         title=title,
         sub=f"{level} confidence intervals for the {text.covers(view.came_out)}",
-        alt=intervals.interval_sentence(rows),
+        alt=told.interval_sentence(rows),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
         is_loud=is_loud,
@@ -234,7 +235,7 @@ def _coverage(
         title=title,
         sub=f"How often {finding.percent(level, 6)} intervals would contain the "
         f"{text.covers(view.came_out)}, by forecast",
-        alt=intervals.coverage_sentence(said, level=level),
+        alt=told.coverage_sentence(said, level=level),
         footer=finding.footer(view),
         meta=_meta(view),
         is_loud=is_loud,
@@ -288,10 +289,10 @@ def _tables(view: compute.View, units: str) -> None:
         return
     level = view.settings.level
     shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
-    table = intervals.interval_table(rows)
+    table = told.interval_table(rows)
     table["forecast coverage"] = np.concatenate(shares)
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
-    words = f"{intervals.interval_sentence(rows)} {intervals.coverage_sentence(said, level=level)}"
+    words = f"{told.interval_sentence(rows)} {told.coverage_sentence(said, level=level)}"
     _table("intervals", table, words)
     name = _swept(view.settings, "more") if view.settings.sweep in _MORE else "total"
     with st.container(horizontal=True):

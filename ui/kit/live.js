@@ -11,13 +11,9 @@ function make(parent, name, attributes, text) {
   return node
 }
 
-// Round numbers between two ends: 1, 2 or 5 times a power of ten apart, or whole powers on a logarithmic axis.
-function ticks(low, high, isLog) {
+// Round numbers between two ends: 1, 2 or 5 times a power of ten apart.
+function ticks(low, high) {
   const found = []
-  if (isLog) {
-    for (let k = Math.ceil(low); k <= Math.floor(high); k++) found.push(k)
-    if (found.length > 1) return found
-  }
   const rough = (high - low) / 5
   const power = Math.pow(10, Math.floor(Math.log10(rough)))
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough)
@@ -26,9 +22,8 @@ function ticks(low, high, isLog) {
 }
 
 function stage(data, width, height) {
-  const [low, high] = data.isLog ? data.span.map(Math.log10) : data.span
-  const left = data.labels.length ? Math.min(170, width * 0.34) : 12
-  const box = { left, right: width - 16, top: 56, bottom: height - 84 }
+  const [low, high] = data.span
+  const box = { left: 12, right: width - 16, top: 56, bottom: height - 84 }
   const wide = box.right - box.left
   const tall = box.bottom - box.top
   const [under, over] = data.rows
@@ -36,14 +31,13 @@ function stage(data, width, height) {
     ...box,
     low,
     high,
-    x: (v) => box.left + (((data.isLog ? Math.log10(Math.max(v, 1e-300)) : v) - low) / (high - low)) * wide,
+    x: (v) => box.left + ((v - low) / (high - low)) * wide,
     y: (v) => box.bottom - ((v - under) / (over - under)) * tall,
   }
 }
 
 function scenery(svg, data, at) {
-  for (const t of ticks(at.low, at.high, data.isLog)) {
-    const value = data.isLog ? Math.pow(10, t) : t
+  for (const value of ticks(at.low, at.high)) {
     const x = at.x(value)
     make(svg, "line", { x1: x, x2: x, y1: at.top, y2: at.bottom, stroke: data.quiet, "stroke-opacity": 0.25 })
     make(svg, "text", { x, y: at.bottom + 16, "text-anchor": "middle" }, Number(value.toPrecision(6)))
@@ -52,11 +46,6 @@ function scenery(svg, data, at) {
     const x = at.x(v)
     const dress = { stroke: data.quiet, "stroke-width": 1.5, "stroke-dasharray": "3 3" }
     make(svg, "line", { x1: x, x2: x, y1: at.top, y2: at.bottom, ...dress })
-  }
-  const limit = Math.floor((at.left - 14) / 6.6)
-  for (const [y, text] of data.labels) {
-    const short = text.length > limit ? text.slice(0, limit - 1) + "…" : text
-    make(svg, "text", { x: at.left - 8, y: at.y(y) + 4, "text-anchor": "end" }, short)
   }
   const middle = (at.left + at.right) / 2
   make(svg, "text", { x: middle, y: at.bottom + 38, "text-anchor": "middle" }, data.xTitle)

@@ -71,8 +71,7 @@ class Frame:
 class Film:
     """Frames for every position of a slider, and what does not move.
 
-    labels: y and text at the left.  lines: x of vertical reference lines.  span: ends of the x
-    axis.
+    lines: x of vertical reference lines.  span: ends of the x axis.
     """
 
     frames: tuple[Frame | None, ...]
@@ -80,9 +79,7 @@ class Film:
     x_title: str
     span: tuple[float, float]
     rows: tuple[float, float]
-    labels: tuple[tuple[float, str], ...] = ()
     lines: tuple[float, ...] = ()
-    is_log: bool = False
 
     @cached_property
     def data(self) -> dict[str, object]:
@@ -109,10 +106,8 @@ class Film:
             "xTitle": self.x_title,
             "span": list(self.span),
             "rows": list(self.rows),
-            "labels": [list(label) for label in self.labels],
             "lines": list(self.lines),
             "quiet": QUIET,
-            "isLog": self.is_log,
         }
 
     @cached_property
@@ -157,20 +152,16 @@ def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
 class Animation:
     """A film, the key of the slider that it follows, and the position of the slider that the page
     stands on.
-
-    span: ends of the x axis in place of the film's.
     """
 
     film: Film
     slider: str
     here: int
-    span: tuple[float, float] | None = None
 
     @property
     def data(self) -> dict[str, object]:
         """What the browser gets."""
-        own = {"slider": self.slider, "here": self.here}
-        return self.film.data | own | ({"span": list(self.span)} if self.span else {})
+        return self.film.data | {"slider": self.slider, "here": self.here}
 
 
 @contextmanager

@@ -70,12 +70,7 @@ class Combination:
     @property
     def short(self) -> str:
         """For narrow places."""
-        return _shortened(self.label)
-
-    @property
-    def plain_short(self) -> str:
-        """Both."""
-        return _shortened(self.plain)
+        return shortened(self.label)
 
     @property
     def style(self) -> Style:
@@ -89,7 +84,8 @@ class Combination:
         )
 
 
-def _shortened(label: str) -> str:
+def shortened(label: str) -> str:
+    """A label for narrow places."""
     return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "log.")
 
 

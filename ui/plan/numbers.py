@@ -28,7 +28,7 @@ from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
 from ui.kit.palette import Combination
 from ui.session.budget import Split, split_of
-from ui.session.case import Case, place_of, unit_of
+from ui.session.case import Case
 from ui.session.compute import TableSource
 from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Settings
 
@@ -51,17 +51,6 @@ def draws(case: Case) -> int:
     """Draws of the matrix noise behind a point of a picture."""
     p = len(case.moments.theta_hat)
     return MAP_DRAWS[int(p > 21) + int(p > MANY)]
-
-
-def moved_target(case: Case, name: str) -> dict[str, float | str]:
-    """The settings that say the same target, to two digits, about another coefficient in its own
-    units.
-    """
-    now = case.settings
-    place = place_of(replace(now, goal_on=name), case.records)
-    ratio = unit_of(case.records, place, case.columns) / case.scale
-    length, value = (float(f"{x * ratio:.2g}") for x in (now.goal_length, now.goal_value))
-    return {"goal_on": name, "goal_length": length, "goal_value": value}
 
 
 def at(case: Case, total: float, n: float) -> float:

@@ -95,7 +95,7 @@ def choice_panel(made: ChoiceRecord, folder: Path) -> None:
     if is_histogram:
         show("choice", histogram_chart(made), sentence, table, is_plain=True)
     else:
-        st.markdown(f"{sentence} Its coefficients, in encoded units:")
+        st.markdown(f"{sentence} Its coefficients, of columns scaled by their bounds:")
         st.dataframe(table, hide_index=True, alt=sentence, key="choice_table")
     _files(folder)
 

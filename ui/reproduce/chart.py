@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dpci_core.studies.reproduce import Cell, Reproduced
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import GRID, QUIET, Combination, LossName
+from ui.kit.palette import GRID, QUIET, Combination, LossName, shortened, ways
 
 DATASET_WORDS = {
     "kddcup99": "KDD Cup 99",
@@ -26,6 +26,12 @@ def combination_of(cell: Cell) -> Combination:
     return Combination(cell.privacy, cell.mechanism, cast(LossName, cell.loss))
 
 
+def told(cells: Sequence[Cell]) -> dict[Combination, str]:
+    """What tells the combinations of a table or figure apart."""
+    found = list(dict.fromkeys(map(combination_of, cells)))
+    return dict(zip(found, ways(found), strict=True))
+
+
 def _key(cell: Cell) -> tuple[str, str, str]:
     return cell.privacy, cell.mechanism, cell.loss
 
@@ -34,6 +40,7 @@ def coverage_chart(
     cells: Sequence[Cell],
     found: Mapping[str, Reproduced | None],
     *,
+    names: Mapping[Combination, str],
     swept: str,
     label: str,
     meta: Meta,
@@ -45,13 +52,13 @@ def coverage_chart(
     for group in groups:
         first = group[0]
         combination = combination_of(first)
-        style = combination.style
+        style, name = combination.style, shortened(names[combination])
         fig.add_scatter(
             x=[float(getattr(c, swept)) for c in group],
             y=[c.coverage for c in group],
             mode="lines",
             line={"color": style.colour, "width": 1.8, "dash": "dot"},
-            name=f"{combination.plain_short}: published",
+            name=f"{name}: published",
             legendgroup=combination.key,
         )
         mine = [(c, f) for c in group if (f := found.get(c.key)) is not None]
@@ -74,7 +81,7 @@ def coverage_chart(
                 },
                 mode="markers",
                 marker={"color": style.colour, "symbol": style.marker, "size": 9},
-                name=f"{combination.plain_short}: ours ± 2 s.e.",
+                name=f"{name}: ours ± 2 s.e.",
                 legendgroup=combination.key,
             )
     fig.add_hline(

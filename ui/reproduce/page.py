@@ -23,7 +23,7 @@ from ui.controls.hints import link_problem
 from ui.controls.job_panel import JobPanel
 from ui.kit import linked
 from ui.kit.palette import WORDS
-from ui.reproduce.chart import DATASET_WORDS, combination_of, coverage_chart
+from ui.reproduce.chart import DATASET_WORDS, combination_of, coverage_chart, told
 from ui.reproduce.job import CellsJob
 from ui.session import jobs, state
 from ui.session.results import SweepCurve
@@ -98,18 +98,19 @@ def _table(name: str, cells: tuple[Cell, ...]) -> None:
             f"own extract, `python -m dpci_core reproduce {name} --ipums FILE.csv` computes the "
             "other column."
         )
-    combinations = list(dict.fromkeys(map(combination_of, cells)))
+    names = told(cells)
+    combinations = list(names)
     shown = st.multiselect(
         "Shown in the chart",
         combinations,
         default=combinations[:4] if not is_ipums else combinations[:2],
-        format_func=lambda c: c.plain,
+        format_func=names.__getitem__,
         key=f"shown_{name}",
     )
     chosen = [c for c in cells if combination_of(c) in shown]
     if chosen:
         figure = coverage_chart(
-            chosen, found, swept=swept, label=_WORDS[swept], meta={"table": name}
+            chosen, found, names=names, swept=swept, label=_WORDS[swept], meta={"table": name}
         )
         show(
             f"published_{name}",
@@ -127,11 +128,11 @@ def comparison_table(
     cells: tuple[Cell, ...], found: dict[str, Reproduced | None], swept: str
 ) -> pd.DataFrame:
     """Published, ours, difference in points and in standard errors."""
-    rows = []
+    rows, names = [], told(cells)
     for cell in cells:
         mine = found[cell.key]
         row = {
-            "combination": combination_of(cell).plain,
+            "combination": names[combination_of(cell)],
             _WORDS[swept]: getattr(cell, swept),
             "published": cell.coverage,
         }
@@ -219,12 +220,13 @@ def _recompute(name: str, cells: tuple[Cell, ...], swept: str) -> None:
         "k, whole intervals", 20, jobs.LARGEST_K, 200, key="cells_k", disabled=active
     )
     m = right.number_input("m, fits", 20, jobs.LARGEST_M, 1_000, key="cells_m", disabled=active)
-    combinations = list(dict.fromkeys(map(combination_of, cells)))
+    names = told(cells)
+    combinations = list(names)
     which = st.multiselect(
         "Combinations",
         combinations,
         default=combinations,
-        format_func=lambda c: c.plain,
+        format_func=names.__getitem__,
         key=f"which_{name}",
         disabled=active,
     )

@@ -223,16 +223,6 @@ def pairing_words(settings: Settings) -> str:
     return f", paired by equal (ε, δ = {settings.delta})"
 
 
-def budget_words(design: Design, delta: float) -> str:
-    """The budget of one design in its own definition and as (epsilon, delta)."""
-    total = to_float_down(design.budget.total)
-    amount = f"{design.budget.letter}\u00a0=\u00a0{number(total)}"
-    if not design.budget.has_delta:
-        return amount
-    epsilon = number(design.budget.epsilon_of(total, delta))
-    return f"{amount}, that is ε\u00a0=\u00a0{epsilon} at δ\u00a0=\u00a0{delta:g}"
-
-
 CALIBRATIONS = {"sharp": "Sharp (this project)", "published": "Published (the paper)"}
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from dpci_core.studies.compare import Compared
 from ui.kit.figure import Meta, finish, log_axis
-from ui.kit.palette import BLUE, GREEN, GRID, HEAT, ORANGE, QUIET, Combination
+from ui.kit.palette import BLUE, GREEN, GRID, HEAT, ORANGE, QUIET, Combination, shortened
 from ui.sharp.rows import CALIBRATION_WORDS, SHOWN, Groups, Heat
 
 _LOOK = {
@@ -153,7 +153,7 @@ def heat_chart(heat: Heat, *, caption: str, meta: Meta, source: str) -> go.Figur
     fig = go.Figure()
     fig.add_heatmap(
         z=[[v if math.isfinite(v) else None for v in row] for row in z],
-        x=[c.plain_short.replace(" · ", "<br>") for c in combinations],
+        x=[shortened(c.plain).replace(" · ", "<br>") for c in combinations],
         y=[_broken(name) for name in heat],
         text=[[whole(v) for v in row] for row in z],
         texttemplate="%{text}",

@@ -38,7 +38,7 @@ def columns(step: Step) -> list[Any]:
             ):
                 show(name)
         st.page_link("../pages/ledger.py", label="Ledger")
-    return st.columns([5, 3], gap="large")
+    return st.columns([3, 1] if step == "choose" else [5, 3], gap="large")
 
 
 def show(step: Step) -> None:

@@ -469,7 +469,7 @@ def test_a_name_that_looks_like_a_tag_is_text_in_the_chart(tmp_path):
     write_table(desk.file, header='"<a href=""https://x"">age",city,sick,name')
     figure = release_result.release_chart(desk.release())
     assert "<a" not in figure.to_json().replace("\\u003c", "<")
-    assert figure.layout.yaxis.ticktext[0].startswith("&lt;a href=")
+    assert figure.layout.yaxis.ticktext[0].startswith("&lt;a href: ")
 
 
 @pytest.fixture
@@ -738,7 +738,7 @@ def test_a_model_is_released_at_a_privately_chosen_penalty():
     assert made.chosen in (0.05, 0.5)
     table = next(d.value for d in app.dataframe if "released" in d.value.columns)
     assert table["released"].tolist() == list(made.coefficients)
-    assert "in encoded units" in words(app)
+    assert "of columns scaled by their bounds" in words(app)
     app.button(key="release_once_more").click().run()
     check(app)
     with_file(app)

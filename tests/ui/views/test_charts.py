@@ -9,7 +9,7 @@ import copy
 import itertools
 import re
 import tomllib
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +17,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dpci_core.report.words import number
 from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
-from ui.kit.figure import Written, footer, in_colour, literal, plot_config
-from ui.kit.palette import ALL_COMBINATIONS, GRID, QUIET, SOURCE_MARKS
-from ui.session.results import IntervalRows, SweepCurve
+from ui.kit.figure import Written, footer, in_colour, plot_config
+from ui.kit.palette import ALL_COMBINATIONS, SOURCE_MARKS
+from ui.session.results import SweepCurve
 from ui.validate import charts as simulation_charts
-from ui.views import intervals as charts
 from ui.views import sweep as sweep_chart
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -123,20 +121,6 @@ def test_the_style_sheet_holds_the_colours_of_the_theme():
     assert not re.search(r"LIGHT_|DARK_|CAPTION", sheet)
 
 
-def test_the_ends_of_a_private_interval_are_drawn_at_full_strength():
-    made = rows()
-    ends = [
-        t
-        for t in go.Figure(charts.interval_chart(made, **COMMON)).data
-        if t.name.endswith(": ends")
-    ]
-    for trace, item in zip(ends, made, strict=True):
-        low, high = np.array(trace.x).reshape(2, -1)
-        np.testing.assert_allclose(high - low, item.ci_length)
-        assert trace.opacity is None
-        assert trace.marker.color == item.combination.style.colour
-
-
 # Full-severity matrices of Machado, Oliveira, Fernandes (2009), on linear RGB.
 SIGHT = {
     "usual": "1 0 0  0 1 0  0 0 1",
@@ -175,53 +159,6 @@ def test_colours_differ_for_every_sight(sight):
         )
 
 
-def rows(k: int = 3) -> list[IntervalRows]:
-    rng = np.random.default_rng(0)
-    lengths = np.sort(rng.uniform(0.1, 2.0, (3, k)), axis=0)
-    return [
-        IntervalRows(
-            combination=c,
-            names=tuple(f"a rather long feature name {i}" for i in range(k)),
-            estimate=rng.normal(size=k),
-            ci_length=lengths[2],
-            vi_length=lengths[1],
-            nonprivate_length=lengths[0],
-        )
-        for c in ALL_COMBINATIONS[:2]
-    ]
-
-
-def test_what_a_penalty_leaves_stands_beside_every_interval():
-    made = [replace(item, left=np.array([0.27, -0.1, 1.64])) for item in rows()]
-    figure = charts.interval_chart(made, covers="coefficient penalised at c = 0.5", **COMMON)
-    labels = figure["layout"]["yaxis"]["ticktext"]
-    for label, told in zip(labels, ("shrunk to 27 %", "past zero", "grown to 164 %"), strict=True):
-        assert told in label
-    assert figure["layout"]["xaxis"]["title"]["text"] == "coefficient penalised at c = 0.5"
-    assert charts.interval_table(made)["share without penalty"].tolist() == [0.27, -0.1, 1.64] * 2
-
-
-def test_a_coefficient_out_of_reach_is_grey_and_counts_nowhere():
-    lost = np.array([True, False, False])
-    made = [replace(item, is_out_of_reach=lost) for item in rows()]
-    figure = charts.interval_chart(made, **COMMON)
-    labels = figure["layout"]["yaxis"]["ticktext"]
-    assert ["out of reach" in label for label in labels] == lost.tolist()
-    dots = [t for t in figure["data"] if "hovertext" in t]
-    assert [[c == QUIET for c in dot["marker"]["color"]] for dot in dots] == [lost.tolist()] * 2
-    assert all("cannot speak about it" in dot["hovertext"][0] for dot in dots)
-    bars = [t for t in figure["data"] if t["mode"] == "lines" and t["line"]["color"] == GRID]
-    assert len(bars) == 6  # three intervals in each of two combinations
-    assert all(len(bar["x"]) == 3 and not bar["showlegend"] for bar in bars)  # one interval each
-    sentence = charts.interval_sentence(made)
-    assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
-    assert "of 2 exclude zero" in sentence
-    assert "out of reach: a rather long feature name 0" in sentence
-    assert charts.interval_table(made)["out of reach"].tolist() == lost.tolist() * 2
-    nothing = [replace(item, is_out_of_reach=~np.zeros(3, dtype=bool)) for item in rows()]
-    assert "every coefficient is out of reach" in charts.interval_sentence(nothing)
-
-
 NAMES = (
     "<b>age</b>",
     "a & b",
@@ -232,26 +169,18 @@ SHOWN = (
     "&lt;b&gt;age&lt;/b&gt;",
     "a &amp; b",
     "5 &gt; 3 &amp;amp; 'so' \"on\"",
-    "&lt;a href='x'… place&lt;/a&gt;",
+    "&lt;a href: 'x… place&lt;/a&gt;",
 )
 
 
 def test_names_that_look_like_tags_are_shown_letter_by_letter():
-    made = [replace(item, names=NAMES) for item in rows(4)]
-    coverage = [(ALL_COMBINATIONS[0], NAMES, np.full(4, 0.95))]
     common = {**COMMON, "caption": "<i>d</i> = 4"}
-    for figure in (
-        charts.interval_chart(made, **common),
-        charts.coverage_chart(coverage, level=0.95, **common),
-        simulation_charts.coverage_comparison([comparison(NAMES)], level=0.95, **common),
-    ):
-        figure = go.Figure(figure)
-        assert figure.layout.yaxis.ticktext == SHOWN
-        assert figure.layout.annotations[-1].text.endswith("· &lt;i&gt;d&lt;/i&gt; = 4")
-        assert footer(figure.to_dict()) == "◇ Simulated data · <i>d</i> = 4"
-        hovers = [h for trace in figure.data for h in trace.hovertext or ()]
-        assert all("<b>age" not in h and "<a " not in h for h in hovers)
-        assert not hovers or f"<b>{literal(NAMES[3])}</b>" in hovers[3]
+    figure = go.Figure(
+        simulation_charts.coverage_comparison([comparison(NAMES)], level=0.95, **common)
+    )
+    assert figure.layout.yaxis.ticktext == SHOWN
+    assert figure.layout.annotations[-1].text.endswith("· &lt;i&gt;d&lt;/i&gt; = 4")
+    assert footer(figure.to_dict()) == "◇ Simulated data · <i>d</i> = 4"
 
 
 def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
@@ -267,30 +196,10 @@ def comparison(names: tuple[str, ...]) -> simulation_charts.Comparison:
     )
 
 
-@pytest.mark.parametrize("odds", [False, True])
-def test_intervals_are_drawn_where_they_are(odds):
-    made = rows()
-    figure = go.Figure(charts.interval_chart(made, odds=odds, **COMMON))
-    private = [t for t in figure.data if t.name.endswith(": private")]
-    assert len(private) == 2
-    for trace, item in zip(private, made, strict=True):
-        x = np.array([v for v in trace.x if v is not None]).reshape(-1, 2)
-        x = np.log(x) if odds else x
-        np.testing.assert_allclose(x[:, 1] - x[:, 0], item.ci_length)
-        np.testing.assert_allclose(x.mean(axis=1), item.estimate)
-    printed = {a.text for a in figure.layout.annotations}
-    assert {f"{r:.2f}×" for r in made[0].ci_length / made[0].vi_length} <= printed
-    assert (figure.layout.xaxis.type == "log") is odds
-    assert figure.layout.meta == META
-
-
 def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
     curve = sweep_curve()
     figures = [
-        charts.interval_chart(rows(), **COMMON),
-        charts.coverage_chart(
-            [(ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97]))], level=0.95, **COMMON
-        ),
+        simulation_charts.coverage_comparison([comparison(("a", "b"))], level=0.95, **COMMON),
         sweep_chart.sweep_chart(
             [curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON
         ),
@@ -300,21 +209,6 @@ def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
         assert all(a.font.color is None for a in figure.layout.annotations)
         assert any("Simulated" in a.text for a in figure.layout.annotations)
         assert any("c = 0.1" in a.text for a in figure.layout.annotations)
-
-
-def test_sentence_and_table_say_what_the_chart_shows():
-    made = rows()
-    table = charts.interval_table(made)
-    assert len(table) == 6
-    np.testing.assert_allclose(
-        table["private high"] - table["private low"], table["private length"]
-    )
-    sentence = charts.interval_sentence(made)
-    assert f"{made[1].ci_length.mean() / made[1].vi_length.mean():.2f} times" in sentence
-    assert (
-        f"({int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())} of 3 exclude zero)"
-        in sentence
-    )
 
 
 def sweep_curve(**changes: object) -> SweepCurve:
@@ -384,16 +278,6 @@ def test_the_sweep_names_its_shortest_point():
     assert "from 3 at 20 to 2 at 80, shortest at 40 (1)" in sentence
 
 
-def test_coverage_shows_the_promise_and_names_the_worst():
-    row = (ALL_COMBINATIONS[3], ("age", "hours"), np.array([0.961, 0.884]))
-    figure = go.Figure(charts.coverage_chart([row], level=0.95, **COMMON))
-    assert list(figure.data[0].x) == [0.961, 0.884]
-    assert figure.layout.shapes[0].x0 == 0.95
-    assert figure.layout.xaxis.range[0] < 0.884
-    assert "lowest 88.4 % (hours)" in charts.coverage_sentence([row], level=0.95)
-    assert list(charts.coverage_table([row])["forecast coverage"]) == [0.961, 0.884]
-
-
 def test_no_buttons_lie_over_a_picture():
     assert plot_config()["displayModeBar"] is False
 
@@ -410,12 +294,10 @@ def test_a_table_on_file_holds_no_formula():
 
 def every_chart() -> list[dict]:
     """Each chart that is written as a dictionary, with all that can be on it."""
-    row, curve = (ALL_COMBINATIONS[0], ("a", "b"), np.array([0.9, 0.97])), sweep_curve()
+    curve = sweep_curve()
     along = {"x_label": "n", "y_label": "length", **COMMON}
     sweep = sweep_chart.sweep_chart([curve], x_log=True, current=20.0, **along)
     return [
-        *(charts.interval_chart(rows(), odds=odds, **COMMON) for odds in (False, True)),
-        charts.coverage_chart([row], level=0.95, **COMMON),
         sweep,
         sweep_chart.sweep_chart([curve], x_log=False, current=None, **along),
         simulation_charts.add_points(sweep, [comparison(("a", "b"))], x=20.0, first_only=False),

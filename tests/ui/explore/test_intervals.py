@@ -1,0 +1,105 @@
+"""The intervals of Explore: bars as long as what was computed, and words and a table that say the
+same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpci_core.report.words import number
+from ui.explore import said
+from ui.explore.intervals import Around, interval_picture
+from ui.kit.palette import ALL_COMBINATIONS
+from ui.kit.picture import Picture
+from ui.session.results import IntervalRows
+
+AROUND = Around(title="t", sub="s", alt="a", footer="f", meta={})
+PRIVATE, VARIABILITY, WITHOUT = (1, 3), (2, 4), (0,)
+"""Styles of the two combinations."""
+
+
+def rows(k: int = 3) -> list[IntervalRows]:
+    rng = np.random.default_rng(0)
+    lengths = np.sort(rng.uniform(0.1, 2.0, (3, k)), axis=0)
+    return [
+        IntervalRows(
+            combination=c,
+            names=tuple(f"a rather long feature name {i}" for i in range(k)),
+            estimate=rng.normal(size=k),
+            ci_length=lengths[2],
+            vi_length=lengths[1],
+            nonprivate_length=lengths[0],
+        )
+        for c in ALL_COMBINATIONS[:2]
+    ]
+
+
+def drawn(made: list[IntervalRows], units: str = "scaled") -> Picture:
+    return interval_picture(
+        made, [], AROUND, units=units, span_of=lambda key, low, high: (low, high)
+    )
+
+
+@pytest.mark.parametrize("units", ["scaled", "odds"])
+def test_intervals_are_drawn_where_they_are(units):
+    made = rows()
+    picture = drawn(made, units)
+    for place, item in enumerate(made):
+        for style, lengths in (
+            (PRIVATE[place], item.ci_length),
+            (VARIABILITY[place], item.vi_length),
+        ):
+            x = np.array([(low, high) for _, low, high, own in picture.bars if own == style])
+            order = np.argsort([-y for y, *_, own in picture.bars if own == style])
+            x = (np.log(x) if units == "odds" else x)[order]
+            expected = np.column_stack([item.estimate - lengths / 2, item.estimate + lengths / 2])
+            found = sorted(map(tuple, x))
+            np.testing.assert_allclose(found, sorted(map(tuple, expected)))
+    ratios = {f"{r:.2f}×" for r in made[0].ci_length / made[0].vi_length}
+    assert ratios <= {text for _, text in picture.right}
+    assert all(panel.is_log is (units == "odds") for panel in picture.panels)
+
+
+def test_what_a_penalty_leaves_stands_beside_every_interval():
+    made = [replace(item, left=np.array([0.27, -0.1, 1.64])) for item in rows()]
+    notes = [note for _, _, note, _ in drawn(made).labels]
+    for note, told in zip(notes, ("shrunk to 27 %", "past zero", "grown to 164 %"), strict=True):
+        assert told in note
+    assert said.interval_table(made)["share without penalty"].tolist() == [0.27, -0.1, 1.64] * 2
+
+
+def test_a_coefficient_out_of_reach_is_not_drawn_and_counts_nowhere():
+    lost = np.array([True, False, False])
+    made = [replace(item, is_out_of_reach=lost) for item in rows()]
+    picture = drawn(made)
+    assert ["out of reach" in note for _, _, note, _ in picture.labels] == lost.tolist()
+    assert len(picture.bars) == 2 * 3 * 2  # of two coefficients, in two combinations
+    assert len(picture.dots) == 2 * 2
+    sentence = said.interval_sentence(made)
+    assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
+    assert "of 2 exclude zero" in sentence
+    assert "out of reach: a rather long feature name 0" in sentence
+    assert said.interval_table(made)["out of reach"].tolist() == lost.tolist() * 2
+    nothing = [replace(item, is_out_of_reach=~np.zeros(3, dtype=bool)) for item in rows()]
+    assert "every coefficient is out of reach" in said.interval_sentence(nothing)
+
+
+def test_sentence_and_table_say_what_the_chart_shows():
+    made = rows()
+    table = said.interval_table(made)
+    assert len(table) == 6
+    np.testing.assert_allclose(
+        table["private high"] - table["private low"], table["private length"]
+    )
+    sentence = said.interval_sentence(made)
+    assert f"{made[1].ci_length.mean() / made[1].vi_length.mean():.2f} times" in sentence
+    clear = int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())
+    assert f"({clear} of 3 exclude zero)" in sentence
+
+
+def test_coverage_names_the_worst():
+    row = (ALL_COMBINATIONS[3], ("age", "hours_per_week"), np.array([0.961, 0.884]))
+    assert "lowest 88.4 % (hours per week)" in said.coverage_sentence([row], level=0.95)

@@ -1,0 +1,85 @@
+"""The numbers of Explore in sentences and as a table. No Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from dpci_core.base.array import Array
+from dpci_core.report.words import called, number, percent
+from ui.kit.palette import Combination
+from ui.session.results import IntervalRows
+
+CoverageRow = tuple[Combination, tuple[str, ...], Array]
+
+OUT_OF_REACH = "out of reach"
+
+
+def shrunk(share: float) -> str:
+    """What a penalty leaves of a coefficient."""
+    if share < 0.0:
+        return "shrunk past zero"
+    return f"shrunk to {percent(share)}" if share <= 1.0 else f"grown to {percent(share)}"
+
+
+def interval_sentence(rows: Sequence[IntervalRows]) -> str:
+    """What the intervals are."""
+    return "; ".join(map(_said, rows)) + "."
+
+
+def _said(item: IntervalRows) -> str:
+    """One combination; coefficients out of reach are named and counted nowhere."""
+    counts, label = item.counts, item.combination.label
+    lost = [
+        called(name) for name, is_reached in zip(item.names, counts, strict=True) if not is_reached
+    ]
+    named = f"; out of reach: {', '.join(lost)}" if lost else ""
+    if not counts.any():
+        return f"{label}: every coefficient is out of reach"
+    ci, vi, plain = (
+        float(lengths[counts].mean())
+        for lengths in (item.ci_length, item.vi_length, item.nonprivate_length)
+    )
+    clear = int((np.abs(item.estimate) > item.ci_length / 2)[counts].sum())
+    return (
+        f"{label}: the private intervals are on average {number(ci)} long, {ci / vi:.2f} times the "
+        f"spread of the private estimates and {ci / plain:.1f} times as long as without privacy "
+        f"({clear} of {int(counts.sum())} exclude zero){named}"
+    )
+
+
+def interval_table(rows: Sequence[IntervalRows]) -> pd.DataFrame:
+    """The intervals as numbers."""
+    frames = [
+        pd.DataFrame(
+            {
+                "combination": item.combination.label,
+                "coefficient": [called(name) for name in item.names],
+                "estimate": item.estimate,
+                "private low": item.estimate - item.ci_length / 2,
+                "private high": item.estimate + item.ci_length / 2,
+                "private length": item.ci_length,
+                "variability length": item.vi_length,
+                "non-private length": item.nonprivate_length,
+                "private / variability": item.ci_length / item.vi_length,
+            }
+            | ({} if item.left is None else {"share without penalty": item.left})
+            | ({} if item.counts.all() else {OUT_OF_REACH: ~item.counts})
+        )
+        for item in rows
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def coverage_sentence(rows: Sequence[CoverageRow], *, level: float) -> str:
+    """How often the intervals are right, and which least often."""
+    parts = []
+    for combination, names, coverage in rows:
+        worst = int(np.argmin(coverage))
+        parts.append(
+            f"{combination.label}: on average {100 * coverage.mean():.1f} %, lowest "
+            f"{100 * coverage[worst]:.1f} % ({called(names[worst])})"
+        )
+    return f"Expected coverage against the promised {100 * level:g} %. " + "; ".join(parts) + "."
