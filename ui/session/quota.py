@@ -97,8 +97,11 @@ def job_engine(given: Mapping[str, str] | None = None) -> str:
     name = found.get("DPCI_ENGINE", "").strip() or HERE
     try:
         engine_parts(name, elsewhere=True)
-    except ValueError as problem:
-        raise ValueError(f"DPCI_ENGINE: {problem}") from None
+    except ValueError:
+        raise ValueError(
+            f"Expected DPCI_ENGINE={name!r} to be here, processes:N, dask:N or a Dask scheduler's "
+            "address (tcp://...)."
+        ) from None
     return name
 
 
