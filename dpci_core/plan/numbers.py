@@ -42,8 +42,8 @@ class PlanNumbers:
     scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
     delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
     None without one.  is_out_of_reach: (p,), coefficients that a release cannot speak about, in
-    encoded or original units (`Forecast.is_out_of_reach`).  shrinkage: share of the coefficients
-    without penalty that c leaves, None where the moments do not know or there are none.
+    encoded or original units (`Forecast.is_out_of_reach`).  shrinkage: share of a coefficient
+    without penalty that c leaves (`shrinkage_of`), None where the moments do not know.
     n_weighted, n_rows: planning rows that count less in the metric of the design, and all of them.
     """
 
@@ -155,7 +155,8 @@ def plan_numbers(
 
 
 def shrinkage_of(moments: Moments) -> float | None:
-    """Return the share of the slopes without penalty that the penalised ones are, by projection.
+    """Return the share of the slope without penalty that the penalised one is: the median over
+    slopes, which no unit changes and no single large effect decides.
 
     Args:
         moments: fitted for the target "unpenalised"; None where they do not know, or where there
@@ -164,8 +165,8 @@ def shrinkage_of(moments: Moments) -> float | None:
     if moments.without_penalty is None:
         return None
     left, full = moments.theta_hat[:-1], moments.without_penalty.meant[:-1]
-    size = float(full @ full)
-    return float(left @ full) / size if size > 0.0 else None
+    is_there = full != 0.0
+    return float(np.median(left[is_there] / full[is_there])) if is_there.any() else None
 
 
 def _lengths(found: Forecast) -> Lengths:

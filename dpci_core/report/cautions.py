@@ -95,8 +95,8 @@ def cautions(
         left = percent(max(shrinkage, 0.0))
         sentence = (
             f"The intervals are for coefficients penalised at c = {design.regularization:g}, "
-            f"shrunk to about {left} of the effects. For the effects choose the target without "
-            "penalty, or a smaller c."
+            f"typically shrunk to about {left} of the effects. For the effects choose the target "
+            "without penalty, or a smaller c."
         )
         said.append(Caution("weigh" if shrinkage < _HALF else "know", sentence))
     return tuple(sorted(said, key=lambda one: _GRAVITIES.index(one.gravity)))

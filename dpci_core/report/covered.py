@@ -16,8 +16,8 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
 
     Args:
         design: its target and c count.
-        shrinkage: what is left of the coefficients at this c, as a share of those without penalty;
-            None where nobody knows.
+        shrinkage: what is left of a coefficient at this c, as a share of the one without penalty,
+            the median (`plan.shrinkage_of`); None where nobody knows.
 
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import PureDP
@@ -26,14 +26,16 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     >>> covered(
     ...     Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001), 0.43
     ... )
-    'coefficient penalised at c = 0.001, shrunk to about 43 %'
+    'coefficient penalised at c = 0.001, typically shrunk to about 43 %'
     """
     geometry = design.geometry
     rows = f", rows of leverage above {number(geometry.leverage)} weighted down" if geometry else ""
     if design.target == "unpenalised":
         return f"coefficient without penalty{rows}"
-    left = "" if shrinkage is None else f", shrunk to about {percent(max(shrinkage, 0.0))}"
-    return f"coefficient penalised at c = {design.regularization:g}{left}{rows}"
+    said = f"coefficient penalised at c = {design.regularization:g}"
+    if shrinkage is not None:
+        said += f", typically shrunk to about {percent(max(shrinkage, 0.0))}"
+    return said + rows
 
 
 def weighted_rows(design: Design, n_weighted: int, n_rows: int) -> tuple[str, ...]:

@@ -246,6 +246,6 @@ def test_a_place_of_the_wrong_size_is_named(desk: Desk, tmp_path: Path) -> None:
 def test_a_penalised_record_says_what_is_left(tmp_path: Path) -> None:
     plan = replace(PLAN, design=replace(PLAN.design, target="penalised"))
     made = desk_at(tmp_path, plan).release()
-    assert made.covers.startswith("coefficient penalised at c = 0.005, shrunk to about ")
+    assert made.covers.startswith("coefficient penalised at c = 0.005, typically shrunk to about ")
     assert made.hessian_at == tuple(made.theta)
     assert made.covers in (tmp_path / "out/report.html").read_text()
