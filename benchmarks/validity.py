@@ -39,7 +39,7 @@ def budgets(factor: float) -> list[PureDP | ZCDP]:
 def compare(
     X: np.ndarray, y: np.ndarray, design: Design, n: int, replicates: int, rng: np.random.Generator
 ) -> str:
-    """One row: simulated and forecast length and coverage, and the three ratios."""
+    """One row: simulated and forecast length and coverage, and the three ratios of noise."""
     moments = fit_moments(X, y, loss=design.loss, regularization=C)
     made = forecast(moments, design=design, n_records=n)
     lengths, hits = [], []

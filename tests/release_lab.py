@@ -24,6 +24,7 @@ STAGES = (
     "before booking",
     "booked",
     "read",
+    "begun",
     "drawn",
     "wrote release.json",
     "wrote report.html",
@@ -45,14 +46,14 @@ def log_draws(folder: Path) -> Path:
     path = folder / "draws"
     original = once._carry_out
 
-    def logged(question, header, charge, place):
+    def logged(question, header, charge, place, begin):
         def draw(X, y, **design):
             with path.open("a") as lines:
                 lines.write(f"{charge.request_id}\n")
             return run_draw(X, y, **design)
 
         run.draw_release = draw
-        return original(question, header, charge, place)
+        return original(question, header, charge, place, begin)
 
     run_draw = run.draw_release
     once._carry_out = logged
@@ -142,6 +143,8 @@ def look(desk: Desk, request: str, faults: list[str]) -> str:
     if place.exists() and (charge is None or load_release(place).charge_id != charge.charge_id):
         faults.append(f"{request} has a result without a charge")
     had = "nothing" if charge is None else "a result" if place.exists() else "a charge"
+    if had == "a charge" and charge.may_go_on:
+        had = "a charge without a draw"
     before = load_release(place).to_dict() if place.exists() else None
     for _ in range(2):
         try:

@@ -38,7 +38,7 @@ LedgerCode = Literal[
     "half_a_declared_cap", "line_name_unreadable", "line_names_repeat",
     "lines_do_not_add_up", "no_pure_price", "no_gaussian_price", "entry_impossible",
     "entry_with_another_cap", "entry_with_another_amount", "entry_above_the_cap",
-    "entry_of_a_known_request",
+    "entry_of_a_known_request", "entry_draws_again", "draw_begun",
     "entry_ends_again", "entry_without_cost", "entry_changed", "unknown_dataset", "schema_changed",
     "same_people_or_others", "ledger_is_folder", "ledger_not_a_file", "too_short", "damaged",
     "not_trusted", "writing_not_kept", "sums_impossible", "not_a_ledger", "newer_version",
@@ -56,7 +56,10 @@ ReleaseCode = Literal[
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
     "rows_not_as_planned", "engine_broken",
 ]
-SpentCode = Literal["release_failed", "failure_not_noted", "release_lost", "release_unfinished"]
+SpentCode = Literal[
+    "release_failed", "failure_not_noted", "release_lost", "release_unfinished",
+    "release_paused",
+]
 AfterCode = Literal[
     "intervals_of_other_matrices", "no_intervals_in_record", "no_such_coefficient",
     "weight_not_finite", "no_weight", "a_value_for_each", "depend_on_each_other", "silent_about",

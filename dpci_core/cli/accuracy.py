@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpci_core.base.array import Array
+from dpci_core.base.rows import plain
 from dpci_core.cli.refuse import refuse
-from dpci_core.datasets import list_datasets, load
+from dpci_core.datasets import list_datasets, load, load_cms
 from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.schema import Records
 from dpci_core.simulation.result import versions
@@ -94,7 +96,13 @@ def add_accuracy(rooms: Any) -> None:
         if name == "epsilon":
             parser.add_argument("--epsilons", nargs="+", default=list(EPSILONS))
         parser.add_argument("--features", type=int, help="how many (default: all)")
-        parser.add_argument("--encoding", choices=("schema", "paper"), default="paper")
+        is_published = name == "published"
+        parser.add_argument(
+            "--encoding",
+            choices=("schema", "paper", *(["cms"] if is_published else [])),
+            default=None if is_published else "paper",
+            help="(default: cms, but paper for figures 4 and 5)" if is_published else None,
+        )
         if name in ("epsilon", "published"):  # figures 4 and 5 have none
             default = FOLDS if name == "epsilon" else None
             parser.add_argument(
@@ -163,6 +171,8 @@ def _published(options: argparse.Namespace, rng: np.random.Generator) -> TidyRow
     (docs/estimators.md).
     """
     is_tuned = options.part in published_tuning.EXHIBITS
+    if options.encoding is None:
+        options.encoding = "paper" if is_tuned else "cms"
     for name in ("folds",) if is_tuned else ("permutations", "sizes", "held_out"):
         if getattr(options, name) is not None:
             raise ValueError(f"Expected no --{name.replace('_', '-')} with {options.part}.")
@@ -174,12 +184,12 @@ def _beside_the_printed(options: argparse.Namespace, rng: np.random.Generator) -
 
     options.folds = FOLDS if options.folds is None else options.folds
     key, cells = published.EXHIBITS[options.part], published.cells_of(options.part)
-    records = _records(
+    X, y = _as_published(
         options, key, MOST_ROWS if key == "kdd99" and options.rows is None else options.rows
     )
     found = measure_cells(
-        records.X,
-        records.y,
+        X,
+        y,
         cells=cells,
         n_folds=options.folds,
         n_fits=options.draws,
@@ -243,10 +253,10 @@ def _tuned_figure(options: argparse.Namespace, rng: np.random.Generator) -> Tidy
         else options.permutations,
         n_runs=options.draws,
     )
-    records = _records(options, published_tuning.DATASET, options.rows)
+    X, y = _as_published(options, published_tuning.DATASET, options.rows)
     found = tuned_curve(
-        records.X,
-        records.y,
+        X,
+        y,
         loss=published_tuning.loss_of(options.part),
         regularizations=published_tuning.regularizations(),
         epsilons=published_tuning.EPSILONS,
@@ -343,6 +353,14 @@ _ACTIONS: dict[str, tuple[_Answer, str]] = {
 
 def _records(options: argparse.Namespace, key: str, n_rows: int | None) -> Records:
     return load(key, encoding=options.encoding, features=options.features, n_rows=n_rows)
+
+
+def _as_published(options: argparse.Namespace, key: str, n_rows: int | None) -> tuple[Array, Array]:
+    """The table of a published exhibit."""
+    if options.encoding == "cms":
+        return load_cms(key, n_rows=n_rows, features=options.features)
+    records = _records(options, key, n_rows)
+    return plain(records.X), records.y
 
 
 def _loss(options: argparse.Namespace) -> Loss:

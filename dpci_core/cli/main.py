@@ -19,6 +19,7 @@ from dpci_core.cli.accuracy import add_accuracy
 from dpci_core.cli.after import add_after
 from dpci_core.cli.app import add_app
 from dpci_core.cli.engines import PROGRESS_SECONDS, add_engine, say, workers_named
+from dpci_core.cli.evaluation import add_evaluation
 from dpci_core.cli.ledger import add_ledger
 from dpci_core.cli.plan import add_plan
 from dpci_core.cli.refuse import refuse
@@ -120,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     add_ledger(rooms)
     add_release(rooms)
     add_after(rooms)
+    add_evaluation(rooms)
     add_accuracy(rooms)
     return parser
 

@@ -7,8 +7,11 @@ import csv
 import getpass
 import io
 import json
+import signal
 import sys
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +42,7 @@ from dpci_core.release import (
     check_account,
     check_header,
     effect_lines,
+    is_drawing,
     load_card,
     load_release,
     read_cells,
@@ -134,10 +138,12 @@ def run_release(options: argparse.Namespace) -> int:
             f"Request {request}: give it again with --request if anything goes wrong; it is never "
             "drawn twice."
         )
-        if ledger.find(request) is None and not _is_confirmed(options, asked, ledger):
+        known = ledger.find(request)
+        if known is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         with (
+            _ending_in_order(),
             engine_named(options.engine, elsewhere=False) as engine,
             progress_line("release", in_logs=False) as told,
         ):
@@ -156,6 +162,23 @@ def run_release(options: argparse.Namespace) -> int:
         return refuse(error)
     _print_result(made, options)
     return 0
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """A process that is told to end does so at once while nothing is drawn, and else after the
+    result is written.
+    """
+
+    def end(*_: object) -> None:
+        if not is_drawing():
+            raise SystemExit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(text: str) -> None:

@@ -10,13 +10,15 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.datasets._census import DEFAULT_ROWS, MAX_ROWS, simulate_census
 from dpci_core.datasets._census_tables import COEFFICIENTS, INTERCEPT
+from dpci_core.datasets._cms import encode_cms
 from dpci_core.datasets._declared import ADULT, BREAST_CANCER
 from dpci_core.datasets._paper import encode_paper
 from dpci_core.datasets.files import is_available
-from dpci_core.datasets.public import PUBLIC_SETS, read_public
+from dpci_core.datasets.public import ADULT_COLUMNS, PUBLIC_SETS, read_public
 from dpci_core.datasets.upload import read_upload
 from dpci_core.datasets.upload_rules import MAX_UPLOAD_BYTES, MAX_UPLOAD_COLUMNS
 from dpci_core.schema import (
@@ -38,6 +40,7 @@ __all__ = [
     "feature_names",
     "list_datasets",
     "load",
+    "load_cms",
     "read_upload",
     "schema_of",
     "simulate_census",
@@ -207,17 +210,50 @@ def load(
     return encoder(frame, schema, features=names, source=entry.source, title=entry.title)
 
 
+def load_cms(
+    key: str, *, n_rows: int | None = None, features: int | None = None
+) -> tuple[Array, Array]:
+    """Return X (n, p) without a constant and y (n,) of a public set as Chaudhuri, Monteleoni and
+    Sarwate encode it; Adult is both parts of it, 45,222 rows.
+
+    Args:
+        key: "adult", "kdd99" or "census".
+        n_rows: a fixed pseudo-random choice of so many rows, as for `load`.
+        features: the first so many columns.
+
+    Raises:  ValueError naming the argument; FileNotFoundError with the command that gets the set.
+    """
+    check_choice(key, ("adult", "census", "kdd99"), name="key")
+    schema = _ENTRIES[key].schema
+    if key == "adult":
+        parts = [read_public(PUBLIC_SETS[part], ADULT_COLUMNS) for part in ("adult", "adult_test")]
+        frame = pd.concat(parts, ignore_index=True)
+        _check_rows(n_rows, len(frame), "Adult")
+        frame = _some_rows(frame, n_rows)
+    else:
+        columns = (*(column.name for column in schema.features), schema.target)
+        frame = _read(key, columns, n_rows)
+    return encode_cms(frame, target=schema.target, positive=schema.positive, features=features)
+
+
 def _read(key: str, columns: tuple[str, ...], n_rows: int | None) -> pd.DataFrame:
     if key == "census":
         return simulate_census(DEFAULT_ROWS if n_rows is None else n_rows)[list(columns)]
-    total = _ENTRIES[key].n_rows
-    if n_rows is not None:
-        check_count(n_rows=n_rows)
-        if n_rows > total:
-            raise ValueError(
-                f"Expected n_rows={n_rows!r} <= {total}, the rows of {_ENTRIES[key].title}."
-            )
+    _check_rows(n_rows, _ENTRIES[key].n_rows, _ENTRIES[key].title)
     frame = _breast_cancer() if key == "breast_cancer" else read_public(PUBLIC_SETS[key], columns)
+    return _some_rows(frame, n_rows)
+
+
+def _check_rows(n_rows: int | None, total: int, title: str) -> None:
+    if n_rows is None:
+        return
+    check_count(n_rows=n_rows)
+    if n_rows > total:
+        raise ValueError(f"Expected n_rows={n_rows!r} <= {total}, the rows of {title}.")
+
+
+def _some_rows(frame: pd.DataFrame, n_rows: int | None) -> pd.DataFrame:
+    """A fixed pseudo-random choice of the rows of a public set, in their order."""
     if n_rows is None or n_rows == len(frame):
         return frame
     chosen = np.random.default_rng(SUBSET_SEED).permutation(len(frame))[:n_rows]

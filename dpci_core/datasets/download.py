@@ -26,7 +26,12 @@ from dpci_core.datasets.public import (
     compact_kdd99,
 )
 
-SOURCES = {"adult": "OpenML", "bank": "OpenML", "kdd99": "scikit-learn's file server"}
+SOURCES = {
+    "adult": "OpenML",
+    "adult_test": "OpenML",
+    "bank": "OpenML",
+    "kdd99": "scikit-learn's file server",
+}
 """Where each set comes from, for the progress line."""
 TIMEOUT_SECONDS = 60.0
 """Longest silence of a server; the fetchers themselves would wait for ever."""
@@ -117,6 +122,7 @@ def fetch_kdd99(home: str) -> pd.DataFrame:
 
 FETCHERS: dict[str, Callable[[str], pd.DataFrame]] = {
     "adult": fetch_adult,
+    "adult_test": fetch_adult,
     "bank": fetch_bank,
     "kdd99": fetch_kdd99,
 }
@@ -124,9 +130,7 @@ FETCHERS: dict[str, Callable[[str], pd.DataFrame]] = {
 
 
 def normalise_adult(chosen: PublicSet, raw: pd.DataFrame) -> pd.DataFrame:
-    """The training part, found by its fingerprint: the last 32,561 rows of OpenML's table, or the
-    first.
-    """
+    """The asked part, found by its fingerprint: in OpenML's table the test part stands first."""
     frame = raw.rename(columns=lambda name: str(name).replace("-", "_")).rename(
         columns={"class": "income"}
     )
@@ -190,6 +194,7 @@ def _plain(frame: pd.DataFrame, *, texts: tuple[str, ...]) -> pd.DataFrame:
 _ADULT_NUMBERS = frozenset(name for name, _ in PUBLIC_SETS["adult"].fingerprint.sums)
 _NORMALISERS: dict[str, Callable[[PublicSet, pd.DataFrame], pd.DataFrame]] = {
     "adult": normalise_adult,
+    "adult_test": normalise_adult,
     "bank": normalise_bank,
     "kdd99": normalise_kdd99,
 }

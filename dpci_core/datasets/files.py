@@ -40,6 +40,9 @@ ORIGINALS = {
     "adult": Original(
         "adult/adult.data.xz", "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
     ),
+    "adult_test": Original(
+        "adult/adult.test.xz", "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05"
+    ),
     "bank": Original(
         "bank/bank-full.csv.xz", "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d"
     ),

@@ -133,6 +133,19 @@ def parse_adult(path: Path) -> pd.DataFrame:
     )
 
 
+def parse_adult_test(path: Path) -> pd.DataFrame:
+    """The test part, 16,281 rows: a first line that is no row, labels with a full stop."""
+    frame = pd.read_csv(
+        read_original("adult_test", path),
+        names=list(ADULT_COLUMNS),
+        skiprows=1,
+        skipinitialspace=True,
+        na_values="?",
+        encoding="ascii",
+    )
+    return frame.assign(income=frame["income"].str.rstrip("."))
+
+
 def prepare_adult(frame: pd.DataFrame) -> pd.DataFrame:
     """Complete rows only, as the papers do: 30,162."""
     return frame.dropna(ignore_index=True)
@@ -197,6 +210,25 @@ PUBLIC_SETS = {
             ),
         ),
         parse=parse_adult,
+        prepare=prepare_adult,
+    ),
+    "adult_test": PublicSet(
+        key="adult_test",
+        title="Adult, test part",
+        schema=ADULT,
+        fingerprint=Fingerprint(
+            16_281,
+            3_846,
+            (
+                ("age", 631_173),
+                ("fnlwgt", 3_084_202_270),
+                ("education_num", 163_997),
+                ("capital_gain", 17_614_497),
+                ("capital_loss", 1_431_088),
+                ("hours_per_week", 657_626),
+            ),
+        ),
+        parse=parse_adult_test,
         prepare=prepare_adult,
     ),
     "bank": PublicSet(

@@ -13,6 +13,7 @@ from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, 
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
 from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import (
+    DrawBegunError,
     LedgerBusyError,
     LedgerDamagedError,
     SamePeopleQuestionError,
@@ -30,6 +31,7 @@ __all__ = [
     "Cap",
     "Charge",
     "Cost",
+    "DrawBegunError",
     "Entry",
     "Ledger",
     "LedgerBusyError",

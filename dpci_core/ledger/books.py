@@ -16,6 +16,7 @@ from dpci_core.ledger.names import name_key
 from dpci_core.ledger.problems import LedgerDamagedError, SchemaChangedError, UnknownDatasetError
 
 State = Literal["booked", "done", "failed"]
+Draw = Literal["", "announced", "begun"]
 People = Literal["first", "other", "same"]
 
 
@@ -27,6 +28,8 @@ class Charge:
     "booked" (running, or broken off), "done", "failed".  head: of the ledger right after the newest
     entry about this charge.
     is_new: whether this very call booked it; False where the request was known.
+    draw: "announced" where nothing is drawn before the ledger says that it begins, "begun" from
+    then on; "" where the booking itself gave the right to draw.
     """
 
     charge_id: int
@@ -46,6 +49,12 @@ class Charge:
     result_hash: str | None = None
     reason: str | None = None
     is_new: bool = False
+    draw: Draw = ""
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether nothing was drawn for it yet, so that the same request may be carried on."""
+        return self.state == "booked" and self.draw == "announced"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,13 +137,15 @@ class Books:
     def recall(self, entries: Iterable[Entry]) -> None:
         """Read a charge, and what became of it, that the sums hold already."""
         for entry in entries:
-            self._guarded(self._know if entry.kind == "booked" else self._end, entry)
+            readers = {"booked": self._know, "drawing": self._draw}
+            self._guarded(readers.get(entry.kind, self._end), entry)
 
     def add(self, entry: Entry) -> None:
         """Read one more entry."""
         readers = {
             "account": self._open,
             "booked": self._book,
+            "drawing": self._draw,
             "done": self._end,
             "failed": self._end,
         }
@@ -253,8 +264,15 @@ class Books:
             request_id=_text(entry.request_id),
             booked_at=entry.written_at,
             head=entry.head,
+            draw=_announced(entry),
         )
         return account, spent
+
+    def _draw(self, entry: Entry) -> None:
+        charge = self.charges[_number(entry.charge)]
+        if not charge.may_go_on:
+            raise LedgerDamagedError("entry_draws_again", entry=entry.sequence)
+        self.charges[charge.charge_id] = replace(charge, draw="begun", head=entry.head)
 
     def _end(self, entry: Entry) -> None:
         charge = self.charges[_number(entry.charge)]
@@ -268,6 +286,12 @@ class Books:
             reason=entry.reason,
             head=entry.head,
         )
+
+
+def _announced(entry: Entry) -> Draw:
+    if entry.draw not in (None, "announced"):
+        raise ValueError
+    return "announced" if entry.draw else ""
 
 
 def _no_such_kind(entry: Entry) -> None:

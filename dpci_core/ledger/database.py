@@ -28,8 +28,7 @@ _SMALLEST_DATABASE = 512
 """Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over
 it.
 """
-_SELECT = f"SELECT {', '.join(COLUMNS)} FROM entries"
-_BEFORE_NONCES = 3
+_SINCE = {"nonce": 3, "draw": 6}
 """A ledger of an earlier version than this has no such column until the next write."""
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 
@@ -180,11 +179,12 @@ def last_sequence(connection: sqlite3.Connection) -> int:
 def charge_entries(
     connection: sqlite3.Connection, which: str, value: int | str
 ) -> tuple[Entry, ...]:
-    """The booking of a condition, and what ended it."""
+    """The booking of a condition, and what became of it."""
     booked = read_some(connection, f"kind = 'booked' AND {which}", value)
     ends = (
-        read_some(connection, "kind IN ('done', 'failed') AND charge = ?", entry.sequence)
+        read_some(connection, f"kind {kinds} AND charge = ?", entry.sequence)
         for entry in booked
+        for kinds in ("= 'drawing'", "IN ('done', 'failed')")  # each by its own index
     )
     return (*booked, *(end for found in ends for end in found))
 
@@ -196,8 +196,9 @@ def spent_texts(connection: sqlite3.Connection) -> list[tuple[int, str]]:
 
 def _read(connection: sqlite3.Connection, which: str, *values: int | str) -> tuple[Entry, ...]:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    select = _SELECT if version >= _BEFORE_NONCES else _SELECT.replace("nonce", "NULL")
-    return from_rows(connection.execute(f"{select} {which}", values).fetchall())
+    names = ("NULL" if version < _SINCE.get(name, 0) else name for name in COLUMNS)
+    query = f"SELECT {', '.join(names)} FROM entries {which}"
+    return from_rows(connection.execute(query, values).fetchall())
 
 
 def add_entry(connection: sqlite3.Connection, entry: Entry) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from dpci_core.ledger.problems import LedgerDamagedError
 
-Kind = Literal["account", "booked", "done", "failed"]
+Kind = Literal["account", "booked", "drawing", "done", "failed"]
 FORMAT = "dpci-ledger-1"
 """Stands in everything that is sealed, so that a seal says nothing about another program or a later
 format.
@@ -27,10 +27,11 @@ class Entry:
     key_id: names the key.
     account: sequence of the account a charge is booked on, or of the one whose cap a new account
     shares.
-    charge: sequence of the booking that this line closes.  spent: the cost in the currency of the
+    charge: sequence of the booking that this line is about.  spent: the cost in the currency of the
     cap.
     nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not;
     None in entries of earlier versions.
+    draw: "announced" in a booking whose draw gets a line of its own ("drawing") before it begins.
     """
 
     sequence: int
@@ -58,6 +59,7 @@ class Entry:
     result_hash: str | None = None
     reason: str | None = None
     nonce: str | None = None
+    draw: str | None = None
     mac: str = ""
 
     @property

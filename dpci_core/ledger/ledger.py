@@ -39,7 +39,7 @@ from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
 from dpci_core.ledger.key import Key, make_key, read_key
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
-from dpci_core.ledger.problems import LedgerDamagedError
+from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
 from dpci_core.ledger.running import CHECKED_WHOLE, go_on, keep, sealed
 from dpci_core.ledger.verify import (
     RecordedHead,
@@ -170,12 +170,13 @@ class Ledger:
         plan_hash: str,
         person: str,
         request_id: str,
+        draws_later: bool = False,
     ) -> Charge:
         """Return a charge that is on disk, so that noise may be drawn; the same request again gives
         the same charge.
 
         Only a charge with `is_new` gives the right to draw: any other has been drawn for, or may
-        have been.
+        have been. With `draws_later` none does: `begin_draw` gives it, to one call.
 
         Args:
             dataset: name of the account.
@@ -185,6 +186,7 @@ class Ledger:
             plan_hash: of what will be drawn.
             person: who spends.
             request_id: of this release.
+            draws_later: whether nothing is drawn before `begin_draw`.
 
         Raises:
             BudgetExceededError: where the cap leaves less.
@@ -229,8 +231,25 @@ class Ledger:
                 purpose=purpose,
                 plan_hash=plan_hash,
                 request_id=request_id,
+                draw="announced" if draws_later else None,
             )
             return replace(page.books.charges[entry.sequence], is_new=True)
+
+    def begin_draw(self, charge_id: int) -> Charge:
+        """Return the charge, which is on disk as drawn for: from here on noise may be drawn, by the
+        caller alone.
+
+        Raises:
+            DrawBegunError: if it was drawn for, ended or booked without `draws_later`.
+        """
+        with self._writing() as page:
+            charge = page.charge(charge_id)
+            if charge is None:
+                raise LedgerRuleError("unknown_charge", charge=charge_id)
+            if not charge.may_go_on:
+                raise DrawBegunError("draw_begun", charge=charge_id)
+            page.write("drawing", at=charge.booked_at, charge=charge_id)
+            return page.books.charges[charge_id]
 
     def finish(self, charge_id: int, *, result_hash: str) -> Charge:
         """Return the charge as done; the same result again changes nothing. Its `head` belongs in
@@ -238,15 +257,24 @@ class Ledger:
         """
         return self._end(charge_id, "done", result_hash=one_line(result_hash, name="result_hash"))
 
-    def fail(self, charge_id: int, *, reason: str) -> Charge:
+    def fail(self, charge_id: int, *, reason: str, is_drawn: bool = True) -> Charge:
         """Return the charge as failed: still spent, since noise may have been drawn. Never put data
         in the reason.
+
+        Args:
+            charge_id: of the charge.
+            reason: one line of text.
+            is_drawn: False where the caller did not begin to draw.
+
+        Raises:
+            DrawBegunError: if another one draws, where the caller does not.
         """
         if isinstance(reason, str):
             reason = " ".join(reason.split())[
                 :MOST_CHARACTERS
             ]  # a long reason must not keep a charge from its end
-        return self._end(charge_id, "failed", reason=one_line(reason, name="reason"))
+        what = {"reason": one_line(reason, name="reason")}
+        return self._end(charge_id, "failed", is_drawn=is_drawn, **what)
 
     def account(self, dataset: str) -> Account:
         """The oldest account of a name: every other one of the name shares its cap."""
@@ -364,7 +392,7 @@ class Ledger:
         with self._database.reading() as connection:
             return Books() if connection is None else _sums_of(connection)
 
-    def _end(self, charge_id: int, kind: Kind, **what: str) -> Charge:
+    def _end(self, charge_id: int, kind: Kind, *, is_drawn: bool = True, **what: str) -> Charge:
         with self._writing() as page:
             charge = page.charge(charge_id)
             if charge is None:
@@ -375,6 +403,8 @@ class Ledger:
                 return charge
             if charge.state != "booked":
                 raise LedgerRuleError("charge_has_ended", charge=charge_id, state=charge.state)
+            if charge.draw == "begun" and not is_drawn:
+                raise DrawBegunError("draw_begun", charge=charge_id)
             page.write(kind, at=charge.booked_at, charge=charge_id, **what)
             return page.books.charges[charge_id]
 

@@ -33,6 +33,10 @@ class SamePeopleQuestionError(LedgerRuleError):
         self.candidates = candidates
 
 
+class DrawBegunError(LedgerRuleError):
+    """Somebody draws for this charge, or has drawn."""
+
+
 class LedgerBusyError(LedgerRuleError):
     """Another process held the ledger for too long; trying again is safe."""
 

@@ -134,12 +134,41 @@ _VERSION_5 = (
 )
 """The sums after the last entry (`running`)."""
 
+_DRAWING = (
+    _entries("newer", "pure", "zcdp", "gdp")
+    .replace("'booked', 'done', 'failed'))", "'booked', 'drawing', 'done', 'failed'))")
+    .replace("(kind IN ('done', 'failed')) =", "(kind IN ('drawing', 'done', 'failed')) =")
+)
+
+_VERSION_6 = (
+    "DROP VIEW charges",
+    "DROP VIEW datasets",
+    _DRAWING,
+    "ALTER TABLE newer ADD COLUMN nonce TEXT CHECK (length(nonce) = 32)",
+    "ALTER TABLE newer ADD COLUMN draw TEXT "
+    "CHECK (draw IS NULL OR (draw = 'announced' AND kind = 'booked'))",
+    "INSERT INTO newer SELECT *, NULL FROM entries ORDER BY sequence",
+    "DROP TABLE entries",
+    "PRAGMA legacy_alter_table = ON",
+    "ALTER TABLE newer RENAME TO entries",
+    "PRAGMA legacy_alter_table = OFF",
+    *_GUARDS,
+    "CREATE UNIQUE INDEX one_draw_a_charge ON entries (charge) WHERE kind = 'drawing'",
+    _VERSION_2[0].replace(
+        "ended.charge = booked.sequence",
+        "ended.charge = booked.sequence AND ended.kind IN ('done', 'failed')",
+    ),
+    _VERSION_2[1],
+)
+"""A draw has an entry of its own before it begins."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
     _VERSION_3,
     _VERSION_4,
     _VERSION_5,
+    _VERSION_6,
 )
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
 never changed: a further definition needs one that makes the table anew with its name.

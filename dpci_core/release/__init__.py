@@ -29,11 +29,14 @@ from dpci_core.release.once import (
     Question,
     ReleaseFailedError,
     ReleaseLostError,
+    ReleasePausedError,
     ReleaseRefusedError,
     ReleaseUnfinishedError,
     check_account,
     check_header,
+    is_drawing,
     release_once,
+    wait_for_draws,
 )
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import Coefficient, Entry, Guarantee, Interval, RecordError, Release
@@ -78,6 +81,7 @@ __all__ = [
     "ReleaseFailedError",
     "ReleaseInference",
     "ReleaseLostError",
+    "ReleasePausedError",
     "ReleaseRefusedError",
     "ReleaseUnfinishedError",
     "Shares",
@@ -96,6 +100,7 @@ __all__ = [
     "effect_sentences",
     "effects",
     "intervals_csv",
+    "is_drawing",
     "load_card",
     "load_choice",
     "load_release",
@@ -111,5 +116,6 @@ __all__ = [
     "report_html",
     "schema_hash",
     "share_out",
+    "wait_for_draws",
     "warnings_of",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -289,8 +290,10 @@ class CardChoice(AskedOnce[CardRecord]):
     def check_size(self, n_records: int) -> None:
         parts_of(n_records, self.holdout)
 
-    def answer(self, header: Header, charge: Charge) -> tuple[CardRecord, dict[str, str]]:
-        drawn = self.draw(header)
+    def answer(
+        self, header: Header, charge: Charge, begin: Callable[[], None]
+    ) -> tuple[CardRecord, dict[str, str]]:
+        drawn = self.draw(header, begin)
         made = _record(self, drawn, charge)
         once.reached("drawn")
         return made, {
@@ -300,7 +303,7 @@ class CardChoice(AskedOnce[CardRecord]):
             "plan.yaml": as_yaml(self.plan),
         }
 
-    def draw(self, header: Header) -> DrawnCard:
+    def draw(self, header: Header, begin: Callable[[], None]) -> DrawnCard:
         """Read, divide, choose, count; the records exist in here only."""
         mapper = _mapper(self.plan.schema, self.questions)
         cells = read_cells(header, mapper, with_target=True)
@@ -308,6 +311,7 @@ class CardChoice(AskedOnce[CardRecord]):
         y = mapper.labels_of(cells[self.plan.schema.target])
         if len(y) == 0:
             raise TableError("no_rows")
+        begin()
         return draw_card(
             answers(cells, self.questions, self.plan.schema),
             (y > 0).astype(np.int64),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -107,7 +108,7 @@ class Choice(Question[ChoiceRecord]):
         """What is spent on what at an n; every refusal that public numbers decide."""
 
     @abstractmethod
-    def draw(self, header: Header) -> Drawing:
+    def draw(self, header: Header, begin: Callable[[], None]) -> Drawing:
         """Read, divide, train, choose; the records exist in here only."""
 
     def price(self) -> Cost:
@@ -118,8 +119,10 @@ class Choice(Question[ChoiceRecord]):
     def check_size(self, n_records: int) -> None:
         self.spending(n_records)
 
-    def answer(self, header: Header, charge: Charge) -> tuple[ChoiceRecord, dict[str, str]]:
-        made = _record(self, self.draw(header), charge)
+    def answer(
+        self, header: Header, charge: Charge, begin: Callable[[], None]
+    ) -> tuple[ChoiceRecord, dict[str, str]]:
+        made = _record(self, self.draw(header, begin), charge)
         once.reached("drawn")
         return made, {
             CHOICE_NAME: made.to_json(),
@@ -205,7 +208,7 @@ class HistogramChoice(Choice):
             validation_share=self.validation_share,
         )
 
-    def draw(self, header: Header) -> Drawing:
+    def draw(self, header: Header, begin: Callable[[], None]) -> Drawing:
         column = self.declared
         mapper = RecordMapper(self.plan.schema, column.feature_names)
         cells = read_cells(header, mapper)[column.name]
@@ -214,6 +217,7 @@ class HistogramChoice(Choice):
             raise TableError("no_rows")
         values = np.array([number_of(cell) for cell in cells])
         x = np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
+        begin()
         found = select_histogram(
             x,
             bounds=(column.low, column.high),
@@ -302,12 +306,13 @@ class ModelChoice(Choice):
             validation_share=self.validation_share,
         )
 
-    def draw(self, header: Header) -> Drawing:
+    def draw(self, header: Header, begin: Callable[[], None]) -> Drawing:
         X, y, _ = read_records(header, RecordMapper(self.plan.schema, self.plan.features))
         assert not isinstance(X, WeightedRows)  # `make` saw to it
         once.reached("read")
         check_rows(X, y)
         source, spending = SystemSource(), self.spending(len(y))
+        begin()
         result = select_by(
             X,
             y,

@@ -17,6 +17,12 @@ from dpci_core.mechanisms.shares import Shares
 from dpci_core.plan import Plan, PlanNumbers, as_yaml
 from dpci_core.plan.codec import plain
 from dpci_core.plan.link import canonical
+from dpci_core.release.evaluation import (
+    EVALUATION_NAME,
+    REGISTRY_NAME,
+    evaluation,
+    registry_entry,
+)
 from dpci_core.release.notebook import NOTEBOOK_NAME, notebook
 from dpci_core.release.record import (
     NEIGHBOURS,
@@ -209,6 +215,8 @@ def files_of(made: Release, plan: Plan) -> dict[str, str]:
         "intervals.csv": intervals_csv(made),
         "report.html": report_html(made),
         "model_card.md": model_card(made),
+        EVALUATION_NAME: evaluation(made),
+        REGISTRY_NAME: registry_entry(made),
         "plan.yaml": as_yaml(plan),
         NOTEBOOK_NAME: notebook(made),
     }

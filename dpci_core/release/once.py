@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
@@ -23,7 +25,7 @@ from dpci_core.base.errors import (
     InfeasibleDesignError,
     without_frames,
 )
-from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
+from dpci_core.ledger import Charge, Cost, DrawBegunError, Ledger, LedgerError
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
@@ -60,8 +62,14 @@ class ReleaseFailedError(_SpentError):
 
 
 class ReleaseLostError(_SpentError):
-    """This request was booked before and has no result here: it is running, or broke off. It is
-    never drawn again.
+    """This request was booked before and has no result here: noise is being drawn for it, or it
+    broke off. It is never drawn again.
+    """
+
+
+class ReleasePausedError(_SpentError):
+    """The release was stopped after booking and before anything was drawn; the same request goes
+    on.
     """
 
 
@@ -108,8 +116,13 @@ class Question(ABC, Generic[Made_co]):
         """Refuse what public numbers rule out at this n."""
 
     @abstractmethod
-    def answer(self, header: Header, charge: Charge) -> tuple[Made_co, dict[str, str]]:
-        """Return the record and the files of its folder; the rows exist in here only."""
+    def answer(
+        self, header: Header, charge: Charge, begin: Callable[[], None]
+    ) -> tuple[Made_co, dict[str, str]]:
+        """Return the record and the files of its folder; the rows exist in here only.
+
+        begin: called right before the first draw.
+        """
 
     @classmethod
     @abstractmethod
@@ -152,7 +165,8 @@ def release_once(
     place, request_id = Path(folder).absolute(), request_id.strip()
     if os.path.lexists(place):
         return _recorded(question, place, ledger, request_id)
-    if ledger.find(request_id) is not None:
+    known = ledger.find(request_id)
+    if known is not None and not known.may_go_on:
         raise ReleaseLostError("release_lost", request=request_id)
     cost = question.price()
     check_account(ledger, dataset, question.plan)
@@ -169,19 +183,79 @@ def release_once(
         plan_hash=question.digest,
         person=person,
         request_id=request_id,
+        draws_later=True,
     )
     reached("booked")
-    if not charge.is_new:
+    if not charge.may_go_on:
         raise ReleaseLostError("release_lost", request=request_id)
-    outcome = _carry_out(question, header, charge, place)
-    if isinstance(outcome, Finding | Exception):  # out here no traceback leads to the records
-        if not _holds(question, place, charge):
-            raise _failed(ledger, charge, outcome)
-        outcome = question.load(place)  # stopped after the folder had its name
-    reached("written")
-    _finish(question, ledger, charge, place)
+    draw = _Draw(ledger, charge)
+    with draw:
+        outcome = _carry_out(question, header, charge, place, draw)
+        if isinstance(outcome, Finding | Exception):  # out here no traceback leads to the records
+            if not (draw.is_begun and _holds(question, place, charge)):
+                raise _failed(draw, outcome)
+            outcome = question.load(place)  # stopped after the folder had its name
+        reached("written")
+        _finish(question, ledger, charge, place)
     reached("finished")
     return outcome
+
+
+class _Draw:
+    """The right to draw for a charge, which the ledger gives to one call.
+
+    is_begun: whether this one has it.
+    problem: why it was not given.
+    """
+
+    def __init__(self, ledger: Ledger, charge: Charge) -> None:
+        self.ledger, self.charge = ledger, charge
+        self.is_begun = False
+        self.problem: LedgerError | None = None
+
+    def __call__(self) -> None:
+        """Take it; no second time."""
+        _under_way(self, True)
+        try:
+            self.ledger.begin_draw(self.charge.charge_id)
+        except LedgerError as error:
+            _under_way(self, False)
+            self.problem = without_frames(error)
+            raise
+        self.is_begun = True
+        reached("begun")
+
+    def __enter__(self) -> None:
+        """From here on a draw may begin."""
+
+    def __exit__(self, *_: object) -> None:
+        """It is over, whatever became of it."""
+        _under_way(self, False)
+
+
+_DRAWS: set[_Draw] = set()
+_CHANGED = threading.Condition()
+
+
+def _under_way(draw: _Draw, is_drawing: bool) -> None:
+    with _CHANGED:
+        (_DRAWS.add if is_drawing else _DRAWS.discard)(draw)
+        _CHANGED.notify_all()
+
+
+def is_drawing() -> bool:
+    """Whether a release of this process has begun to draw and is not written yet."""
+    return bool(_DRAWS)
+
+
+def wait_for_draws(seconds: float) -> bool:
+    """Return whether every draw that began is written, after waiting for it so long at most.
+
+    A process that is told to end waits here: what has not begun to draw goes on with the same
+    request later, what has begun cannot.
+    """
+    with _CHANGED:
+        return _CHANGED.wait_for(lambda: not _DRAWS, seconds)
 
 
 def check_reachable(schema: Schema) -> None:
@@ -270,25 +344,36 @@ def reached(stage: str) -> None:
     """Nothing; tests stop the process here."""
 
 
-def _failed(ledger: Ledger, charge: Charge, reason: Finding | Exception) -> ReleaseFailedError:
+def _failed(draw: _Draw, reason: Finding | Exception) -> _SpentError:
     """The error to raise after noting the failure; a ledger that cannot be written leaves the
-    charge booked.
+    charge booked. One that was stopped before its draw, or whose draw the ledger could not note, is
+    left as it is: it may go on.
     """
+    charge, request = draw.charge, draw.charge.request_id
+    if isinstance(draw.problem, DrawBegunError):
+        return ReleaseLostError("release_lost", request=request)
+    is_stopped = isinstance(reason, Finding) and reason.code == "stopped"
+    if not draw.is_begun and (is_stopped or draw.problem is not None):
+        return ReleasePausedError("release_paused", request=request)
     try:
-        ledger.fail(charge.charge_id, reason=said(reason))
+        draw.ledger.fail(charge.charge_id, reason=said(reason), is_drawn=draw.is_begun)
+    except DrawBegunError:
+        return ReleaseLostError("release_lost", request=request)
     except LedgerError:
         return ReleaseFailedError("failure_not_noted", reason=reason, charge=charge.charge_id)
     return ReleaseFailedError("release_failed", reason=reason, charge=charge.charge_id)
 
 
 def _carry_out(
-    question: Question[Made_co], header: Header, charge: Charge, place: Path
+    question: Question[Made_co], header: Header, charge: Charge, place: Path, draw: _Draw
 ) -> Made_co | Finding | Exception:
     """Everything between booking and the finished folder; why it failed, free of records, where it
     did.
     """
     try:
-        made, files = question.answer(header, charge)
+        made, files = question.answer(header, charge, draw)
+        if not draw.is_begun:
+            raise AssertionError("nothing may be written that was not announced")
         write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
         return made
     except (BatchError, InfeasibleDesignError) as error:

@@ -258,7 +258,7 @@ def model_card(release: Release) -> str:
         "## Privacy of the training data",
         "",
         f"- Model: {mechanism_sentence(release)}",
-        f"- Records: {release.n_records:,} ({_code(release.unit)}); planned for "
+        f"- Records: {release.n_records:,} ({as_code(release.unit)}); planned for "
         f"{release.n_planned:,}.",
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
         f"- Risk: {risk_sentence(release)}",
@@ -266,8 +266,8 @@ def model_card(release: Release) -> str:
         f"{together_sentence(release)}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
-        *([f"- Out of reach: {_code(silent(release.silent))}"] if release.silent else []),
-        *(f"- Known before the draw: {_code(sentence)}" for sentence in release.warnings),
+        *([f"- Out of reach: {as_code(silent(release.silent))}"] if release.silent else []),
+        *(f"- Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",
         *(f"  - {sentence}" for sentence in release.assumptions),
         f"- Hashes: plan {release.plan_hash}, schema {release.schema_hash}; ledger "
@@ -285,12 +285,12 @@ def model_card(release: Release) -> str:
     said = dict(zip((c.name for c in told), effect_lines(release), strict=False))
     for c in told:
         name, *numbers = _cells(c)[:4]
-        effect = f" {_code(said[name])} " if name in said else " "
-        lines.append(f"| {_code(name)} | {' | '.join(numbers)} |{effect}|")
+        effect = f" {as_code(said[name])} " if name in said else " "
+        lines.append(f"| {as_code(name)} | {' | '.join(numbers)} |{effect}|")
     return "\n".join(lines) + "\n"
 
 
-def _code(text: str) -> str:
+def as_code(text: str) -> str:
     """A text in one line of Markdown that is shown as it is, whatever it holds."""
     flat = " ".join(text.split()).replace("|", "\\|")
     longest = max(

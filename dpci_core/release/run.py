@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -83,8 +84,10 @@ class PlanRelease(Question[Release]):
     def check_size(self, n_records: int) -> None:
         check_feasible(self.plan.design, n_records=n_records, dim=len(self.plan.names))
 
-    def answer(self, header: Header, charge: Charge) -> tuple[Release, dict[str, str]]:
-        drawn, note = _draw(self.plan, header, self.engine)
+    def answer(
+        self, header: Header, charge: Charge, begin: Callable[[], None]
+    ) -> tuple[Release, dict[str, str]]:
+        drawn, note = _draw(self.plan, header, self.engine, begin)
         once.reached("drawn")
         made = make_record(self.plan, drawn, self.priced, charge)
         return replace(made, note=note), files_of(made, self.plan)
@@ -132,15 +135,19 @@ def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "
     return check_header(PlanRelease(plan=plan), file, encoding=encoding)
 
 
-def _draw(plan: Plan, header: Header, engine: Engine | None) -> tuple[Drawn, MappingNote | None]:
+def _draw(
+    plan: Plan, header: Header, engine: Engine | None, begin: Callable[[], None]
+) -> tuple[Drawn, MappingNote | None]:
     """The records exist in here only; those of a folder as batches, whose cells nobody counts."""
     mapper = RecordMapper(plan.schema, plan.features)
     if header.kind == "folder":
         batches = folder_batches(header.parts, plan.schema, features=plan.features, engine=engine)
         once.reached("read")
+        begin()
         drawn = draw_release(batches, design=plan.design, to_original=mapper.to_original)
         return drawn, None
     X, y, note = read_records(header, mapper)
     once.reached("read")
     check_feasible(plan.design, n_records=len(X), dim=X.shape[1])
+    begin()
     return draw_release(X, y, design=plan.design, to_original=mapper.to_original), note

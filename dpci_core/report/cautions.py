@@ -136,7 +136,7 @@ def _shortfall(short: Array, n: int, level: float) -> Caution:
     worst = float(np.min(short))
     return Caution(
         "stops" if 1.0 - worst > _MISSES * (1.0 - level) else "weigh",
-        f"{len(short)} of {n} intervals promise too much: they say {percent(level)} and cover "
+        f"{len(short)} of {n} intervals promise too much: they say {100.0 * level:g} % and cover "
         f"{100 * worst:.1f} % at worst.",
     )
 

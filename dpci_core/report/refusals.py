@@ -369,6 +369,15 @@ SENTENCES: dict[Code, str] = {
         "is never drawn again. If the result is in another folder, name that folder; if it is "
         "lost, a new request starts anew, and costs again."
     ),
+    "release_paused": (
+        "The release was stopped after it was booked and before anything was drawn. Make the same "
+        "request {request!r} again: it goes on, and costs nothing more."
+    ),
+    "draw_begun": (
+        "For the charge {charge} noise is being drawn elsewhere, or was drawn, or the booking "
+        "itself gave the right to. It is never drawn for again."
+    ),
+    "entry_draws_again": "Entry {entry} draws for a charge a second time.",
     "release_unfinished": (
         "The release is in {folder}, and its charge {charge} is booked, but the ledger could not "
         "note the result. {problem} Then make the same request again: it draws nothing and "

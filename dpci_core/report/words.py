@@ -60,7 +60,13 @@ def plainly(name: str) -> str:
 
 
 def percent(x: float) -> str:
-    """A share as percent; near the ends it never rounds to 0 or 100."""
+    """A share as percent; near the ends it never rounds to 0 or 100.
+
+    >>> percent(0.25), percent(0.0012), percent(1e-170), percent(0.99999)
+    ('25 %', '0.12 %', 'under 0.01 %', '99.99 %')
+    """
+    if 0 < x < 1e-4:
+        return "under 0.01 %"
     if 0.99 < x < 1:
         return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
@@ -79,8 +85,8 @@ def precision_target(
     return f"{what} is at most {shown} long{'' if probability == usual else surely}"
 
 
-Ratio = Literal["r1", "r2", "r3"]
-"""Of noise against what it is on; see `intervals.forecast.Validity`."""
+Ratio = Literal["r1", "r2", "r3", "r4"]
+"""What must be small for a forecast to hold; see `intervals.forecast.Validity`."""
 _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     "r1": (
         "The noise on the Hessian is {:.2g} times its smallest eigenvalue",
@@ -93,6 +99,10 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     "r3": (
         "The noise on the coefficients moves the Hessian by {:.2g} of its size",
         "give the coefficients more budget, or use more records or a larger c.",
+    ),
+    "r4": (
+        "So few records decide a coefficient that its variance is seen {:.2g} of it too small",
+        "use more records, a larger c or, for an SVM, a larger h.",
     ),
 }
 

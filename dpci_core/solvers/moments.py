@@ -4,12 +4,13 @@ answered.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.batch import Block
+from dpci_core.base.batch import Block, aligned
 from dpci_core.base.batches import Place, RecordBatches, has_weights, table_of
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
@@ -136,6 +137,8 @@ class Moments:
     geometry: whose metric the rows have weights for; None for rows as they are.
     spread: the second moment of the rows as they are, where noise is to be shaped like it.
     n_weighted: rows that a metric makes count less.
+    pulled: (p, p), gradient covariance in which a row counts by its leverage, w f'' a'H^-1 a: by n,
+        what the fit of n rows takes off the gradient covariance that it sees; None as for drift.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -153,6 +156,7 @@ class Moments:
     geometry: Geometry | None = None
     spread: Spread | None = None
     n_weighted: int = 0
+    pulled: Array | None = None
 
 
 def fit_moments(
@@ -223,6 +227,7 @@ def fit_moments(
         geometry=geometry,
         spread=spread,
         n_weighted=n_weighted,
+        pulled=_pulled(A, theta, H, loss, regularization) if with_drift else None,
     )
 
 
@@ -290,6 +295,42 @@ class _Gap:
 
     def __call__(self, place: Place) -> Array:
         return np.asarray(sum(self.squares(block) for block in place.chunks()))
+
+
+def _pulled(
+    A: Block | RecordBatches, theta: Array, H: Array, loss: Loss, regularization: float
+) -> Array:
+    """`Moments.pulled`."""
+    pull = _Pull(theta, np.asarray(np.linalg.inv(H)), loss, regularization)
+    total = A.total(pull) if isinstance(A, RecordBatches) else pull.over(chunks(A))
+    return np.asarray(total / len(A))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pull:
+    """Sum (p, p) of h (g - mean)(g - mean)' over rows, of gradients g and leverages h."""
+
+    theta: Array
+    inverse: Array
+    loss: Loss
+    regularization: float
+
+    def __call__(self, place: Place) -> Array:
+        return self.over(place.chunks())
+
+    def over(self, blocks: Iterable[Block]) -> Array:
+        theta, inverse = aligned(self.theta), aligned(self.inverse)
+        mean = -2.0 * self.regularization * theta
+        total = np.zeros(inverse.shape)
+        for block in blocks:
+            rows = aligned(plain(block))
+            _, slope, curvature = (
+                times_weights(f, block) for f in self.loss.derivatives(aligned(rows @ theta))
+            )
+            leverage = curvature * np.einsum("ij,ij->i", aligned(rows @ inverse), rows)
+            apart = aligned(slope[:, None] * rows - mean)
+            total += aligned(apart * leverage[:, None]).T @ apart
+        return total
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)

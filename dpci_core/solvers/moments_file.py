@@ -84,6 +84,7 @@ class _File(_Strict):
     spread: _Spread | None = None
     n_weighted: int = 0
     plan: dict[str, Any] | None = None
+    pulled: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ def _moments(found: _File, p: int) -> Moments:
         geometry=geometry,
         spread=None if found.spread is None else _spread(found.spread, p),
         n_weighted=found.n_weighted,
+        pulled=None if found.pulled is None else _shaped(found.pulled, p, p),
     )
 
 

@@ -15,7 +15,8 @@ import pytest
 
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import unit_rows
-from dpci_core.datasets import feature_names, files, list_datasets, load, schema_of
+from dpci_core.datasets import feature_names, files, list_datasets, load, load_cms, schema_of
+from dpci_core.datasets._cms import encode_cms
 from dpci_core.datasets._paper import encode_paper
 from dpci_core.schema import (
     CategoricalColumn,
@@ -211,3 +212,27 @@ def test_kdd99_from_a_read_only_or_damaged_cache(
     files.table_path("kdd99").write_bytes(b"PAR1 junk")
     assert load("kdd99", features=2).digest == first.digest
     assert load("kdd99", features=2).digest == first.digest  # now from the compact copy
+
+
+def test_every_level_is_a_column_and_no_constant_is_added() -> None:
+    frame = pd.DataFrame({"a": [0, -2, 1], "b": ["x", "y", "x"], "t": ["no", "yes", "no"]})
+    X, y = encode_cms(frame, target="t", positive="yes")
+    assert y.tolist() == [-1.0, 1.0, -1.0]
+    root = np.sqrt([1.0, 2.0, 1.25])
+    expected = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.5, 1.0, 0.0]]) / root[:, None]
+    assert pytest.approx(expected, abs=1e-9) == X
+    alone, _ = encode_cms(frame, target="t", positive="yes", features=1)
+    assert alone[:, 0] == pytest.approx([0.0, -1.0, 0.5])
+    census, _ = load_cms("census", n_rows=400)
+    assert np.linalg.norm(census, axis=1).max() <= 1.0
+    with pytest.raises(ValueError, match="key"):
+        load_cms("bank")
+
+
+@needs_originals
+def test_adult_as_in_chaudhuri_is_both_parts() -> None:
+    X, y = load_cms("adult")
+    assert X.shape == (45_222, 104)
+    assert (y > 0).sum() == 11_208
+    with pytest.raises(ValueError, match="45222"):
+        load_cms("adult", n_rows=45_223)

@@ -300,7 +300,7 @@ def design_with_ratio(cut: str, target: float, moments: Moments, mechanism: str)
 def test_validity_on_both_sides_of_each_cut(
     cut: str, side: str, moments: dict[str, Moments]
 ) -> None:
-    assert set(PARTS) == set(_CUTS), "A cut without a test."
+    assert {*PARTS, "r4"} == set(_CUTS), "A cut without a test."
     valid, rough = _CUTS[cut]
     mechanism = "objective" if cut == "r3 objective" else "output"
     target = {"below": 0.97 * valid, "between": 1.03 * valid, "above": 1.03 * rough}[side]
@@ -323,6 +323,47 @@ def test_validity_on_both_sides_of_each_cut(
     for reason in validity.reasons:
         assert words[cut.split()[0]] in reason.lower()
         assert f"{valid:g}" in reason
+
+
+@pytest.mark.parametrize("side", ["below", "between", "above"])
+def test_few_records_are_no_privacy_effect_and_are_seen(
+    side: str, moments: dict[str, Moments]
+) -> None:
+    valid, rough = _CUTS["r4"]
+    target = {"below": 0.97 * valid, "between": 1.05 * valid, "above": 1.05 * rough}[side]
+    fit = moments["logistic"]
+    design = make_design("pure", "output", "logistic", ("20000", "20000", "20000"))
+    now = forecast(fit, design=design).validity.r4
+    assert 0.0 < now < valid
+    fit = dataclasses.replace(fit, pulled=fit.pulled * (target / now))
+    validity = forecast(fit, design=design).validity
+    assert validity.r4 == pytest.approx(target, rel=1e-9)
+    assert validity.grade == {"below": "valid", "between": "rough", "above": "unusable"}[side]
+    assert ["too small" in reason for reason in validity.reasons] == [True] * (side != "below")
+    half = forecast(fit, design=design, n_records=2 * fit.n_records).validity.r4
+    assert half == pytest.approx(target / 2.0, rel=0.01)
+    unknown = dataclasses.replace(fit, pulled=None)
+    assert forecast(unknown, design=design).validity.r4 == 0.0
+
+
+def test_the_variance_is_seen_too_small_by_r4() -> None:
+    """Two clouds apart, so that few rows have a slope: what samples see against what they do."""
+    rng = np.random.default_rng(4)
+    y = np.where(rng.random(4000) < 0.5, 1.0, -1.0)
+    X = np.c_[0.3 * rng.standard_normal((4000, 2)) + y[:, None], np.ones(4000)]
+    X /= np.linalg.norm(X, axis=1)[:, None] * (1.0 + 1e-9)
+    loss, c, n = HuberSVM(h=0.5), 1e-3, 300
+    whole = fit_moments(X, y, loss=loss, regularization=c)
+    fits = []
+    for _ in range(100):
+        rows = rng.integers(0, len(y), n)
+        fits.append(fit_moments(X[rows], y[rows], loss=loss, regularization=c, with_drift=False))
+    inverse = np.linalg.inv(whole.hessian)
+    seen = np.mean([inverse @ fit.covariance @ inverse for fit in fits], axis=0).diagonal()
+    true = (inverse @ whole.covariance @ inverse).diagonal()
+    lost = (inverse @ whole.pulled @ inverse).diagonal() / n
+    assert (lost / true).min() > 0.1
+    assert 1.0 - seen / true == pytest.approx(lost / true, abs=0.06)
 
 
 # --- constants, one by one ------------------------------------------------------------------------

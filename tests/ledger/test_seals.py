@@ -55,11 +55,17 @@ def fill(ledger: Ledger) -> Ledger:
     ledger.finish(first, result_hash="result")
     ledger.create_dataset("Later", cap=None, same_people_as="Census", **what)  # type: ignore[arg-type]
     ledger.fail(book(ledger, "second", "Later"), reason="the solver stopped")
-    book(ledger, "third")
+    book(ledger, "third", draws_later=True)
     return ledger
 
 
-def book(ledger: Ledger, request: str, dataset: str = "Census", cost: Cost | None = None) -> int:
+def book(
+    ledger: Ledger,
+    request: str,
+    dataset: str = "Census",
+    cost: Cost | None = None,
+    **more: bool,
+) -> int:
     cost = cost or Cost(definition="zcdp", amount="0.1", lines=LINES)
     what = {
         "purpose": "model",
@@ -68,7 +74,7 @@ def book(ledger: Ledger, request: str, dataset: str = "Census", cost: Cost | Non
         "request_id": request,
         "schema_hash": "s",
     }
-    return ledger.book(dataset, cost=cost, **what).charge_id
+    return ledger.book(dataset, cost=cost, **what, **more).charge_id
 
 
 @pytest.fixture(scope="module")
@@ -501,4 +507,5 @@ def test_every_version_of_the_tables_is_kept() -> None:
         "6e4a22ee580910a2",
         "cc16d2f480e6c1e8",
         "e29d66d4d55cf4fd",
+        "b64518d901d87e1f",
     ]

@@ -452,3 +452,31 @@ def test_determinant_ratio_is_what_the_slack_pays_for(loss: Loss) -> None:
     epsilon = 5.0
     rate = objective_noise_rate(epsilon=epsilon, n_records=n, regularization=c, loss=loss)
     assert math.log(ratio) + 2 * rate == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_person_moves_no_matrix_farther_than_a_row(loss: Loss) -> None:
+    """Rows of weights that add up to one at most; docs/persons.md."""
+    rng, p, k, n = np.random.default_rng(11), 3, 4, 50
+    nearest = 0.0
+    for trial in range(300):
+        theta = rng.standard_normal(p) * 3.0
+        hessians, gradients = [], []
+        for _ in range(2):
+            rows = rng.standard_normal((k, p))
+            rows /= np.linalg.norm(rows, axis=1)[:, None]
+            weights = rng.dirichlet(np.full(k, 0.1 if trial % 2 else 1.0)) * rng.choice([1.0, 0.5])
+            z = rows @ theta
+            gradients.append((weights * loss.slope(z)) @ rows)
+            hessians.append((rows * (weights * loss.curvature(z))[:, None]).T @ rows)
+            assert np.linalg.norm(gradients[-1]) <= 1.0 + 1e-12
+            spread = np.linalg.eigvalsh(hessians[-1])
+            t, c = loss.max_curvature, 0.01
+            grown = np.sum(np.log1p(spread / (2.0 * n * c)))
+            assert grown <= k * math.log1p(t / (2.0 * n * c * k)) * (1.0 + 1e-12)
+        bound = hessian_sensitivity(loss=loss, n_records=n)
+        nearest = max(nearest, np.linalg.norm(hessians[0] - hessians[1]) / n / bound)
+        outer = [np.outer(g, g) for g in gradients]
+        apart = np.linalg.norm(outer[0] - outer[1]) / n
+        assert apart <= math.sqrt(2.0) / n  # of two vectors of norm at most 1
+    assert 0.3 < nearest <= 1.0

@@ -110,7 +110,7 @@ def test_booked_before_a_row_is_read_and_never_drawn_twice(desk: Desk, monkeypat
         type(desk.ledger), "book", lambda self, *a, **k: order.append("book") or book(*a, **k)
     )
     monkeypatch.setattr(
-        HistogramChoice, "draw", lambda self, header: order.append("draw") or draw(self, header)
+        HistogramChoice, "draw", lambda self, *a: order.append("draw") or draw(self, *a)
     )
     first = released(desk, request="again", folder=desk.folder / "x")
     assert order == ["book", "draw"]
@@ -124,7 +124,7 @@ def test_booked_before_a_row_is_read_and_never_drawn_twice(desk: Desk, monkeypat
 
 
 def test_a_failure_after_booking_stays_spent_and_says_nothing(desk: Desk, monkeypatch) -> None:
-    def broken(self, header):
+    def broken(self, header, begin):
         raise ValueError("7351946")
 
     monkeypatch.setattr(HistogramChoice, "draw", broken)
@@ -205,7 +205,7 @@ def test_the_released_bins_have_the_law_of_the_choice(desk: Desk, monkeypatch) -
     monkeypatch.setattr(histograms, "histogram_score", lambda *_, **__: -0.5)
     header = read_header(desk.file)
     asked = histogram(desk, bins=(4, 8))
-    found = [asked.draw(header).chosen for _ in range(400)]
+    found = [asked.draw(header, lambda: None).chosen for _ in range(400)]
     assert binomtest(found.count(4.0), 400).pvalue > 1e-9
     assert set(found) == {4.0, 8.0}
 
@@ -234,8 +234,8 @@ def test_a_model_is_chosen_in_the_plain_encoding_and_metric_only(desk: Desk) -> 
 
 PLANTED = 0.123456789012345
 STAGES = (
-    "before booking", "booked", "read", "drawn", "wrote choice.json", "wrote histogram.csv",
-    "wrote report.md", "wrote plan.yaml", "renamed", "written", "finished",
+    "before booking", "booked", "read", "begun", "drawn", "wrote choice.json",
+    "wrote histogram.csv", "wrote report.md", "wrote plan.yaml", "renamed", "written", "finished",
 )  # fmt: skip
 
 
@@ -270,7 +270,7 @@ def test_killed_anywhere_it_leaves_no_score_and_is_never_drawn_again(
         had = load_choice(place) if place.exists() else None
         assert (had is None) or (charge is not None and charge.charge_id == had.charge_id)
         for _ in range(2):
-            if charge is not None and had is None:
+            if charge is not None and not charge.may_go_on and had is None:
                 with pytest.raises(ReleaseLostError):
                     released(rich, request=stage)
             else:
@@ -290,7 +290,7 @@ def make_folder(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("stage", ["read", "drawn", "wrote choice.json"])
+@pytest.mark.parametrize("stage", ["read", "begun", "drawn", "wrote choice.json"])
 def test_what_breaks_in_the_middle_says_nothing(desk: Desk, monkeypatch, stage, capfd) -> None:
     from dpci_core.tuning import histograms
 

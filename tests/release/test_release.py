@@ -12,9 +12,12 @@ import json
 import math
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
@@ -29,12 +32,21 @@ import dpci_core
 from dpci_core import HuberSVM, InfeasibleDesignError, load_release
 from dpci_core.__main__ import main
 from dpci_core.base.errors import BudgetExceededError, DataRejectedError, LedgerError
-from dpci_core.ledger import Cap, Ledger, RecordedHead, SchemaChangedError, UnknownDatasetError
+from dpci_core.cli import release as cli
+from dpci_core.ledger import (
+    Cap,
+    DrawBegunError,
+    Ledger,
+    RecordedHead,
+    SchemaChangedError,
+    UnknownDatasetError,
+)
 from dpci_core.plan import read_plan, write_plan
 from dpci_core.release import (
     RecordError,
     ReleaseFailedError,
     ReleaseLostError,
+    ReleasePausedError,
     ReleaseRefusedError,
     ReleaseUnfinishedError,
     once,
@@ -60,6 +72,8 @@ FILES = {
     "intervals.csv",
     "report.html",
     "model_card.md",
+    "evaluation.md",
+    "deployment.yaml",
     "plan.yaml",
     "after.ipynb",
 }
@@ -241,6 +255,8 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
             "intervals.csv",
             "report.html",
             "model_card.md",
+            "evaluation.md",
+            "deployment.yaml",
             "plan.yaml",
             "after.ipynb",
         )
@@ -249,6 +265,7 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
         "before booking",
         "booked",
         "read",
+        "begun",
         "drawn",
         *written,
         "renamed",
@@ -428,28 +445,139 @@ def test_a_folder_is_only_taken_for_what_it_is(desk: Desk) -> None:
     assert len(desk.ledger.history()) == 1
 
 
-@pytest.mark.parametrize("stage", ["booked", "read", "drawn", "wrote report.html"])
+@pytest.mark.parametrize("stage", ["read", "begun", "drawn", "wrote report.html"])
 def test_a_failure_after_booking_is_spent_and_never_drawn_again(
     desk: Desk, stage, monkeypatch
 ) -> None:
     def fail(reached: str) -> None:
         if reached == stage:
-            raise (
-                KeyboardInterrupt if stage == "booked" else RuntimeError("37.125 is the age of Ada")
-            )
+            raise RuntimeError("37.125 is the age of Ada")
 
     monkeypatch.setattr(once, "reached", fail)
-    expected = KeyboardInterrupt if stage == "booked" else ReleaseFailedError
-    with pytest.raises(expected) as caught:
+    with pytest.raises(ReleaseFailedError) as caught:
         desk.release()
     monkeypatch.undo()
     assert "37.125" not in str(caught.value)
-    assert desk.ledger.find("r1").state == ("booked" if stage == "booked" else "failed")
+    assert desk.ledger.find("r1").state == "failed"
     assert desk.ledger.remaining("Clinic") == 1
     assert not (desk.folder / "out").exists()
     assert not [path for path in desk.folder.iterdir() if path.name.endswith(".part")]
     with pytest.raises(ReleaseLostError):
         desk.release()
+
+
+@pytest.mark.parametrize("stage", ["booked", "read"])
+def test_what_was_stopped_before_its_draw_goes_on_once_at_no_further_price(
+    desk: Desk, stage, monkeypatch
+) -> None:
+    """A charge without a draw was lost for ever."""
+
+    def stop(reached: str) -> None:
+        if reached == stage:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(once, "reached", stop)
+        expected = KeyboardInterrupt if stage == "booked" else ReleasePausedError
+        with pytest.raises(expected):
+            desk.release()
+        with pytest.raises(expected):  # as often as one likes, until it draws
+            desk.release()
+    charge, left = desk.ledger.find("r1"), desk.ledger.remaining("Clinic")
+    assert charge.may_go_on
+    made = desk.release()
+    assert (made.charge_id, desk.ledger.find("r1").state) == (charge.charge_id, "done")
+    assert (len(desk.ledger.history()), desk.ledger.remaining("Clinic")) == (1, left)
+    assert desk.release().to_dict() == made.to_dict()
+    with pytest.raises(ReleaseLostError):
+        desk.release("r1", to="elsewhere")
+    assert not once.is_drawing()
+    assert desk.ledger.verify().is_good
+
+
+@pytest.mark.parametrize("stage", ["begun", "drawn", "wrote report.html"])
+def test_what_was_stopped_in_its_draw_never_goes_on(desk: Desk, stage, monkeypatch) -> None:
+    def stop(reached: str) -> None:
+        if reached == stage:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(once, "reached", stop)
+        with pytest.raises(ReleaseFailedError):
+            desk.release()
+    with pytest.raises(ReleaseLostError):
+        desk.release()
+    assert not once.is_drawing()
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_of_two_that_read_for_one_charge_one_draws(desk: Desk, monkeypatch, is_broken) -> None:
+    def overtaken(reached: str) -> None:
+        if reached == "read":
+            charge = desk.ledger.find("r1")
+            desk.ledger.begin_draw(charge.charge_id)  # the other one was faster
+            if is_broken:
+                raise RuntimeError
+
+    monkeypatch.setattr(once, "reached", overtaken)
+    monkeypatch.setattr(run, "draw_release", None)
+    with pytest.raises(ReleaseLostError):
+        desk.release()
+    charge = desk.ledger.find("r1")
+    assert (charge.state, charge.draw) == ("booked", "begun")
+    with pytest.raises(DrawBegunError):
+        desk.ledger.begin_draw(charge.charge_id)
+
+
+def test_a_booking_of_an_earlier_version_is_not_carried_on(desk: Desk, monkeypatch) -> None:
+    """It gave the right to draw itself: its process may have drawn before it died."""
+    book = Ledger.book
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "book", lambda *a, draws_later, **k: book(*a, **k))
+        with pytest.raises(ReleaseLostError):
+            desk.release()
+    with pytest.raises(ReleaseLostError):
+        desk.release()
+
+
+@pytest.mark.parametrize("stage", ["booked", "read", "begun", "drawn", "renamed"])
+def test_a_command_that_is_told_to_end_writes_what_it_draws_and_pauses_the_rest(
+    desk: Desk, stage, monkeypatch
+) -> None:
+    def end(reached: str) -> None:
+        if reached == stage:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(once, "reached", end)
+    before = signal.getsignal(signal.SIGTERM)
+    with cli._ending_in_order(), suppress(SystemExit, ReleasePausedError):
+        desk.release()
+    assert signal.getsignal(signal.SIGTERM) == before
+    charge = desk.ledger.find("r1")
+    if stage in ("booked", "read"):
+        assert charge.may_go_on
+    else:
+        assert charge.state == "done"
+
+
+def test_a_server_that_ends_waits_for_what_draws(desk: Desk, monkeypatch) -> None:
+    draws, go = threading.Event(), threading.Event()
+
+    def wait(reached: str) -> None:
+        if reached == "drawn":
+            draws.set()
+            go.wait(60)
+
+    monkeypatch.setattr(once, "reached", wait)
+    thread = threading.Thread(target=desk.release)
+    thread.start()
+    assert draws.wait(60)
+    assert once.is_drawing()
+    assert not once.wait_for_draws(0.01)
+    go.set()
+    assert once.wait_for_draws(60)
+    thread.join()
+    assert desk.ledger.find("r1").state == "done"
 
 
 def test_stopped_after_the_folder_has_its_name_is_done(

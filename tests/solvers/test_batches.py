@@ -77,6 +77,7 @@ def test_moments_are_those_of_the_table(
     same_moments(found, whole, rel=1e-6, abs=1e-8)
     assert (found.n_records, found.n_weighted) == (whole.n_records, whole.n_weighted)
     assert found.drift.output == pytest.approx(whole.drift.output, rel=1e-6)
+    assert found.pulled == pytest.approx(whole.pulled, rel=1e-6)
     if found.spread is not None:
         assert found.n_weighted > 0
         assert found.spread.leverages == pytest.approx(whole.spread.leverages, rel=1e-9)

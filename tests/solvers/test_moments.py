@@ -105,6 +105,7 @@ def test_a_target_moves_nothing_else(kind: str, loss: Logistic | HuberSVM) -> No
     )
     for name in ("theta_hat", "hessian", "covariance"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.pulled == pytest.approx(other.pulled, rel=1e-6)
     assert one.drift is not None
     assert other.drift is not None
     for field in dataclasses.fields(one.drift):

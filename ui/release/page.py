@@ -113,12 +113,17 @@ def _steps(ledger: Ledger) -> None:
     charges = _charges(ledger, account, chosen.digest)
     again = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
     _say()
+    paused = None
     if charges and not again:
-        _released_before(account, chosen, charges[-1])
-        return
-    request = Request(chosen, account, len(charges))
+        paused, request = charges[-1], Request(chosen, account, len(charges) - 1)
+        if not paused.may_go_on or paused.request_id != request.request_id:
+            _released_before(account, chosen, paused)
+            return
+        st.info(words.before_words(paused, words.subject(chosen)))
+    else:
+        request = Request(chosen, account, len(charges))
     file, header = _file_step(chosen)
-    _release_step(ledger, request, file, header)
+    _release_step(ledger, request, file, header, paused)
 
 
 def _still_to_come(*steps: str) -> None:
@@ -261,22 +266,30 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
 
 
 def _release_step(
-    ledger: Ledger, request: Request, file: MemoryFile | None, header: Header | None
+    ledger: Ledger,
+    request: Request,
+    file: MemoryFile | None,
+    header: Header | None,
+    paused: Charge | None,
 ) -> None:
+    """The button, and what it does; a charge that was paused is paid and keeps its person."""
     st.header(f"4 · {words.PARTS['4']}")
     account, cost = request.account, request.asked.price()
     spent = price(account.cap, cost)
     with st.container(border=True):
         said = words.warnings(request.asked)
         box(said)
-        st.markdown(words.before_click(request.asked, account, spent))
-        if spent > account.remaining:
+        if paused is None:
+            st.markdown(words.before_click(request.asked, account, spent))
+        else:
+            st.markdown(words.GO_ON)
+        if paused is None and spent > account.remaining:
             st.error(
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
             )
             return
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
-        person = budget.person_field(left)
+        person = budget.person_field(left) if paused is None else paused.person
         typed = right.text_input(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
@@ -288,7 +301,9 @@ def _release_step(
             person, typed.strip() == account.dataset, header is not None, is_read=is_read
         )
         st.button(
-            f"Spend {ledger_text.cost_words(cost)} and release",
+            f"Spend {ledger_text.cost_words(cost)} and release"
+            if paused is None
+            else "Go on with this release",
             key="release_now",
             type="primary",
             disabled=bool(missing),

@@ -228,10 +228,19 @@ def before_words(charge: Charge, subject: str = "plan") -> str:
             f"A release of this {subject} {when} failed, and its price is spent: "
             f"{plain(charge.reason or '')}"
         )
+    if charge.may_go_on:
+        return (
+            f"A release of this {subject} was booked {when}. It reads its file, or was stopped "
+            "before anything was drawn: then it goes on here, with the same file, and costs "
+            "nothing more. Noise is drawn for it once, whoever goes on."
+        )
     return (
         f"A release of this {subject} was booked {when} and has no result in the ledger: it is "
         "running, or it broke off. Its price is spent, and no noise is ever drawn for it again."
     )
+
+
+GO_ON = "The price is paid. Going on reads the file again and draws, once."
 
 
 def no_folder(folder: Path) -> str:

@@ -554,7 +554,7 @@ def test_the_ledger_shows_budget_history_and_verdict():
     page.run()
     page.button(key="ledger_check").click().run()
     check(page)
-    assert any("All 3 entries are as they were written" in s.value for s in page.success)
+    assert any("All 4 entries are as they were written" in s.value for s in page.success)
 
 
 def test_a_changed_ledger_is_called_so(desk):

@@ -1,0 +1,79 @@
+"""The evaluation of a release and its entry for a registry say what the record says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dpci_core.__main__ import main
+from dpci_core.plan.yaml_text import load_yaml
+from dpci_core.release import Release, load_release
+from dpci_core.release.evaluation import OPEN, evaluation, registry_entry
+from dpci_core.release.report import guarantee_sentence
+from dpci_core.report.refusals import said
+
+RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_v*.json"))
+QUESTIONS = (
+    "Privacy parameters",
+    "Unit of privacy",
+    "Trust model",
+    "Algorithms and correctness",
+    "Utility",
+    "Bias",
+    "Side channels",
+    "Access control and security",
+    "Data collection exposure",
+)
+
+
+@pytest.fixture(params=RECORDS, ids=lambda path: path.stem)
+def made(request: pytest.FixtureRequest) -> Release:
+    return load_release(request.param)
+
+
+def test_every_question_is_answered_or_left_to_the_deployer(made: Release) -> None:
+    text = evaluation(made)
+    titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
+    assert tuple(titles) == QUESTIONS
+    answers = dict(zip(titles, text.split("\n## ")[1:], strict=True))
+    assert all(answer.count("\n- ") >= 1 for answer in answers.values())
+    for title in ("Privacy parameters", "Unit of privacy", "Bias", "Data collection exposure"):
+        assert OPEN in answers[title]  # what a record cannot know is not made up
+    assert guarantee_sentence(made) in answers["Privacy parameters"]
+    assert made.guarantee.neighbours in answers["Unit of privacy"]
+    assert all(name in answers["Utility"] for name in made.silent)
+    assert all(sentence in text for sentence in made.assumptions)
+    if made.caution:
+        assert said(made.caution) in answers["Algorithms and correctness"]
+
+
+def test_the_entry_is_the_record_and_leaves_the_rest_open(made: Release) -> None:
+    entry = load_yaml(registry_entry(made))
+    assert entry["parameters"] == {
+        "epsilon": made.guarantee.epsilon,
+        "delta": made.guarantee.delta,
+    }
+    assert entry["flavour"]["amount"] == made.guarantee.amount
+    assert entry["privacy_unit"]["protects"] == made.unit
+    assert (entry["organisation"], entry["intended_use"]) == (None, None)
+
+
+def test_what_people_typed_stays_text() -> None:
+    made = replace(
+        load_release(RECORDS[0]), title="x\n## Utility\n- all good: !!python", unit="*`a`"
+    )
+    text = evaluation(made)
+    assert text.count("\n## Utility") == 1
+    assert "`` *`a` ``" in text
+    assert load_yaml(registry_entry(made))["name"] == made.title
+
+
+def test_the_command_prints_both(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    made = load_release(RECORDS[0])
+    assert main(["evaluation", str(RECORDS[0])]) == 0
+    assert capsys.readouterr().out == evaluation(made)
+    assert main(["evaluation", str(RECORDS[0]), "--registry"]) == 0
+    assert capsys.readouterr().out == registry_entry(made)
+    assert main(["evaluation", str(tmp_path)]) == 1
