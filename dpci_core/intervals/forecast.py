@@ -141,8 +141,9 @@ class Forecast:
         coverage: chance that an interval holds its target, under the true law of the estimate.
         is_out_of_reach: where a release of this design cannot speak about an unpenalised target:
             the bias is more than a quarter of the half-width, or one release in twenty would mark
-            the coefficient, or coverage falls 3 points short, or the noise moves the Hessian so far
-            that no forecast holds (r3). Public, decided before any draw.
+            the coefficient, or coverage falls 3 points short, or the planning rows are separable,
+            or the noise moves the Hessian so far that no forecast holds (r3). Public, decided
+            before any draw.
         ci_length_mean: mean of `ci_length` over the coefficients, or contrasts.
         mean_length_sd: standard deviation of that mean over the noise on the two matrices.
         vi_length_mean: mean of `vi_length`.

@@ -101,8 +101,8 @@ def best_standard(
     penalty.
 
     The score of a design is the mean logarithm of the features' expected lengths per spread. A
-    coefficient is out of reach (`Forecast.is_out_of_reach`) where its bias, from penalty, weights
-    and curvature, exceeds a quarter of the half-width, and then counts as `_UNREACHED` times its
+    coefficient is out of reach (`Forecast.is_out_of_reach`), here already from a bias, by penalty,
+    weights and curvature, of `_TOLERATED` half-widths, and then counts as `_UNREACHED` times its
     shortest interval: a table is not planned around one column that nothing reaches.
 
     Args:

@@ -357,7 +357,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "sweep": SWEEPS,
     "units": ("scaled", "original", "odds"),
     "definitions": tuple(dict.fromkeys(_SPENT_AS.values())),
-    "mechanisms": tuple(MECHANISMS),
+    "mechanisms": ("objective", "output"),
     "losses": ("logistic", "huber_svm"),
     "corner": ("huber_svm", "smoothed_hinge"),
     "calibrations": ("sharp", "published"),
