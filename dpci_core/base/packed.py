@@ -179,6 +179,10 @@ class Kept(Generic[P]):
     def __reduce__(self) -> tuple[type[Kept[P]], tuple[int]]:
         return type(self), (self.most_bytes,)
 
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._held = None
+
     def or_made(self, make: Callable[[], Iterator[P]]) -> Iterator[P]:
         """Yield the parts that were kept, else those that are made, keeping them if they fit."""
         if self._held is not None:

@@ -42,24 +42,38 @@ def engine_named(name: str, *, elsewhere: bool) -> Iterator[Engine]:
 
     Raises:  ValueError for a name that is none, ModuleNotFoundError without the extra.
     """
-    kind, _, rest = name.partition(":")
-    if name == HERE:
+    kind, count = engine_parts(name, elsewhere=elsewhere)
+    if kind == HERE:
         yield OneProcess()
-    elif kind == "processes" and _is_count(rest):
-        with Processes(int(rest)) as processes:
+    elif kind == "processes":
+        with Processes(count) as processes:
             yield processes
-    elif kind == "dask" and _is_count(rest):
-        with _extra(), dask_workers(int(rest)) as dask:
+    elif kind == "dask":
+        with _extra(), dask_workers(count) as dask:
             yield dask
-    elif elsewhere and kind in ("tcp", "tls") and rest.startswith("//"):
+    else:
         with _extra():
             from distributed import Client
 
             with Client(name) as client:
                 yield Dask(client)
-    else:
-        address = ", or the address of a Dask scheduler" if elsewhere else ""
-        raise ValueError(f"Expected engine={name!r} to be {_WAYS}{address}.")
+
+
+def engine_parts(name: str, *, elsewhere: bool) -> tuple[str, int]:
+    """The kind of an engine ("here", "processes", "dask", "address") and its number of workers, 0
+    where it has none.
+
+    Raises:  ValueError for a name that is none.
+    """
+    kind, _, rest = name.partition(":")
+    if name == HERE:
+        return HERE, 0
+    if kind in ("processes", "dask") and _is_count(rest):
+        return kind, int(rest)
+    if elsewhere and kind in ("tcp", "tls") and rest.startswith("//"):
+        return "address", 0
+    address = ", or the address of a Dask scheduler" if elsewhere else ""
+    raise ValueError(f"Expected engine={name!r} to be {_WAYS}{address}.")
 
 
 @contextmanager

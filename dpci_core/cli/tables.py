@@ -10,7 +10,7 @@ from typing import Any
 
 from dpci_core.cli.engines import Watched, add_engine, engine_named, progress_line, say
 from dpci_core.cli.refuse import refuse
-from dpci_core.plan import read_plan
+from dpci_core.plan import as_json, read_plan
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.moments_file import moments_record, write_moments
 
@@ -158,11 +158,13 @@ def run_moments(options: argparse.Namespace) -> int:
                 regularization=plan.design.regularization,
                 target="unpenalised",
                 geometry=plan.design.geometry,
+                with_spread=plan.design.geometry is None,
             )
+        record = json.loads(as_json(plan))
         if options.output is None:
-            print(json.dumps(moments_record(moments, names=plan.names), indent=1))
+            print(json.dumps(moments_record(moments, names=plan.names, plan=record), indent=1))
         else:
-            write_moments(moments, options.output, names=plan.names)
+            write_moments(moments, options.output, names=plan.names, plan=record)
             say(f"{moments.n_records:,} records; written to {options.output}.")
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)

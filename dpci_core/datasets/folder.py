@@ -349,11 +349,10 @@ def _whole_numbers(column: Any) -> Cells:
     """By code where they are close together."""
     ends = pyarrow.compute.min_max(column).as_py()
     low, high = ends["min"], ends["max"]
-    if low is None or high - low > len(column) / _SPARSE:
+    is_close = low is not None and high - low <= len(column) / _SPARSE
+    if not is_close or max(abs(low), abs(high)) > 2**53:  # beyond what a double tells apart
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
     values = np.arange(float(low), float(high) + 1.0)
-    if len(values) != high - low + 1 or values[-1] != high:  # beyond what a double holds
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
     found = np.asarray(pyarrow.compute.fill_null(column, low))
     if found.dtype.kind == "i":  # the difference may be too much for its own type
         found = found.astype(np.int64)

@@ -60,7 +60,13 @@ def plainly(name: str) -> str:
 
 
 def percent(x: float) -> str:
-    """A share as percent; near the ends it never rounds to 0 or 100."""
+    """A share as percent; near the ends it never rounds to 0 or 100.
+
+    >>> percent(0.25), percent(0.0012), percent(1e-170), percent(0.99999)
+    ('25 %', '0.12 %', 'under 0.01 %', '99.99 %')
+    """
+    if 0 < x < 1e-4:
+        return "under 0.01 %"
     if 0.99 < x < 1:
         return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"

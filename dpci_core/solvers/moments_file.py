@@ -23,6 +23,9 @@ VERSION = 1
 MOST_BYTES = 50_000_000
 """Of a file of moments; longer ones are not opened."""
 
+_SLACK = 1.0 + 1e-6
+"""For what rounding adds."""
+
 Vector = list[FiniteFloat]
 Matrix = list[Vector]
 
@@ -80,6 +83,7 @@ class _File(_Strict):
     geometry: _Geometry | None = None
     spread: _Spread | None = None
     n_weighted: int = 0
+    plan: dict[str, Any] | None = None
     pulled: Matrix | None = None
 
 
@@ -87,18 +91,24 @@ class _File(_Strict):
 class NamedMoments:
     """Moments that were read from a file, with the names of their coefficients, the constant
     last.
+
+    plan: the record of the plan that they were computed for, unread; None where the file has none.
     """
 
     moments: Moments
     names: tuple[str, ...]
+    plan: dict[str, Any] | None = None
 
 
-def moments_record(moments: Moments, *, names: Sequence[str]) -> dict[str, Any]:
+def moments_record(
+    moments: Moments, *, names: Sequence[str], plan: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the content of a file of moments as plain values.
 
     Args:
         moments: of a public or simulated table.
         names: of its coefficients, the constant last.
+        plan: the record of the plan that they were computed for.
 
     Raises:  ValueError for another number of names.
     """
@@ -106,7 +116,7 @@ def moments_record(moments: Moments, *, names: Sequence[str]) -> dict[str, Any]:
         raise ValueError(f"Expected {len(moments.theta_hat)} names, got {len(names)}.")
     record = _plain(moments)
     record["loss"] = {"name": moments.loss.name, **moments.loss.parameters}
-    return {"version": VERSION, "names": list(names), **record}
+    return {"version": VERSION, "names": list(names), **record, "plan": plan}
 
 
 def _plain(value: object) -> Any:
@@ -140,7 +150,28 @@ def moments_of(content: bytes) -> NamedMoments:
     p = len(found.names)
     if p < 1 or len(set(found.names)) < p:
         raise ValueError("No file of moments: Expected names that differ.")
-    return NamedMoments(_moments(found, p), tuple(found.names))
+    moments = _moments(found, p)
+    _check_sizes(moments)
+    return NamedMoments(moments, tuple(found.names), found.plan)
+
+
+def _check_sizes(moments: Moments) -> None:
+    """Raise ValueError for what no table has: rows have norm at most 1 and slopes at most 1, so
+    that J(theta_hat) <= J(0) and the eigenvalues of H and S have bounds.
+    """
+    c, loss = moments.regularization, moments.loss
+    at_zero = float(loss.value(np.zeros(1))[0])
+    sizes = np.linalg.eigvalsh(moments.hessian), np.linalg.eigvalsh(moments.covariance)
+    with np.errstate(over="ignore"):
+        reach = c * float(np.sum(moments.theta_hat**2))
+    if not (
+        reach <= at_zero * _SLACK
+        and 2.0 * c <= sizes[0][0] * _SLACK
+        and sizes[0][-1] <= (2.0 * c + loss.max_curvature) * _SLACK
+        and sizes[1][0] >= 1.0 - _SLACK
+        and sizes[1][-1] <= _SLACK
+    ):
+        raise ValueError("No file of moments: Expected moments that a table can have.")
 
 
 def _moments(found: _File, p: int) -> Moments:
@@ -201,10 +232,16 @@ def _shaped(values: Vector | Matrix, *shape: int) -> Array:
     return found
 
 
-def write_moments(moments: Moments, path: Path | str, *, names: Sequence[str]) -> None:
+def write_moments(
+    moments: Moments,
+    path: Path | str,
+    *,
+    names: Sequence[str],
+    plan: dict[str, Any] | None = None,
+) -> None:
     """Write a new file of moments; arguments and errors as for `moments_record`,
     FileExistsError.
     """
-    text = json.dumps(moments_record(moments, names=names), indent=1) + "\n"
+    text = json.dumps(moments_record(moments, names=names, plan=plan), indent=1) + "\n"
     with Path(path).open("x", encoding="utf-8") as file:
         file.write(text)

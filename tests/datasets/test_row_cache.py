@@ -36,6 +36,7 @@ from dpci_core.schema import (
     Schema,
     StandardEncoding,
 )
+from dpci_core.schema.mapping import Coded
 from dpci_core.solvers.batch_sums import Derivatives
 from tests.refusals import refuses
 
@@ -60,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
     for part in range(2):
         rng = np.random.default_rng(part)
         table = {
-            "age": pyarrow.array(rng.integers(-5, 12, N), mask=rng.random(N) < 0.1),
+            "age": pyarrow.array(rng.integers(-5, 6, N), mask=rng.random(N) < 0.1),
             "pay": pyarrow.array(rng.lognormal(3.0, 4.0, N)),
             "city": pyarrow.array(rng.choice(["a", "b ", "x"], N), mask=rng.random(N) < 0.1),
             "sick": pyarrow.array(rng.choice(["yes", "no"], N)),
@@ -84,6 +85,20 @@ def sums(table: RecordBatches) -> bytes:
     """Every bit of the sums over a table."""
     measure = Derivatives(np.array([0.3, -0.2, 0.5, 0.1, 0.2]), Logistic())
     return b"".join(part.tobytes() for part in table.total(measure))
+
+
+@pytest.mark.parametrize("first", [-3, 0, 126, 2**31, 2**53 - 1, 2**53 + 1, 2**62])
+def test_whole_numbers_close_together_are_read_as_they_are(first: int) -> None:
+    numbers = [first + k % 5 for k in range(60)] + [None] * 4
+    kinds = [pyarrow.int64(), pyarrow.uint64()] + ([pyarrow.int8()] if first < 100 else [])
+    for kind in kinds:
+        if first < 0 and kind == pyarrow.uint64():
+            continue
+        cells = folders._cells_of(pyarrow.array(numbers, kind), True)
+        found = [float("nan") if cell is None else float(cell) for cell in cells]
+        wanted = [float("nan") if cell is None else float(cell) for cell in numbers]
+        assert np.array_equal(found, wanted, equal_nan=True)
+        assert isinstance(cells, Coded) == (first + 4 <= 2**53)
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, STANDARD])

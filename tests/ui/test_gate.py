@@ -240,6 +240,9 @@ def test_quotas_are_set_by_whoever_runs_it_and_nonsense_stops_the_start():
         with pytest.raises(ValueError, match="DPCI_HOSTS"):
             Quota.from_environment({"DPCI_HOSTS": hosts})
     assert "fe80::1" in (Quota.from_environment({"DPCI_HOSTS": "fe80::1"}).hosts or ())
+    for engine in ("threads", "processes:0", "dask", "http://a:1"):
+        with pytest.raises(ValueError, match="DPCI_ENGINE"):
+            Quota.from_environment({"DPCI_ENGINE": engine})
     for name in ("DPCI_VISITORS", "DPCI_UPLOADS_MB", "DPCI_JOB_MINUTES"):
         for value in ("0", "-1", "many", "1e3", "٣", "9" * 30):
             with pytest.raises(ValueError, match=name):

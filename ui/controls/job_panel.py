@@ -20,6 +20,7 @@ class JobPanel(Generic[J]):
     """The jobs of one kind, each kept under `name` by its session.
 
     running: draws how far it is, also of one that waits with fewer than `least_ahead` before it.
+    where: says where it runs.
     failed, ended: say why it failed, or how else it ended.  stop, stop_key: the button to stop it.
     poll: seconds between two looks at it.
     """
@@ -34,6 +35,7 @@ class JobPanel(Generic[J]):
     least_ahead: int = 0
     stop: str = "Cancel"
     poll: float = 1.0
+    where: Callable[[], str] | None = None
 
     def job(self) -> J | None:
         """The job of this session; after a reload the link still knows its key, if it may be
@@ -79,6 +81,8 @@ class JobPanel(Generic[J]):
             st.info(self.waiting.format(ahead=ahead))
         elif job.is_active:
             self.running(job)
+            if self.where is not None:
+                st.caption(self.where())
         elif job.state == "failed":
             self.failed(job.problem)
         else:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
+import numpy as np
 import streamlit as st
 
 from dpci_core import Plan, read_plan
 from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
+from dpci_core.solvers.moments_file import NamedMoments, moments_of
 from ui.session import state, steps, text
 from ui.session.case import Case
+from ui.session.compute import Given
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
 
-MOST_BYTES = 1_000_000
-"""Of a plan file that is opened."""
+MOST_BYTES = 5_000_000
+"""Of a file that is opened."""
+MOST_BYTES_OF_A_PLAN = 1_000_000
 
 
 def current_plan(case: Case) -> Plan:
@@ -91,14 +96,19 @@ KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
 
 
 def opener() -> None:
-    """A plan file into the page."""
+    """A plan file, or moments with their plan, into the page."""
     st.file_uploader(
-        "Open a plan file",
+        "Open a plan, or moments of a public table (`dpci moments`)",
         type=["yaml", "yml", "json"],
         key="plan_open",
         on_change=_take_file,
-        max_upload_size=1,
+        max_upload_size=MOST_BYTES // 10**6,
     )
+    say_refused()
+
+
+def say_refused() -> None:
+    """Why a file was not opened, told once."""
     if refused := st.session_state.pop("plan_refused", None):
         st.error(text.plain(refused))
 
@@ -111,14 +121,14 @@ def say_opened() -> None:
 
 def _take_file() -> None:
     """Replace the settings by those of the file, or say what is wrong with it."""
-    file = st.session_state["plan_open"]
-    if file is None:
-        return
+    if (file := st.session_state["plan_open"]) is not None:
+        take(file.getvalue())
+
+
+def take(raw: bytes) -> bool:
+    """Whether a file was opened; why not is said at `opener`."""
     try:
-        raw = file.getvalue()
-        if len(raw) > MOST_BYTES:
-            raise ValueError(f"It is larger than {MOST_BYTES:,} bytes, and no plan is.")
-        plan = read_plan(raw.decode("utf-8") + "\n")
+        plan, found = _read(raw)
         asked = settings_of(plan)
         wanted, bad = state.admissible(asked)
         if bad:
@@ -132,11 +142,40 @@ def _take_file() -> None:
             if isinstance(problem, UnicodeDecodeError)
             else in_words(problem)
         )
-        st.session_state["plan_refused"] = f"This plan cannot be opened. {words}"
-        return
+        st.session_state["plan_refused"] = f"This file cannot be opened. {words}"
+        return False
     state.put(wanted)
+    table = (wanted.dataset, wanted.declared, wanted.encoding)
+    state.set_given(None if found is None else Given(found.moments, found.names, *table))
     steps.TITLE.take(plan.title)
     steps.NOTES.take(plan.notes)
     steps.METHOD.take("own")
     steps.go("choose")
     st.session_state["plan_opened"] = f"Opened “{plan.title}”."
+    return True
+
+
+def _read(raw: bytes) -> tuple[Plan, NamedMoments | None]:
+    """A plan, or moments with theirs, which must give a forecast."""
+    if len(raw) > MOST_BYTES:
+        raise ValueError(f"It is larger than {MOST_BYTES:,} bytes.")
+    if b'"theta_hat"' not in raw:
+        if len(raw) > MOST_BYTES_OF_A_PLAN:
+            raise ValueError(f"It is larger than {MOST_BYTES_OF_A_PLAN:,} bytes, and no plan is.")
+        return read_plan(raw.decode("utf-8") + "\n"), None
+    found = moments_of(raw)
+    if found.plan is None:
+        raise ValueError("It has moments and no plan: write it again with `dpci moments`.")
+    plan = read_plan(json.dumps(found.plan) + "\n")
+    same = (plan.names, plan.design.loss, plan.design.regularization, plan.design.geometry)
+    moments = found.moments
+    if same != (found.names, moments.loss, moments.regularization, moments.geometry):
+        raise ValueError("Its moments are not those of its plan.")
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            made = plan.numbers(moments)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        raise ValueError("Its moments give no forecast.") from None
+    if not np.isfinite(made.scaled.ci_length).all():
+        raise ValueError("Its moments give no forecast.")
+    return plan, found

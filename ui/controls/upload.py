@@ -24,6 +24,7 @@ from dpci_core.schema import (
     propose_schema,
     propose_standard,
 )
+from ui.controls import plan_file
 from ui.session import quota, state, steps
 from ui.session.compute import Upload
 from ui.session.words import in_words
@@ -83,11 +84,18 @@ def panel() -> None:
             st.switch_page("../pages/plan.py")
         return
     file = st.file_uploader(
-        "CSV or Parquet, up to 200 MB", type=["csv", "tsv", "txt", "parquet"], key="upload_file"
+        "CSV or Parquet, up to 200 MB, or moments of a larger table (`dpci moments`)",
+        type=["csv", "tsv", "txt", "parquet", "json"],
+        key="upload_file",
     )
     if file is None:
         if state.upload() is not None:
             state.set_upload(None)
+        return
+    if file.name.lower().endswith(".json"):
+        if plan_file.take(file.getvalue()):
+            st.rerun()
+        plan_file.say_refused()
         return
     try:
         frame = _frame(file)

@@ -10,6 +10,7 @@ import streamlit as st
 from dpci_core import remedies
 from dpci_core.report.cautions import silent
 from ui.controls import currency, deployments, design, hints, upload
+from ui.controls.given import about_moments
 from ui.controls.sidebar import current_view, feature_names
 from ui.controls.split import split_slider
 from ui.explore import choices, finding, later, tabs
@@ -50,6 +51,7 @@ def moving(chosen: str) -> None:
     if _chosen(state.settings()) != chosen:
         st.rerun()
     state.mirror_to_link()
+    about_moments()
     view = current_view()
     if view is None:
         return

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import plan_file
+from ui.controls.given import about_moments
 from ui.controls.hints import link_problem
 from ui.plan import approve, choose, describe, goal
 from ui.session import state, steps
@@ -23,6 +24,7 @@ def page() -> None:
     with left:
         link_problem()
         plan_file.say_opened()
+        about_moments(takes_geometry=True)
         if step == "describe":
             describe.panel()
             case = path.case_or_none(state.settings(), make_case)

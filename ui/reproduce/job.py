@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ui.session.jobs import Task, n_workers
+from ui.session.jobs import Task, workers
 
 if TYPE_CHECKING:
     from dpci_core.studies.reproduce import Cell, Reproduced
@@ -25,15 +25,16 @@ class CellsJob(Task):
     def _execute(self) -> bool:
         from dpci_core.studies.reproduce import run_cells  # compiles
 
-        run = run_cells(
-            self.cells,
-            k=self.k,
-            m=self.m,
-            seed=self.seed,
-            n_jobs=n_workers(),
-            progress=self._take,
-            should_stop=self._should_stop,
-        )
-        for cell, found in run:
-            self.found[cell.key] = found
+        with workers() as n_jobs:
+            run = run_cells(
+                self.cells,
+                k=self.k,
+                m=self.m,
+                seed=self.seed,
+                n_jobs=n_jobs,
+                progress=self._take,
+                should_stop=self._should_stop,
+            )
+            for cell, found in run:
+                self.found[cell.key] = found
         return len(self.found) == len(self.cells)

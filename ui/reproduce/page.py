@@ -281,6 +281,7 @@ _PANEL = JobPanel(
     ended=_ended,
     stop_key="cancel_cells",
     waiting=WAITING,
+    where=jobs.where,
 )
 
 

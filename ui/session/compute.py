@@ -103,12 +103,54 @@ class Upload:
     source: Provenance
 
 
+@dataclass(frozen=True)
+class Given:
+    """Moments of a public table that were computed elsewhere, for the table of these settings.
+
+    dataset, declared, encoding: of the settings that their plan opened with.
+    """
+
+    moments: Moments
+    names: tuple[str, ...]
+    dataset: str
+    declared: str
+    encoding: str
+
+    def is_of(self, settings: Settings) -> bool:
+        """Whether the settings are about the same table."""
+        now = (settings.dataset, settings.declared, settings.encoding)
+        return now == (self.dataset, self.declared, self.encoding)
+
+    def fits(
+        self,
+        names: tuple[str, ...],
+        loss: Loss,
+        c: float,
+        target: Estimand = "penalised",
+        *,
+        with_spread: bool = False,
+        geometry: Geometry | None = None,
+    ) -> bool:
+        """Whether they are what a fit of these features would give."""
+        found = self.moments
+        is_told = found.without_penalty is not None or found.is_separable
+        return (
+            (self.names, found.loss, found.regularization) == (names, loss, c)
+            and found.geometry == geometry
+            and (target == "penalised" or is_told)
+            and (found.spread is not None or not with_spread)
+        )
+
+
 class Store:
     """Records, fits and their last solutions, by what makes them; one for all sessions or one
     inside a session.
+
+    given: moments that take the place of the fit that they are.
     """
 
-    def __init__(self, limit: float = RECORDS_LIMIT) -> None:
+    def __init__(self, limit: float = RECORDS_LIMIT, given: Given | None = None) -> None:
+        self.given = given
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
         self._moments = LRU(400)
         self.shapes = LRU(100)
@@ -132,6 +174,11 @@ class Store:
         for a target without penalty with what its forecast needs, and with what noise is shaped
         by, or with the weights of a geometry.
         """
+        asked = (records.feature_names, loss, c, target)
+        if self.given is not None and self.given.fits(
+            *asked, with_spread=with_spread, geometry=geometry
+        ):
+            return self.given.moments
 
         def make() -> Moments:
             warm = self._starts.get((records.digest, loss.name))

@@ -14,7 +14,8 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -22,7 +23,8 @@ from typing import TYPE_CHECKING, Literal
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.rows import WeightedRows
-from ui.session.quota import most_minutes
+from dpci_core.cli.engines import HERE, engine_parts, workers_named
+from ui.session.quota import is_public_demo, job_engine, most_minutes
 from ui.session.words import in_words
 
 if TYPE_CHECKING:
@@ -135,6 +137,29 @@ class TableTask(Task):
 def n_workers() -> int:
     """Cores for a simulation: all but one, which answers the pages."""
     return max(1, (os.cpu_count() or 1) - 1)
+
+
+@contextmanager
+def workers() -> Iterator[int]:
+    """The number of workers of a simulation, for as long as the block runs, where the deployment
+    says (`DPCI_ENGINE`).
+    """
+    with workers_named(job_engine(), n_workers()) as n:
+        yield n
+
+
+def where() -> str:
+    """The same as a sentence; a public demo tells nobody its addresses."""
+    kind, count = engine_parts(name := job_engine(), elsewhere=True)
+    if kind == HERE:
+        count = n_workers()
+        return f"Runs on {count} core{'s' if count > 1 else ''} of this machine."
+    many = "es" if kind == "processes" and count > 1 else "s" if count > 1 else ""
+    if kind == "processes":
+        return f"Runs in {count} process{many} of this machine."
+    if kind == "dask":
+        return f"Runs on {count} Dask worker{many} of this machine."
+    return "Runs on Dask workers" + ("." if is_public_demo() else f" at {name}.")
 
 
 class JobQueue:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dpci_core.cli.engines import HERE, engine_parts
+
 MB = 2**20
 UPLOAD = 200 * MB
 """Bytes of one file; the same limit as server.maxUploadSize."""
@@ -54,6 +56,7 @@ class Quota:
         most_minutes(found)  # nonsense stops the start
         visitors = _count(found, "DPCI_VISITORS", most_visitors())
         is_demo = is_public_demo(found)
+        job_engine(found)  # a name that is none stops the start, not the first simulation
         upload = _DEMO_UPLOAD if is_demo else UPLOAD
         return cls(
             hosts=_hosts(found.get("DPCI_HOSTS", "")),
@@ -83,6 +86,23 @@ def most_minutes(given: Mapping[str, str] | None = None) -> int:
     """Minutes that a simulation may take while others wait (`DPCI_JOB_MINUTES`)."""
     found = os.environ if given is None else given
     return _count(found, "DPCI_JOB_MINUTES", 3 if is_public_demo(found) else 15)
+
+
+def job_engine(given: Mapping[str, str] | None = None) -> str:
+    """Where simulations run, as `dpci compare --engine` names it (`DPCI_ENGINE`).
+
+    Raises:  ValueError for a name that is none.
+    """
+    found = os.environ if given is None else given
+    name = found.get("DPCI_ENGINE", "").strip() or HERE
+    try:
+        engine_parts(name, elsewhere=True)
+    except ValueError:
+        raise ValueError(
+            f"Expected DPCI_ENGINE={name!r} to be here, processes:N, dask:N or a Dask scheduler's "
+            "address (tcp://...)."
+        ) from None
+    return name
 
 
 def host_name(host: str) -> str:

@@ -22,6 +22,7 @@ from ui.session.plan_settings import settings_of
 from ui.session.settings import Settings, from_query
 from ui.session.words import in_words
 
+_GIVEN = "given"
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _HELP, _OFF, _PAST = "help", "off", "past"
@@ -199,9 +200,10 @@ def set_help(is_on: bool) -> None:
 
 
 def reset() -> None:
-    """Back to the defaults; the uploaded file goes too."""
+    """Back to the defaults; the uploaded file and moments from elsewhere go too."""
     st.session_state.pop(_UPLOAD, None)
     st.session_state.pop(_STORE, None)
+    set_given(None)
     put(Settings())
     _forget_settings_of_uploads()
 
@@ -237,7 +239,20 @@ def source(of: Settings | None = None) -> compute.TableSource:
     if (of or settings()).dataset == "upload" and upload() is not None:
         store = st.session_state.setdefault(_STORE, compute.Store(compute.SESSION_LIMIT))
         return compute.TableSource(store, upload())
+    if (store := given()) is not None and store.given and store.given.is_of(of or settings()):
+        return compute.TableSource(store)
     return compute.TableSource(compute.PUBLIC)
+
+
+def given() -> compute.Store | None:
+    """The store of this session with moments that were computed elsewhere, if any."""
+    return st.session_state.get(_GIVEN)
+
+
+def set_given(new: compute.Given | None) -> None:
+    """Keep moments that were computed elsewhere, and forget what was computed without them."""
+    st.session_state[_GIVEN] = new and compute.Store(compute.SESSION_LIMIT, new)
+    st.session_state[_MEMO] = compute.LRU(64)
 
 
 def upload() -> compute.Upload | None:
@@ -262,12 +277,12 @@ def curves() -> compute.LRU:
     """Where curves over the range of a control are kept: with the session if their table is, else
     for all sessions.
     """
-    return memo() if source().upload is not None else compute.CURVES
+    return compute.CURVES if source().store is compute.PUBLIC else memo()
 
 
 def films() -> compute.LRU:
     """Where pictures for all positions of a slider are kept, likewise."""
-    return memo() if source().upload is not None else compute.FILMS
+    return compute.FILMS if source().store is compute.PUBLIC else memo()
 
 
 def pins() -> list[Settings]:

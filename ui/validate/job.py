@@ -9,7 +9,7 @@ import numpy as np
 
 from dpci_core import Design
 from ui.kit.palette import Combination
-from ui.session.jobs import TableTask, n_workers
+from ui.session.jobs import TableTask, workers
 from ui.session.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,16 +38,17 @@ class Job(TableTask):
 
         assert self.X is not None
         assert self.y is not None
-        self.result = run_experiment(
-            self.X,
-            self.y,
-            designs=self.designs,
-            n_variability=self.m,
-            n_coverage=self.k,
-            rng=np.random.default_rng(self.seed),
-            n_records=self.n_records,
-            n_jobs=n_workers(),
-            progress=self._take,
-            should_stop=self._should_stop,
-        )
+        with workers() as n_jobs:
+            self.result = run_experiment(
+                self.X,
+                self.y,
+                designs=self.designs,
+                n_variability=self.m,
+                n_coverage=self.k,
+                rng=np.random.default_rng(self.seed),
+                n_records=self.n_records,
+                n_jobs=n_jobs,
+                progress=self._take,
+                should_stop=self._should_stop,
+            )
         return self.result.n_done == self.m and self.result.n_covered == self.k

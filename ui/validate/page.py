@@ -154,7 +154,9 @@ def _ended(job: Job) -> None:
         )
 
 
-_PANEL = JobPanel(kind=Job, name="job", running=_live, ended=_ended, stop_key="cancel")
+_PANEL = JobPanel(
+    kind=Job, name="job", running=_live, ended=_ended, stop_key="cancel", where=jobs.where
+)
 
 
 def _finished() -> _Finished | None:

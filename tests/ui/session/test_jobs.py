@@ -195,3 +195,24 @@ def test_one_thread_serves_all():
         queue.submit(job(m=2, k=2))
     assert sum(t.name == "simulations" and t.is_alive() for t in threading.enumerate()) >= 1
     assert queue._worker is not None
+
+
+@pytest.mark.parametrize(
+    ("engine", "words", "n"),
+    [
+        ("", f"{jobs.n_workers()} core", jobs.n_workers()),
+        ("processes:2", "in 2 processes of this machine", 2),
+        ("dask:3", "on 3 Dask workers of this machine", None),
+        ("tcp://10.0.0.7:8786", "on Dask workers at tcp://10.0.0.7:8786", None),
+    ],
+)
+def test_a_job_says_where_it_runs(
+    engine: str, words: str, n: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPCI_ENGINE", engine)
+    assert words in jobs.where()
+    if n is not None:
+        with jobs.workers() as found:
+            assert found == n
+    monkeypatch.setenv("DPCI_PUBLIC_DEMO", "1")
+    assert "10.0.0.7" not in jobs.where()
