@@ -16,6 +16,7 @@ from pathlib import Path
 from dpci_core.base.errors import Finding, LedgerError, LedgerRuleError
 from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
 from dpci_core.ledger.key import sync_folder
+from dpci_core.ledger.locks import check_by_trying, check_file_system
 from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
 from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
 
@@ -61,7 +62,9 @@ class Database:
         exception.
         """
         with _translated(self.path):
+            check_file_system(self.path)
             self._make_file()
+            check_by_trying(self.path.parent)
             with closing(self._connect("rw")) as connection:
                 connection.execute("BEGIN")
                 _version(

@@ -245,6 +245,17 @@ SENTENCES: dict[Code, str] = {
         "The ledger {path} cannot be opened, and nothing was booked. Choose a file in a folder you "
         "may write to, for example with DPCI_LEDGER."
     ),
+    "locks_of_a_network": (
+        "The ledger {path} is on a file system ({kind}) that other machines may use, too. Where "
+        "their locks do not hold, two of them spend the same budget, so nothing was booked. Name a "
+        "file on a local disk of one machine, for example with DPCI_LEDGER. If the locks of {kind} "
+        "are known to hold between all machines that use it, say so with {variable}={kind}."
+    ),
+    "locks_do_not_hold": (
+        "In the folder {path} a second process gets a lock that the first one holds, so two of "
+        "them would spend the same budget; nothing was booked. Name a file on a local disk, for "
+        "example with DPCI_LEDGER."
+    ),
     "busy": (
         "Another process is writing to the ledger {path}, and nothing was booked. Close other "
         "programs that have it open, then try again."
