@@ -5,6 +5,7 @@ same.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from dpci_core.report.words import number
 from ui.explore import said
 from ui.explore.intervals import Around, interval_picture
+from ui.kit import picture
 from ui.kit.palette import ALL_COMBINATIONS
 from ui.kit.picture import Picture
 from ui.session.results import IntervalRows
@@ -46,21 +48,29 @@ def drawn(made: list[IntervalRows], units: str = "scaled") -> Picture:
 @pytest.mark.parametrize("units", ["scaled", "odds"])
 def test_intervals_are_drawn_where_they_are(units):
     made = rows()
-    picture = drawn(made, units)
+    chart = drawn(made, units)
     for place, item in enumerate(made):
         for style, lengths in (
             (PRIVATE[place], item.ci_length),
             (VARIABILITY[place], item.vi_length),
         ):
-            x = np.array([(low, high) for _, low, high, own in picture.bars if own == style])
-            order = np.argsort([-y for y, *_, own in picture.bars if own == style])
-            x = (np.log(x) if units == "odds" else x)[order]
+            x = np.array([(low, high) for _, low, high, own in chart.bars if own == style])
+            x = np.log(x) if units == "odds" else x
             expected = np.column_stack([item.estimate - lengths / 2, item.estimate + lengths / 2])
             found = sorted(map(tuple, x))
             np.testing.assert_allclose(found, sorted(map(tuple, expected)))
     ratios = {f"{r:.2f}×" for r in made[0].ci_length / made[0].vi_length}
-    assert ratios <= {text for _, text in picture.right}
-    assert all(panel.is_log is (units == "odds") for panel in picture.panels)
+    assert ratios <= {text for _, text in chart.right}
+    assert all(panel.is_log is (units == "odds") for panel in chart.panels)
+
+
+def test_the_ends_of_a_private_interval_are_drawn_at_full_strength():
+    styles = drawn(rows()).styles
+    for style in PRIVATE:
+        assert styles[style].opacity < 1.0 < styles[style].ends
+    script = Path(picture.__file__).with_name("picture.js").read_text(encoding="utf-8")
+    (drawn_ends,) = [line for line in script.splitlines() if "d: ends[kind]" in line]
+    assert "opacity" not in drawn_ends
 
 
 def test_what_a_penalty_leaves_stands_beside_every_interval():
@@ -74,10 +84,10 @@ def test_what_a_penalty_leaves_stands_beside_every_interval():
 def test_a_coefficient_out_of_reach_is_not_drawn_and_counts_nowhere():
     lost = np.array([True, False, False])
     made = [replace(item, is_out_of_reach=lost) for item in rows()]
-    picture = drawn(made)
-    assert ["out of reach" in note for _, _, note, _ in picture.labels] == lost.tolist()
-    assert len(picture.bars) == 2 * 3 * 2  # of two coefficients, in two combinations
-    assert len(picture.dots) == 2 * 2
+    chart = drawn(made)
+    assert ["out of reach" in note for _, _, note, _ in chart.labels] == lost.tolist()
+    assert len(chart.bars) == 2 * 3 * 2  # of two coefficients, in two combinations
+    assert len(chart.dots) == 2 * 2
     sentence = said.interval_sentence(made)
     assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
     assert "of 2 exclude zero" in sentence
