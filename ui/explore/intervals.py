@@ -82,7 +82,7 @@ def interval_picture(
         right=[(y, text) for y, text in _ratios(rows, [r.ci_length for r in rows], placed)],
         right_title="÷ shortest",
         key=[
-            *[("bar", 1 + 2 * k, way) for k, way in enumerate(ways([r.combination for r in rows]))],
+            *_private(rows),
             ("bar", 2, "variability (the shortest possible)"),
             ("bar", 0, "without privacy"),
             *[("bar", 1 + 2 * many + k, ghost.letter) for k, ghost in enumerate(ghosts)],
@@ -90,6 +90,13 @@ def interval_picture(
         hover=("y", _hover(rows, placed)),
         least=int(placed.height * (8.2 if many > 1 else 12)) + 34 * len(panels) + 34,
     )
+
+
+def _private(rows: Sequence[IntervalRows]) -> list[tuple[str, int, str]]:
+    """The private intervals in the key; of more than two the table beside the chart tells."""
+    if len(rows) > 2:
+        return [("bar", 1, "private")]
+    return [("bar", 1 + 2 * k, way) for k, way in enumerate(ways([r.combination for r in rows]))]
 
 
 _GHOST = Style(colour=QUIET, width=1.6, ends=3.5)

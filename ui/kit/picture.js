@@ -69,6 +69,22 @@ function marker(parent, x, y, style, radius = 4.5) {
   if ((style.marker ?? "").endsWith("-dot")) make(parent, "circle", { cx: x, cy: y, r: 1.6, fill: isOpen ? style.colour : "var(--paper)" })
 }
 
+// The key in one row above the chart; where that is too narrow in short words from the left edge, in as many rows as it takes.
+function keyed(data, left, width, font) {
+  const long = data.key.reduce((sum, [, , text]) => sum + 50 + wide(text, SMALL, font), 0)
+  const isTight = left + long + 70 > width
+  let [x, row] = [isTight ? 0 : left, 0]
+  const items = data.key.map(([kind, index, full]) => {
+    const text = isTight ? full.split(" (")[0] : full
+    const end = 30 + wide(text, SMALL, font)
+    if (isTight && x > 0 && x + end > width) [x, row] = [0, row + 1]
+    const item = { kind, index, text, x, y: 10 + 18 * row }
+    x += end + (isTight ? 8 : 20)
+    return item
+  })
+  return { items, isTight, tall: 18 * row }
+}
+
 // Where everything goes on a canvas of this size.
 function stage(data, width, height, font) {
   const isNarrow = width < 560
@@ -77,7 +93,8 @@ function stage(data, width, height, font) {
   const numbers = data.y ? data.y.ticks.map(([, label]) => wide(label, SMALL, font)) : []
   const room = data.y ? Math.max(30, ...numbers) + 10 : Math.min(Math.max(60, ...names) + 12, width * (isNarrow ? 0.36 : 0.34))
   const beside = data.right.length ? 52 : data.notes.length ? Math.min(width * 0.28, 14 + Math.max(...data.notes.map(([, , text]) => wide(text, SMALL, font)))) : 14
-  const top = (data.key.length ? 24 : 8) + (data.y?.title ? 18 : 0) + (data.uprights.some(([, text]) => text) ? 16 : 0)
+  const key = keyed(data, room, width, font)
+  const top = (data.key.length ? 24 + key.tall : 8) + (data.y?.title ? 18 : 0) + (data.uprights.some(([, text]) => text) ? 16 : 0)
   const below = 22
   const axis = data.panels.some((panel) => panel.title) ? below + 18 : below
   const inside = height - top - axis - (data.panels.length - 1) * (below + 12)
@@ -92,7 +109,7 @@ function stage(data, width, height, font) {
     return made
   })
   const unit = data.y ? Infinity : inside / rows
-  return { left: room, right: width - beside, top, panels, width, height, font, isNarrow, unit, aside }
+  return { left: room, right: width - beside, top, panels, width, height, font, isNarrow, unit, aside, key }
 }
 
 const panelOf = (at, y) => at.panels.length < 2 ? at.panels[0] : at.panels.find((panel) => y >= panel.from && y <= panel.to) ?? at.panels[0]
@@ -117,7 +134,7 @@ function axes(svg, data, at) {
   const last = at.panels.at(-1)
   if (last.title) make(svg, "text", { x: (at.left + at.right) / 2, y: last.bottom + 34, "text-anchor": "middle", "font-size": SMALL }, last.title)
   if (!data.y) return
-  if (data.y.title) make(svg, "text", { x: 2, y: data.key.length ? 38 : 14, "font-size": SMALL }, data.y.title)
+  if (data.y.title) make(svg, "text", { x: 2, y: data.key.length ? 38 + at.key.tall : 14, "font-size": SMALL }, data.y.title)
   let above = Infinity
   for (const [value, label] of data.y.ticks) {
     const y = last.y(value)
@@ -139,18 +156,13 @@ function words(svg, data, at) {
     if (isBelow) make(svg, "text", { x: indent, y: place + 11, "font-size": 11 }, cut(note, at.left - 12 - indent, 11, at.font))
     else if (note) make(svg, "text", { x: at.left - 10, y: place + 4, "font-size": 11, "text-anchor": "end" }, note)
   }
-  const long = data.key.reduce((sum, [, , text]) => sum + 50 + wide(text, SMALL, at.font), 0)
-  const isTight = at.left + long + 70 > at.width
-  let x = isTight ? 0 : at.left
-  for (const [kind, index, full] of data.key) {
-    const text = isTight ? full.split(" (")[0] : full
+  for (const { kind, index, text, x, y } of at.key.items) {
     const style = data.styles[index]
-    if (kind === "bar") make(svg, "line", { x1: x, x2: x + 24, y1: 10, y2: 10, stroke: style.colour, "stroke-width": style.width, "stroke-opacity": style.opacity, "stroke-dasharray": style.dash || undefined })
-    else marker(svg, x + 12, 10, style)
-    make(svg, "text", { x: x + 30, y: 14, "font-size": SMALL }, text)
-    x += 30 + wide(text, SMALL, at.font) + (isTight ? 8 : 20)
+    if (kind === "bar") make(svg, "line", { x1: x, x2: x + 24, y1: y, y2: y, stroke: style.colour, "stroke-width": style.width, "stroke-opacity": style.opacity, "stroke-dasharray": style.dash || undefined })
+    else marker(svg, x + 12, y, style)
+    make(svg, "text", { x: x + 30, y: y + 4, "font-size": SMALL }, text)
   }
-  if (data.rightTitle && at.unit > 11 && !isTight) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
+  if (data.rightTitle && at.unit > 11 && !at.key.isTight) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
   data.notes.forEach(([x0, y0, text, index]) => {
     const panel = at.panels[0]
     make(svg, "text", { x: panel.x(x0) + 6, y: panel.y(y0) + 4, "font-size": SMALL, "font-weight": 600, class: "note", "data-y": panel.y(y0), fill: data.styles[index].colour }, text)
