@@ -24,7 +24,13 @@ from dpci_core import ZCDP, Design, HuberSVM, PureDP
 from dpci_core.intervals.draw import draw_coefficients
 from dpci_core.privacy.exact import Law, RealNoise
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.release import ReleaseFailedError, draw_release, once, share_out
+from dpci_core.release import (
+    ReleaseFailedError,
+    ReleasePausedError,
+    draw_release,
+    once,
+    share_out,
+)
 from tests.release_desk import RHO, Desk, make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -234,7 +240,8 @@ def test_no_error_carries_a_planted_value(
         monkeypatch.setattr("dpci_core.schema.mapping.number_of", fail)
     else:
         monkeypatch.setattr("dpci_core.intervals.draw.minimise", fail)
-    with pytest.raises(ReleaseFailedError) as caught:
+    is_paused = (stage, kind) == ("reading", KeyboardInterrupt)  # before the draw: it may go on
+    with pytest.raises(ReleasePausedError if is_paused else ReleaseFailedError) as caught:
         desk.release()
     said = capfd.readouterr()
     assert (
@@ -246,7 +253,7 @@ def test_no_error_carries_a_planted_value(
     )
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
-    assert desk.ledger.find("r1").state == "failed"
+    assert desk.ledger.find("r1").state == ("booked" if is_paused else "failed")
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -269,7 +276,8 @@ def lab(what: str, folder: Path, rounds: int) -> dict:
 def check_kills(found: dict, rounds: int) -> None:
     assert found["faults"] == []
     assert sum(found["outcomes"].values()) == rounds
-    assert set(found["outcomes"]) == {"nothing", "a charge", "a result"}
+    expected = {"nothing", "a charge", "a charge without a draw", "a result"}
+    assert set(found["outcomes"]) == expected
     assert found["charges"] == rounds + 2
     assert found["draws"] < found["charges"]
 

@@ -238,7 +238,7 @@ def test_approve_tells_the_shape_in_a_sentence():
     check(app)
     case = make_case(now(app), SOURCE)
     assert case.design.geometry is not None
-    assert text.noise_sentence(case.design) in words(app)
+    assert text.unbroken(text.noise_sentence(case.design)) in text.unbroken(words(app))
     assert "extreme rows weighted down" in words(app)
 
 
