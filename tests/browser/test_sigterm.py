@@ -17,7 +17,7 @@ from dpci_core.ledger import Charge, Ledger
 from tests.browser.driver import Server, server_process, wait_idle
 from tests.ui.release.test_page import LINK, csv_bytes, rows
 
-pytestmark = [pytest.mark.browser, pytest.mark.soak]
+pytestmark = pytest.mark.soak
 N = 300_000
 """Records: so many are read for seconds."""
 TRIES = 3
