@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from dpci_core.privacy.budget import approx_risk, pure_risk
 
 LARGE_EPSILON = 3.0
 """Above this epsilon a budget is flagged: one person's odds move by a factor of 20."""
+SEEDED = (
+    "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract "
+    "the noise. The guarantee is what the same settings would promise with noise nobody can "
+    "predict."
+)
+"""Stands with every fit whose random_state is not None."""
+UNBOOKED_MARK = "not booked in a ledger"
+UNBOOKED = (
+    "NOT A RELEASE, not booked in a ledger: the noise comes from the operating system and the "
+    "minimiser's error is hidden, as in a release, but nothing has counted this fit, and each "
+    "further fit on the same people adds its budget to what they have paid. `ledger=` books it. "
+    "`fit` raises for records that break a rule, which a release never does."
+)
+"""Stands with a fit with random_state=None that no account paid for."""
+
+
+def booked(charge: int, dataset: str, person: str, *, is_noted: bool) -> str:
+    """What stands with a fit that an account paid for."""
+    end = "" if is_noted else " The ledger could not note that it ended; it stays spent."
+    return (
+        f"Booked in the ledger before any noise was drawn: charge {charge} of {dataset!r}, by "
+        f"{person}.{end} It is no release: `fit` raises for records that break a rule, which a "
+        "release never does."
+    )
 
 
 def number(x: float, digits: int = 3) -> str:
@@ -101,7 +126,7 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
         "give the coefficients more budget, or use more records or a larger c.",
     ),
     "r4": (
-        "So few records decide a coefficient that its variance is seen {:.2g} of it too small",
+        "So few records decide {who} that {whose} variance is seen up to {:.2g} of it too small",
         "use more records, a larger c or, for an SVM, a larger h.",
     ),
 }
@@ -127,10 +152,29 @@ def card_parts(n_rules: int, parts: tuple[int, int], excess_share: float) -> lis
     ]
 
 
-def exceeded(ratio: Ratio, value: float, limit: float) -> str:
-    """Why a forecast is off: a ratio that is at or above its limit."""
+def exceeded(ratio: Ratio, value: float, limit: float, few: Sequence[str] = ()) -> str:
+    """Why a forecast is off: a ratio that is at or above its limit; for r4 at these coefficients.
+
+    >>> exceeded("r4", 0.31, 0.1, ["town=North", "constant"])[:64]
+    'So few records decide town: North, intercept that the variance i'
+    """
     what, advice = _EXCEEDED[ratio]
-    return f"{what.format(value)} (the forecast holds below {limit:g}): {advice}"
+    who, whose = (listed(few), "the") if few else ("a coefficient", "its")
+    found = what.format(value, who=who, whose=whose)
+    return f"{found} (the forecast holds below {limit:g}): {advice}"
+
+
+_MOST_NAMES = 6
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first coefficients, and how many more.
+
+    >>> listed(["age", "constant"])
+    'age, intercept'
+    """
+    more = len(names) - _MOST_NAMES
+    return ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
 
 
 def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
