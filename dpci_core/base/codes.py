@@ -13,6 +13,7 @@ DataCode = Literal[
     "X_has_not_2_dimensions", "y_has_another_shape", "no_record_or_no_column", "masked_array",
     "not_real_numbers", "row_not_finite", "label_not_a_sign", "row_norm_above_1",
     "row_outweighs_1", "weights_have_another_shape", "X_has_weights",
+    "persons_have_another_shape", "no_person",
     "label_not_declared", "no_training_part", "another_number_of_columns", "cannot_be_unpacked",
     "not_the_original", "column_not_in_file", "column_not_numbers", "another_table",
     "parquet_damaged", "unpacking_too_large", "unpacking_too_slow", "type_not_plain",

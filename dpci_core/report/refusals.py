@@ -43,6 +43,8 @@ SENTENCES: dict[Code, str] = {
     "weights_have_another_shape": (
         "Expected the weights of X of shape {wanted} like y, got {found}."
     ),
+    "persons_have_another_shape": "Expected {wanted} names of persons like X, got {found}.",
+    "no_person": "Expected a person's name in at least one row.",
     "X_has_weights": "Expected X without weights: this has no use for them.",
     "label_not_declared": (
         "Expected every label in y to be one of the declared classes; row {row} is not."
