@@ -56,7 +56,7 @@ LedgerCode = Literal[
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
-    "rows_not_as_planned", "engine_broken",
+    "rows_not_as_planned", "persons_not_as_planned", "persons_not_offered", "engine_broken",
 ]
 SpentCode = Literal[
     "release_failed", "failure_not_noted", "release_lost", "release_unfinished",

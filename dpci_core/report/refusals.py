@@ -371,6 +371,15 @@ SENTENCES: dict[Code, str] = {
         "and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan with it; "
         "if not, look for rows that are missing or for a quotation mark that is never closed."
     ),
+    "persons_not_as_planned": (
+        "The table has {n:,} persons, counted by the names in their column; the plan declares "
+        "{planned:,} and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan "
+        "with it; if not, look for rows that are missing or for another column of names."
+    ),
+    "persons_not_offered": (
+        "Only the model of a plan can be released where one person may have several rows. Nothing "
+        "was booked. Bring the table to one row a person, or plan without a column of persons."
+    ),
     "release_failed": "{reason} The charge {charge} stays spent; start anew with a new request.",
     "failure_not_noted": (
         "{reason} The ledger could not note it: the charge stays booked. The charge {charge} stays "
