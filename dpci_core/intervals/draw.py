@@ -285,7 +285,8 @@ def draw_release(
             (`persons.PersonNumbers`); None where a row is a record.
 
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public; with
-             persons a neighbour differs in all rows of one, and their number is public.
+             persons a neighbour differs in all rows of one, and their number is public. It books
+             nothing: `release` and `LedgerAccount.draw` do, before they call it.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
              another encoding; ValueError for batches that have a cache, or with persons.
     Source:  WKL Algorithms 1-5; docs/release.md.
