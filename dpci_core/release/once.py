@@ -332,11 +332,12 @@ def _check_rows(question: Question[Made_co], header: Header) -> None:
     if n > 0:
         question.check_size(n)
     low, high = plan.n_range
-    if not low <= n <= high:
-        code: ReleaseCode = "rows_not_as_planned"
-        if plan.persons is not None:
-            code = "persons_not_as_planned"
-        raise ReleaseRefusedError(code, n=n, planned=plan.n_records, low=low, high=high)
+    if low <= n <= high:
+        return
+    planned = plan.n_records
+    if plan.persons is None:
+        raise ReleaseRefusedError("rows_not_as_planned", n=n, planned=planned, low=low, high=high)
+    raise ReleaseRefusedError("persons_not_as_planned", n=n, planned=planned, low=low, high=high)
 
 
 def _check_place(place: Path) -> None:
