@@ -121,3 +121,13 @@ def test_whoever_ends_the_dashboard_waits_longer_than_it_does():
     given = re.findall(r"(?:TimeoutStopSec=|--stop-timeout )(\d+)", text)
     assert len(given) == 2
     assert min(map(float, given)) > patience
+
+
+def test_what_releases_answer_afterwards_is_told_as_it_was_counted():
+    soak = json.loads(security.SOAK.read_text(encoding="utf-8"))
+    counted = [one["held"] for name, one in soak.items() if "test_what_many_whole" in name]
+    page = (ROOT / "docs" / "after.md").read_text(encoding="utf-8")
+    assert len(counted) == 2
+    for held in counted:
+        for what in ("all intervals at once", "simultaneous intervals", "contrast"):
+            assert held[what].split(",")[0].removeprefix("0") in page
