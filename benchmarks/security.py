@@ -317,7 +317,7 @@ def _long(soak: dict[str, Found]) -> Iterator[tuple[str, str, str, str, str]]:
     """What `make soak` found."""
     kills = soak["tests/release/test_attacks.py::test_killed_a_thousand_times"]["found"]
     yield (
-        "the same at 1,000 kills",
+        "releases killed so, many more",
         f"{sum(kills['outcomes'].values()):,}",
         f"{len(kills['faults'])}",
         f"{kills['charges']:,} charges, {kills['draws']:,} draws, none twice",
@@ -337,11 +337,12 @@ def _long(soak: dict[str, Found]) -> Iterator[tuple[str, str, str, str, str]]:
         if "test_last_bits.py" in name
         for matrix in ("hessian", "covariance")
     ]
+    failed = sum("test_last_bits" in k and one["outcome"] != "passed" for k, one in soak.items())
     right, wrong = (sum(pair[k] for pair in guesses) for k in (0, 1))
     yield (
         "which of two neighbouring tables, guessed from the last bits of a matrix",
         f"{right + wrong:,}",
-        "0",
+        f"{failed}",
         f"{right:,} right, {wrong:,} wrong: a coin's",
         _SOAK.format("test_last_bits.py"),
     )
