@@ -8,7 +8,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -32,11 +32,13 @@ from dpci_core.ledger.database import (
     charge_entries,
     last_sequence,
     read_entries,
+    read_last,
     read_some,
     spent_texts,
 )
-from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
-from dpci_core.ledger.key import Key, make_key, read_key
+from dpci_core.ledger.entries import NO_HEAD, Entry, Kind
+from dpci_core.ledger.key import Key, PublicKey, read_key
+from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
@@ -47,6 +49,7 @@ from dpci_core.ledger.verify import (
     broken_seal,
     check_entries,
     clock_remarks,
+    last_key,
     missing_head,
     unknown_result,
 )
@@ -54,9 +57,7 @@ from dpci_core.ledger.verify import (
 PATH_VARIABLE = "DPCI_LEDGER"
 """Environment variable: the file of the ledger; default in the user's data folder."""
 KEY_VARIABLE = "DPCI_LEDGER_KEY"
-"""Environment variable: the file of its key; default beside the ledger, with .key after its
-name.
-"""
+"""Environment variable: the file of its key; default a file of its own in the folder of keys."""
 BUSY_SECONDS = 15.0
 """How long to wait while another process writes."""
 
@@ -73,14 +74,16 @@ class Ledger:
     Args:
         path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder. It and
             its key come into being at the first write.
-        key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
+        key_path: of the key that signs; default $DPCI_LEDGER_KEY, else a file named by its public
+            key in $DPCI_LEDGER_KEYS or the folder `keys` of the user's configuration. A ledger of
+            an earlier version has its secret beside it, with .key after its name.
         clock: gives the time of entries, kept to the hour.
         read_only: refuse to write.
         busy_seconds: patience with other writers.
 
     Privacy:
         What is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on
-        a ledger whose seals do not hold.
+        a ledger whose seals do not hold. Reading and checking need no secret.
 
     Raises:
         LedgerError: from every method, with what to do; after it, nothing of that operation stands.
@@ -98,14 +101,34 @@ class Ledger:
         self.path = (
             _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
         )
-        self.key_path = _place(key_path, KEY_VARIABLE) or _beside(self.path, ".key")
-        if self.key_path == self.path:
+        named = _place(key_path, KEY_VARIABLE)
+        if named == self.path:
             raise LedgerRuleError("ledger_is_its_key", path=self.path)
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
         file = Path(os.path.realpath(self.path))  # of all links to one ledger the same
         self._anchor = Anchor(_beside(file, END), busy_seconds)
+        self._keys = Keyring(file, named, _beside(self.path, ".key"), keys_folder())
+
+    @property
+    def key_path(self) -> Path | None:
+        """The file of the key that seals the next entry, which need not be there; None before the
+        first one where none was named.
+        """
+        if self._keys.named is not None:
+            return self._keys.named
+        with self._database.reading() as connection:
+            last = () if connection is None else read_last(connection)
+        return self._keys.file_after(last[0]) if last else self._keys.kept()
+
+    def public_key(self) -> PublicKey | None:
+        """The key that others check this ledger with, as the ledger names it; None where nothing is
+        signed.
+        """
+        with self._database.reading() as connection:
+            first = () if connection is None else read_some(connection, "sequence = 1")
+        return last_key(first)
 
     def create_dataset(
         self,
@@ -325,13 +348,20 @@ class Ledger:
         entries = self.entries()
         return entries[-1].head if entries else NO_HEAD
 
-    def verify(self, against: Sequence[RecordedHead] = ()) -> Verification:
+    def verify(
+        self, against: Sequence[RecordedHead] = (), *, public_key: PublicKey | None = None
+    ) -> Verification:
         """Return whether every entry is as it was written and in its place, and every record as it
         was released.
 
         Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end
         as far as records reach, and records that were edited. `docs/ledger.md` says what it cannot
-        find.
+        find. No secret is read, unless the ledger is one of an earlier version.
+
+        Args:
+            against: what records carry.
+            public_key: that the entries have to be signed by; None takes the one that the ledger
+                names itself, which whoever wrote the whole ledger anew would have named, too.
         """
         problems: list[Finding | LedgerDamagedError] = []
         entries: tuple[Entry, ...] = ()
@@ -358,11 +388,14 @@ class Ledger:
             for record, gone in zip(against, lost, strict=True)
             if not gone
         ]
+        own = last_key(entries)
+        if public_key is not None and own != public_key:
+            found = "none" if own is None else own.text
+            problems.append(Finding("pinned_key_differs", found=found, wanted=public_key.text))
         if entries:
             try:
-                key = read_key(self.key_path)
-                first = broken_seal(entries, key)
-                problems += [first] if first else []
+                secret = read_key(self._keys.file_after(entries[0])) if own is None else None
+                problems += filter(None, [broken_seal(entries, secret)])
                 Books.of(entries)
             except LedgerDamagedError as error:
                 problems.append(without_frames(error))
@@ -377,12 +410,12 @@ class Ledger:
             n_records=len(against),
             record_problems=tuple(filter(None, strange)),
             remarks=(*cautions, *clock_remarks(entries), *self._orphaned_key(entries)),
+            checked_with=_checked_with(entries, own, public_key),
         )
 
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[Finding, ...]:
-        if entries or not os.path.exists(self.key_path):
-            return ()
-        return (Finding("key_without_entries", path=self.key_path),)
+        path = None if entries else self._keys.kept()
+        return () if path is None else (Finding("key_without_entries", path=path),)
 
     def _books(self) -> Books:
         return Books.of(self.entries())
@@ -426,7 +459,8 @@ class Ledger:
         """The end of a long ledger whose sums are sealed; None where all has to be checked."""
         if last_sequence(connection) <= CHECKED_WHOLE:
             return None
-        key, told = read_key(self.key_path), self._anchor.told()
+        (end,) = read_last(connection)
+        key, told = read_key(self._keys.file_after(end)), self._anchor.told()
         found = go_on(connection, key)
         held = read_some(connection, "sequence = ?", told.sequence)
         if found is None or (told.head != NO_HEAD and [e.head for e in held] != [told.head]):
@@ -439,11 +473,12 @@ class Ledger:
         if lost := missing_head(entries, self._anchor.told()):
             raise LedgerDamagedError("not_trusted", problem=lost)
         if not entries and not self._anchor.is_there:
-            if _is_filled(self.key_path) and read_key(self.key_path):
-                raise LedgerDamagedError("key_without_ledger", path=self.key_path)
+            kept = self._keys.kept()
+            if kept is not None and read_key(kept):
+                raise LedgerDamagedError("key_without_ledger", path=kept)
             self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
-        key = read_key(self.key_path) if entries else make_key(self.key_path)
         last = entries[-1] if entries else None
+        key = self._keys.first() if last is None else read_key(self._keys.file_after(last))
         return _Page(connection, key, check_entries(entries, key), last, self._clock)
 
 
@@ -501,15 +536,17 @@ class _Page:
         at: the time it carries. The end of a charge carries that of its booking: when a release
         ended tells how long its records took to read.
         """
+        public = self.key.public if self.last is None else None
         entry = Entry(
             sequence=self.last.sequence + 1 if self.last else 1,
             kind=kind,
             written_at=at or _utc_hour(self.clock()),
             key_id=self.key.key_id,
             nonce=new_nonce(),
+            public_key=public.text if public else None,
             **what,  # type: ignore[arg-type]
         )
-        entry = replace(entry, mac=seal(entry, self.last.mac if self.last else "", self.key.secret))
+        entry = self.key.sealed(entry, self.last.mac if self.last else "")
         self.books.add(entry)
         add_entry(self.connection, entry)
         self.last = entry
@@ -532,10 +569,15 @@ def _beside(path: Path, end: str) -> Path:
     return path.with_name(path.name + end)
 
 
-def _is_filled(path: Path) -> bool:
-    with suppress(OSError):
-        return path.stat().st_size > 0
-    return False
+def _checked_with(
+    entries: Sequence[Entry], own: PublicKey | None, pinned: PublicKey | None
+) -> Finding | None:
+    """Whose word the check rests on."""
+    if not entries:
+        return None
+    if own is None:
+        return Finding("checked_with_secret")
+    return Finding("checked_with_named" if pinned is None else "checked_with_pinned", key=own.text)
 
 
 def new_nonce() -> str | None:

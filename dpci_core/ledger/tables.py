@@ -162,6 +162,15 @@ _VERSION_6 = (
 )
 """A draw has an entry of its own before it begins."""
 
+_VERSION_7 = (
+    "ALTER TABLE entries ADD COLUMN public_key TEXT CHECK (length(public_key) = 64)",
+    "ALTER TABLE entries ADD COLUMN signature TEXT CHECK (length(signature) = 128)",
+    "DROP TABLE running",
+    "CREATE TABLE running (one INTEGER PRIMARY KEY CHECK (one = 1), content TEXT NOT NULL, "
+    "mac TEXT NOT NULL CHECK (length(mac) IN (64, 128)))",
+)
+"""Signatures. The sums are made anew by the next whole check."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -169,6 +178,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_4,
     _VERSION_5,
     _VERSION_6,
+    _VERSION_7,
 )
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
 never changed: a further definition needs one that makes the table anew with its name.

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dpci_core.base.errors import Finding, LedgerRuleError
 from dpci_core.ledger.books import Books
-from dpci_core.ledger.entries import NO_HEAD, Entry, is_sealed
-from dpci_core.ledger.key import Key
+from dpci_core.ledger.entries import NO_HEAD, Entry
+from dpci_core.ledger.key import Checking, Key, PublicKey
 from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import LedgerDamagedError
 
@@ -30,6 +30,7 @@ class Verification:
     problems: what is wrong with the ledger.
     record_problems: with the given records, where the ledger itself is whole.
     remarks: what is only unusual.
+    checked_with: whose key the seals were held against; None where there was nothing to check.
     """
 
     problems: tuple[Finding | LedgerDamagedError, ...]
@@ -37,6 +38,7 @@ class Verification:
     n_records: int = 0
     record_problems: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()
+    checked_with: Finding | None = None
 
     @property
     def is_good(self) -> bool:
@@ -114,28 +116,60 @@ class RecordedHead:
         )
 
 
-def broken_seal(entries: Sequence[Entry], key: Key) -> Finding | None:
-    """The first entry that does not follow from the one before, None if all do."""
-    previous = ""
+def broken_seal(
+    entries: Sequence[Entry], secret: Key | None = None, *, last_by: Key | None = None
+) -> Finding | None:
+    """The first entry that does not follow from the one before, None if all do.
+
+    Args:
+        entries: from the first to the last.
+        secret: of a ledger that is not signed.
+        last_by: the key of the last entry, which then is the only one whose signature is asked for:
+            it vouches for the seals of all others.
+    """
+    previous, by = "", _first_key(entries, secret)
     for place, entry in enumerate(entries, start=1):
         if entry.sequence != place:
             return Finding("entry_missing", entry=place)
-        if entry.key_id != key.key_id:
-            return Finding(
-                "entry_of_another_key", entry=place, found=entry.key_id, wanted=key.key_id
-            )
-        if not is_sealed(entry, previous, key.secret):
+        if by is None or entry.key_id != by.key_id:
+            wanted = "none" if by is None else by.key_id
+            return Finding("entry_of_another_key", entry=place, found=entry.key_id, wanted=wanted)
+        if not (by.is_sealed if last_by is None else by.follows)(entry, previous):
             return Finding("seal_broken", entry=place)
-        previous = entry.mac
+        before, previous = previous, entry.mac
+    if last_by is None or not entries:
+        return None
+    if entry.key_id != last_by.key_id:
+        facts = {"found": entry.key_id, "wanted": last_by.key_id}
+        return Finding("entry_of_another_key", entry=entry.sequence, **facts)
+    if not last_by.is_sealed(entry, before):
+        return Finding("seal_broken", entry=entry.sequence)
     return None
+
+
+def _first_key(entries: Sequence[Entry], secret: Key | None) -> Checking | None:
+    """What the first entry is checked with."""
+    named = entries[0].public_key if entries else None
+    if named is None:
+        return secret
+    try:
+        return PublicKey.of(named)
+    except LedgerRuleError:
+        return None
 
 
 def check_entries(entries: Sequence[Entry], key: Key) -> Books:
     """Return the books of entries that are all in order, or raise LedgerDamagedError."""
-    problem = broken_seal(entries, key)
+    problem = broken_seal(entries, key, last_by=key)
     if problem is not None:
         raise LedgerDamagedError("not_trusted", problem=problem)
     return Books.of(entries)
+
+
+def last_key(entries: Sequence[Entry]) -> PublicKey | None:
+    """The public key that checks what is signed next; None where nothing is signed yet."""
+    found = _first_key(entries, None)
+    return found if isinstance(found, PublicKey) else None
 
 
 def missing_head(entries: Sequence[Entry], record: RecordedHead) -> Finding | None:

@@ -283,13 +283,13 @@ SENTENCES: dict[Code, str] = {
         "{path} should hold the end of the ledger once more and holds something else. " + _RESTORE
     ),
     "key_without_ledger": (
-        "There is a key {path}, but its ledger is empty or gone. Put the ledger back. If nothing "
-        "was ever booked with this key, move the key away, and a new ledger begins. A second "
-        "ledger takes a key of its own."
+        "There is a key {path} of this ledger, but the ledger is empty or gone. Put the ledger "
+        "back. If nothing was ever booked with this key, move the key away, and a new ledger "
+        "begins. A second ledger takes a key of its own."
     ),
     "key_missing": (
         "The ledger's key {path} is missing. Put it back from your backup, or name its place in "
-        "DPCI_LEDGER_KEY; without it entries can be neither checked nor added."
+        "DPCI_LEDGER_KEY; without it nothing can be booked."
     ),
     "key_unreadable": "The ledger's key {path} cannot be read ({problem}).",
     "key_open_to_others": (
@@ -336,6 +336,14 @@ SENTENCES: dict[Code, str] = {
         "cap out to share it."
     ),
     "unit_differs": "The same people share one unit. Expected unit={unit!r} to be {wanted!r}.",
+    "signed_before": (
+        "The ledger is not signed, but there is a key {path} that signed it: somebody put another "
+        "ledger in its place. " + _RESTORE
+    ),
+    "not_a_public_key": (
+        "Expected a public key of 64 hexadecimal digits, or a file with the line that `python -m "
+        "dpci_core ledger public-key` prints."
+    ),
     "no_head": "{source} has no head of a ledger. Name a release.json that this program wrote.",
     "record_unreadable": "{path} cannot be read ({problem}). Name an existing release.json.",
     "not_reviewed": (
@@ -469,6 +477,20 @@ SENTENCES: dict[Code, str] = {
     "key_without_entries": (
         "There is a key {path}, but no entry: if anything was ever booked here, the ledger was "
         "lost or removed. Look for it before you book."
+    ),
+    "pinned_key_differs": (
+        "The ledger is signed by the key {found}, and it was to be held against {wanted}: it is "
+        "another ledger, or somebody wrote it anew with a key of their own."
+    ),
+    "checked_with_named": (
+        "Signatures were checked with the public key that the ledger itself names, {key}. Whoever "
+        "wrote the whole ledger anew would have named one, too: compare it with the one that its "
+        "keeper published, or give that to the check."
+    ),
+    "checked_with_pinned": "Signatures were checked with the public key that was given, {key}.",
+    "checked_with_secret": (
+        "Seals were checked with the ledger's secret key: it is of an earlier version, and whoever "
+        "can check it can forge it."
     ),
     "database_damaged": "The database is damaged ({problem}).",
     "guard_changed": "The {name} of the database was removed or changed.",
