@@ -140,10 +140,11 @@ def broken_seal(
     if last_by is None or not entries:
         return None
     if entry.key_id != last_by.key_id:
-        facts = {"found": entry.key_id, "wanted": last_by.key_id}
-        return Finding("entry_of_another_key", entry=entry.sequence, **facts)
+        return Finding(
+            "entry_of_another_key", entry=place, found=entry.key_id, wanted=last_by.key_id
+        )
     if not last_by.is_sealed(entry, before):
-        return Finding("seal_broken", entry=entry.sequence)
+        return Finding("seal_broken", entry=place)
     return None
 
 

@@ -555,6 +555,13 @@ def test_the_ledger_shows_budget_history_and_verdict():
     page.button(key="ledger_check").click().run()
     check(page)
     assert any("All 4 entries are as they were written" in s.value for s in page.success)
+    own = Ledger().public_key().text
+    assert f"with the public key that the ledger itself names, {own}" in words(page)
+    for pinned, said in ((own, "that was given"), ("0" * 64, "NOT as it was"), ("x", "64 hexa")):
+        page.text_input(key="ledger_public_key").set_value(pinned).run()
+        page.button(key="ledger_check").click().run()
+        assert not page.exception
+        assert said in words(page) or any(said in e.value for e in page.error)
 
 
 def test_a_changed_ledger_is_called_so(desk):
