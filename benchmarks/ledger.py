@@ -10,20 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dpci_core.ledger import Cap, Cost, Ledger
+from tests.ledger_lab import charge
 
 COST = Cost(definition="zcdp", amount="0.0001")
-
-
-def book(ledger: Ledger, request: str) -> None:
-    ledger.book(
-        "Census",
-        schema_hash="s",
-        cost=COST,
-        purpose="model",
-        plan_hash="p",
-        person="Ada",
-        request_id=request,
-    )
 
 
 def fill(ledger: Ledger, n_entries: int) -> None:
@@ -68,7 +57,7 @@ def main() -> None:
         first = 0.0
         for n in options.entries:
             fill(ledger, n)
-            took = seconds(lambda k, n=n: book(ledger, f"{n}/{k}"), options.repeats)
+            took = seconds(lambda k, n=n: charge(ledger, f"{n}/{k}", COST), options.repeats)
             first = first or took
             left = seconds(lambda k: ledger.remaining("Census"), options.repeats)
             whole = seconds(lambda k: ledger.verify(), 1)

@@ -46,8 +46,8 @@ COLUMNS = (
 def measure(folder: Path, engine: str) -> dict[str, float]:
     """One way over all files of a folder."""
     from dpci_core import Logistic
+    from dpci_core.base.engine_names import engine_named
     from dpci_core.base.rows import stacked
-    from dpci_core.cli.engines import engine_named
     from dpci_core.datasets import schema_of
     from dpci_core.datasets.folder import folder_batches, read_folder
     from dpci_core.schema import RecordMapper

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         DPLogisticRegression,
         DPScorecard,
         DPSelection,
+        LedgerAccount,
     )
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
@@ -152,6 +153,7 @@ __all__ = [
     # the one release
     "Ledger",
     "Cap",
+    "LedgerAccount",
     "release",
     "Release",
     "load_release",
@@ -180,6 +182,7 @@ _LATE = {
         "DPLogisticRegression",
         "DPScorecard",
         "DPSelection",
+        "LedgerAccount",
     ),
     "ledger": ("Cap", "Ledger"),
     "plan": ("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"),

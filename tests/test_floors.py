@@ -138,6 +138,8 @@ def test_no_page_reaches_a_page_and_no_session_a_picture(path: Path) -> None:
     package = path.relative_to(ROOT / "ui").parts[0].removesuffix(".py")
     assert package in {*UI_HEIGHT, "__init__"}, f"{package} has no floor"
     assert package == "__init__" or broken_ui_floors(package, path.read_text()) == []
+    commands = {name for name in imported(path.read_text()) if name.startswith("dpci_core.cli")}
+    assert commands == set(), "nothing but the command line uses its parts"
 
 
 def test_every_page_has_a_package_and_every_package_a_page() -> None:

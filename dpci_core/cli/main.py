@@ -13,12 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpci_core.base.engine_names import workers_named
 from dpci_core.base.errors import check_count
 from dpci_core.base.places import DATA
 from dpci_core.cli.accuracy import add_accuracy
 from dpci_core.cli.after import add_after
 from dpci_core.cli.app import add_app
-from dpci_core.cli.engines import PROGRESS_SECONDS, add_engine, say, workers_named
+from dpci_core.cli.engines import PROGRESS_SECONDS, add_engine, say
 from dpci_core.cli.evaluation import add_evaluation
 from dpci_core.cli.ledger import add_ledger
 from dpci_core.cli.plan import add_plan

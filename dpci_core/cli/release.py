@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from dpci_core.base.engine_names import HERE, engine_named
 from dpci_core.cli.choice import (
     add_choice,
     card_csv,
@@ -26,7 +27,7 @@ from dpci_core.cli.choice import (
     print_card,
     print_choice,
 )
-from dpci_core.cli.engines import HERE, Watched, add_engine, engine_named, progress_line
+from dpci_core.cli.engines import Watched, add_engine, progress_line
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.tables import check_folder
 from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell

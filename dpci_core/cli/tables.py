@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dpci_core.cli.engines import Watched, add_engine, engine_named, progress_line, say
+from dpci_core.base.engine_names import engine_named
+from dpci_core.cli.engines import Watched, add_engine, progress_line, say
 from dpci_core.cli.refuse import refuse
 from dpci_core.plan import as_json, read_plan
 from dpci_core.solvers.moments import fit_moments

@@ -290,7 +290,7 @@ def cell_blocks(
     originals = [fields.names[columns.index(name)] for name in needed]
     texts = [name for name in originals if is_text(fields.field(name).type)]
     _check_unpacked(metadata, groups, frozenset(originals))
-    with pyarrow.parquet.ParquetFile(file, read_dictionary=texts, memory_map=False) as found:
+    with pyarrow.parquet.ParquetFile(file, metadata=metadata, read_dictionary=texts) as found:
         parts = found.iter_batches(
             batch_size=at_once,
             columns=originals,

@@ -1,5 +1,6 @@
 """Private linear classifiers with confidence intervals, as scikit-learn estimators."""
 
+from dpci_core.estimators.account import LedgerAccount
 from dpci_core.estimators.histogram import DPHistogram
 from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
@@ -17,6 +18,7 @@ __all__ = [
     "DPLogisticRegression",
     "DPScorecard",
     "DPSelection",
+    "LedgerAccount",
     "PrivacyStatement",
     "RandomCosines",
     "Summary",

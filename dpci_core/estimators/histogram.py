@@ -11,14 +11,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_count
+from dpci_core.estimators.account import (
+    LedgerAccount,
+    Payable,
+    drawn_by,
+    payer,
+    settings_of,
+)
 from dpci_core.estimators.input import check_features
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
-from dpci_core.privacy.budget import Amount
+from dpci_core.ledger import Cost
+from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.tuning.histograms import bin_numbers, checked_bins, select_histogram
+from dpci_core.tuning.histograms import (
+    bin_numbers,
+    checked_bins,
+    checked_bounds,
+    select_histogram,
+    spend_histogram,
+)
 
 
-class DPHistogram(DensityMixin, BaseEstimator):
+class DPHistogram(Payable, DensityMixin, BaseEstimator):
     """The density of one column on declared bounds, the number of bins given or chosen privately.
 
     Args:
@@ -31,6 +45,7 @@ class DPHistogram(DensityMixin, BaseEstimator):
         column: of X, that is counted; the others are not looked at.
         random_state: None draws from the operating system's entropy. A seed or a generator makes
             the fit a SIMULATION.
+        ledger: as for `DPLogisticRegression`.
 
     Shapes:  `density_` (bins,), per unit of the column; `edges_` (bins + 1,); `n_bins_`;
              `privacy_`.
@@ -55,6 +70,7 @@ class DPHistogram(DensityMixin, BaseEstimator):
         validation_share: Amount = "0.1",
         column: int = 0,
         random_state: Any = None,
+        ledger: LedgerAccount | None = None,
     ) -> None:
         self.bounds = bounds
         self.epsilon = epsilon
@@ -63,6 +79,7 @@ class DPHistogram(DensityMixin, BaseEstimator):
         self.validation_share = validation_share
         self.column = column
         self.random_state = random_state
+        self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count, choose and keep released numbers only.
@@ -86,18 +103,28 @@ class DPHistogram(DensityMixin, BaseEstimator):
         if len(x) == 1 and len(candidates) > 1:
             raise ValueError("Expected more than one sample: one cannot be counted and score too.")
         source = noise_source(self.random_state)
-        found = select_histogram(
-            x,
-            bounds=self.bounds,
-            candidates=candidates,
-            epsilon=self.epsilon,
-            validation_share=self.validation_share,
-            source=source,
+        account = payer(self.ledger, source)
+        total = to_decimal(self.epsilon, name="epsilon")
+        asked: dict[str, Any] = {
+            "candidates": candidates,
+            "epsilon": total,
+            "validation_share": self.validation_share,
+        }
+        checked_bounds(self.bounds)
+        spend_histogram("stability", n_records=len(x), **asked)  # refuses before it is booked
+        found, charge = drawn_by(
+            account,
+            lambda: select_histogram(x, bounds=self.bounds, source=source, **asked),
+            cost=lambda: Cost(definition="pure", amount=total, lines=[("histogram", total)]),
+            purpose="DPHistogram.fit",
+            content=["DPHistogram", settings_of(self), len(x)],
+            released=lambda made: (made.counts,),
         )
         self.density_, self.edges_, self.n_bins_ = found.density, found.edges, found.n_bins
         self.privacy_ = ChoiceStatement(
             amount=found.epsilon,
             noise="system" if isinstance(source, SystemSource) else "seeded",
+            charge=charge,
         )
         return self
 

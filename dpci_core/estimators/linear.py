@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -32,6 +33,14 @@ from dpci_core.design import (
     MechanismName,
     spent_by,
 )
+from dpci_core.estimators.account import (
+    LedgerAccount,
+    Payable,
+    check_labels_declared,
+    drawn_by,
+    payer,
+    settings_of,
+)
 from dpci_core.estimators.defaults import (
     certifiable,
     default_regularization,
@@ -44,10 +53,13 @@ from dpci_core.estimators.released import (
     draw_model,
 )
 from dpci_core.estimators.scaling import Scaling, Standardisation
-from dpci_core.estimators.statement import PrivacyStatement, covered, noise_source
+from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.estimators.table import DaskTable, FeatureTable
+from dpci_core.intervals.draw import check_feasible
+from dpci_core.ledger import Cost
 from dpci_core.losses import Logistic, Loss, make_loss
+from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.schema.declare import DEFAULT_LIMIT
@@ -65,7 +77,7 @@ _NO_INTERCEPT = (
 )
 
 
-class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
+class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their
     intervals.
     """
@@ -90,6 +102,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         geometry: Geometry | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
+        ledger: LedgerAccount | None = None,
     ) -> None:
         self.budget = budget
         self.feature_bounds = feature_bounds
@@ -108,10 +121,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self.geometry = geometry
         self.intervals = intervals
         self.fit_intercept = fit_intercept
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open pickles of versions with fewer settings, which stand at their defaults."""
-        super().__setstate__(type(self)().get_params(deep=False) | state)
+        self.ledger = ledger
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -163,6 +173,8 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             classes = declared_classes(self.classes)
         n_models = 1 if len(classes) == 2 else len(classes)
         source = noise_source(self.random_state)
+        account = payer(self.ledger, source)
+        check_labels_declared(account, self.classes)
         designs = self._designs(
             budget, n_models, source, scaling, n_records=n, n_coefficients=d + 1
         )
@@ -171,9 +183,19 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             records: Iterator[Table] = _signed(scaling.encode(X), signs)
         else:
             records = (table.batches(scaling, classes, k).in_memory() for k in range(n_models))
-        models = tuple(
-            draw_model(rows, design=design, intervals=self.intervals, source=source)
-            for design, rows in zip(designs, records, strict=True)
+        if isinstance(source, SystemSource):  # before any draw, and before anything is booked
+            for design in designs:
+                check_feasible(design, n_records=n, dim=d + 1)
+        models, charge = drawn_by(
+            account,
+            lambda: tuple(
+                draw_model(rows, design=design, intervals=self.intervals, source=source)
+                for design, rows in zip(designs, records, strict=True)
+            ),
+            cost=lambda: _cost(designs, budget, self.intervals),
+            purpose=f"{type(self).__name__}.fit",
+            content=[type(self).__name__, settings_of(self), n, d],
+            released=lambda models: tuple(part for model in models for part in model.numbers),
         )
         self._keep(scaling, models, classes)
         self.privacy_ = PrivacyStatement(
@@ -184,6 +206,8 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             classes_declared=self.classes is not None,
             status=designs[0].status,
             noise="system" if isinstance(source, SystemSource) else "seeded",
+            unit=RECORD if account is None else f"{RECORD} ({account.unit})",
+            charge=charge,
         )
         return self
 
@@ -380,7 +404,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             ("Epsilon(1e-06)", f"{privacy.epsilon(1e-6):.4g}"),
             ("Penalty c", f"{self.regularization_:.4g}"),
             ("Confidence", f"{found.confidence_level:g}"),
-            ("Kind", "SIMULATION" if privacy.is_simulation else "private, not booked"),
+            ("Kind", privacy.kind),
         )
         return Summary(
             title=f"{type(self).__name__}, private intervals",
@@ -388,6 +412,20 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             notes=tuple(notes),
             intervals=found,
         )
+
+
+def _cost(designs: list[Design], budget: Budget, intervals: bool) -> Cost:
+    """What all models cost, in parts; models in the order of the declared classes."""
+    matrices = () if intervals else ("hessian", "covariance")  # which are not drawn then
+    lines: list[tuple[str, Decimal]] = []
+    for k, design in enumerate(designs, start=1):
+        of_model = f", model {k}" if len(designs) > 1 else ""
+        lines += [
+            (f"{name}{of_model}", part)
+            for name, part in share_out(design).lines
+            if name not in matrices
+        ]
+    return Cost(definition=designs[0].definition, amount=budget.total, lines=lines)
 
 
 def _without_matrices(share: Budget) -> Budget:
@@ -443,6 +481,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
             It goes with objective perturbation, and with either encoding.
         intervals: False spends the whole budget on the coefficients, and on a metric.
         fit_intercept: only True.
+        ledger: the account that pays: each fit is booked before its noise is drawn, and needs
+            `random_state` None and declared `classes`. None books nothing, and the fit says so.
 
     Shapes:  `coef_` (1, d) and `intercept_` (1,) in the user's units; one row a class for more than
              two.
@@ -450,7 +490,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
              of its weight, has norm at most 1, whatever it holds. With more than two classes it is
              divided between the models. With the system's noise and objective perturbation, a delta
              of at most 2^-200 besides (docs/release.md, section 2).
-    Raises:  ValueError, InfeasibleDesignError and ConvergenceError from `fit`; none holds a value.
+    Raises:  ValueError, InfeasibleDesignError, LedgerError and ConvergenceError from `fit`; none
+             holds a value.
     Source:  WKL Algorithms 1-5.
 
     >>> from dpci_core import PureDP
@@ -521,6 +562,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         geometry: Geometry | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
+        ledger: LedgerAccount | None = None,
     ) -> None:
         super().__init__(
             budget=budget,
@@ -540,6 +582,7 @@ class DPLinearSVC(PrivateLinearClassifier):
             geometry=geometry,
             intervals=intervals,
             fit_intercept=fit_intercept,
+            ledger=ledger,
         )
         self.loss = loss
         self.h = h

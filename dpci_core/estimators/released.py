@@ -48,6 +48,13 @@ class ReleasedModel:
         for field, value in zip(fields(self), [*state, None], strict=False):
             object.__setattr__(self, field.name, value)
 
+    @property
+    def numbers(self) -> tuple[Array, ...]:
+        """Everything that was drawn, in the order of coefficients, matrices and metric."""
+        drawn = None if self.metric is None else self.metric.second_moment
+        found = (self.theta_priv, self.hessian, self.covariance, drawn)
+        return tuple(part for part in found if part is not None)
+
     def half_widths(self, contrasts: Array, confidence_level: float) -> HalfWidths:
         """Return the intervals of the combinations contrasts @ theta at a level, as half-widths;
         post-processing.
@@ -85,18 +92,13 @@ def draw_model(A: Table, *, design: Design, intervals: bool, source: NoiseSource
              From the operating system's entropy it is drawn as a release is: certified minimiser,
              its error hidden at a share of `budget.model` (docs/release.md); the design kept is the
              one that ran. A generator's promises nothing.
-    Raises:  InfeasibleDesignError, from the operating system's entropy also where c is too small
-             for the certificate.
+    Raises:  InfeasibleDesignError.  From the operating system's entropy the caller has asked
+             `check_feasible`: a refusal that depends on the noise drawn would cut off its law.
     """
     if isinstance(source, SystemSource):
-        from dpci_core.intervals.draw import (
-            check_feasible,
-            draw_coefficients,
-        )  # which a simulation does without
+        from dpci_core.intervals.draw import draw_coefficients  # a simulation does without
         from dpci_core.mechanisms.shares import share_out
 
-        # Before any draw: a refusal that depends on the noise drawn would cut off its law.
-        check_feasible(design, n_records=len(A), dim=A.shape[1])
         shares = share_out(design)
         A, metric = _in_metric(A, shares.running, source)
         theta, noise = draw_coefficients(A, shares=shares, source=source, metric=metric)

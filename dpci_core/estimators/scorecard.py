@@ -11,8 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_probability
+from dpci_core.estimators.account import (
+    LedgerAccount,
+    Payable,
+    check_labels_declared,
+    drawn_by,
+    payer,
+    settings_of,
+)
 from dpci_core.estimators.input import check_features, check_labels
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
+from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.scorecards import (
@@ -23,9 +32,10 @@ from dpci_core.scorecards import (
     draw_card,
 )
 from dpci_core.scorecards.questions import Bits
+from dpci_core.scorecards.spending import parts_of
 
 
-class DPScorecard(ClassifierMixin, BaseEstimator):
+class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
     """A card of whole points, drawn privately from all cards of a class, with an interval for its
     error from rows that did not choose it.
 
@@ -41,6 +51,7 @@ class DPScorecard(ClassifierMixin, BaseEstimator):
         confidence_level: of the interval.
         random_state: None draws from the operating system's entropy. A seed or a generator makes
             the fit a SIMULATION.
+        ledger: as for `DPLogisticRegression`.
 
     Shapes:  `points_` (k,); `threshold_`; `error_interval_` (low, high); `n_rules_`, how many cards
              that differ were drawn from; `classes_`; `privacy_`.
@@ -75,6 +86,7 @@ class DPScorecard(ClassifierMixin, BaseEstimator):
         classes: Any = None,
         confidence_level: float = 0.95,
         random_state: Any = None,
+        ledger: LedgerAccount | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.rho = rho
@@ -86,6 +98,7 @@ class DPScorecard(ClassifierMixin, BaseEstimator):
         self.classes = classes
         self.confidence_level = confidence_level
         self.random_state = random_state
+        self.ledger = ledger
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -117,14 +130,27 @@ class DPScorecard(ClassifierMixin, BaseEstimator):
                 f"Expected two classes, got {len(classes)} classes."
             )
         source = noise_source(self.random_state)
-        drawn = draw_card(
-            bits,
-            codes,
-            cards=cards,
-            spending=spending,
-            source=source,
-            holdout=self.holdout,
-            cost=cost,
+        account = payer(self.ledger, source)
+        check_labels_declared(account, self.classes)
+        parts_of(len(codes), self.holdout)  # refuses before it is booked
+        amount = spending.amount
+        drawn, charge = drawn_by(
+            account,
+            lambda: draw_card(
+                bits,
+                codes,
+                cards=cards,
+                spending=spending,
+                source=source,
+                holdout=self.holdout,
+                cost=cost,
+            ),
+            cost=lambda: Cost(
+                definition=spending.definition, amount=amount, lines=[("card and count", amount)]
+            ),
+            purpose="DPScorecard.fit",
+            content=["DPScorecard", settings_of(self), *bits.shape],
+            released=lambda made: (made.card.points, made.card.threshold, made.noisy_mistakes),
         )
         self.classes_ = classes
         self.points_ = np.array(drawn.card.points, dtype=np.int64)
@@ -136,6 +162,7 @@ class DPScorecard(ClassifierMixin, BaseEstimator):
             definition=spending.definition,
             noise="system" if isinstance(source, SystemSource) else "seeded",
             classes_declared=self.classes is not None,
+            charge=charge,
         )
         return self
 

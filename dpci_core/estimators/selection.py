@@ -13,14 +13,23 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.rows import EncodedRows
 from dpci_core.design import Design
+from dpci_core.estimators.account import (
+    LedgerAccount,
+    Payable,
+    check_labels_declared,
+    drawn_by,
+    payer,
+    settings_of,
+)
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.released import ReleasedModel
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement, noise_source
+from dpci_core.ledger import Charge, Cost
 from dpci_core.mechanisms.mechanism import mechanism_named, model_noise
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
-from dpci_core.privacy.randomness import SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner, Method, learner_noise, train
 from dpci_core.tuning.released import certified, for_coefficients_alone, spending_of_release
@@ -39,19 +48,20 @@ _NOT_RELEASED = (
 )
 
 
-class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """The best of several settings of `DPLogisticRegression` or `DPLinearSVC`, as far as a private
     choice can tell.
 
     Args:
         estimator: declares the columns by `feature_bounds`, and whatever the candidates do not
-            change; its budget, intervals and random_state play no part. Two classes.
+            change; its budget and intervals play no part. Two classes.
         candidates: settings as dictionaries, each with `regularization`; also `mechanism`, and
             `loss` and `h` of `DPLinearSVC`. A list made without looking at the data.
         epsilon: of training and choice together; `fit` refuses without.
         method: one of `tuning.SELECTION_METHODS`.
         validation_share: of the rows, that score.
-        random_state: as for `DPLogisticRegression`.
+        random_state, ledger: as for `DPLogisticRegression`, of everything that is drawn; the
+            estimator has no ledger of its own.
 
     `best_index_`, `best_params_`, `best_estimator_` (without intervals), `classes_`, `privacy_`.
     There is no `cv_results_` and no `best_score_`: scores are not released.
@@ -78,6 +88,7 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         method: SelectionMethod = "stability",
         validation_share: Amount = "0.1",
         random_state: Any = None,
+        ledger: LedgerAccount | None = None,
     ) -> None:
         self.estimator = estimator
         self.candidates = candidates
@@ -85,6 +96,7 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.method = method
         self.validation_share = validation_share
         self.random_state = random_state
+        self.ledger = ledger
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("cv_results_", "best_score_"):
@@ -115,7 +127,8 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "Only binary classification is supported. The type of the target is multiclass: "
                 f"Expected two classes, got {len(classes)} classes."
             )
-        result, source = self._chosen(settings, scaling.encode(X), codes, total)
+        check_labels_declared(payer(self.ledger), settings[0].classes)
+        result, source, charge = self._chosen(settings, scaling.encode(X), codes, total)
         self.classes_ = classes
         self.best_index_ = result.index
         self.best_params_ = dict(self.candidates[result.index])
@@ -124,6 +137,7 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             amount=total,
             noise="system" if is_system else "seeded",
             classes_declared=settings[0].classes is not None,
+            charge=charge,
         )
         self.best_estimator_ = _kept(
             settings[result.index], result, scaling, classes, X.shape, self.privacy_
@@ -143,6 +157,11 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "Expected an estimator with feature_bounds=(low, high) and no feature_typical: the "
                 "bounds of the scores are for rows of weight 1."
+            )
+        if self.estimator.ledger is not None:
+            raise ValueError(
+                "Expected an estimator without a ledger: DPSelection(ledger=) pays for all "
+                "candidates and the choice at once."
             )
         if self.estimator.geometry is not None:
             raise ValueError(
@@ -169,10 +188,11 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         rows: EncodedRows,
         codes: Positions,
         total: Decimal,
-    ) -> tuple[SelectionResult, Any]:
+    ) -> tuple[SelectionResult, NoiseSource, Charge | None]:
         records, signs = np.asarray(rows[:]), signs_of(codes, 1, 1)
         candidates = distinct_candidates([_candidate(one) for one in settings])
         source = noise_source(self.random_state)
+        account = payer(self.ledger, source)
         given: dict[str, Any] = {
             "epsilon": total,
             "n_records": len(signs),
@@ -191,17 +211,25 @@ class DPSelection(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 return certified(A, learner, share, source)
             return train(A, learner=learner, epsilon=to_float_down(share), rng=source)
 
-        result = select_by(
-            records,
-            signs,
-            candidates=candidates,
-            total=total,
-            spending=spending,
-            score=checked_score(self.method, None),
-            source=source,
-            trainer=trained,
+        score = checked_score(self.method, None)
+        result, charge = drawn_by(
+            account,
+            lambda: select_by(
+                records,
+                signs,
+                candidates=candidates,
+                total=total,
+                spending=spending,
+                score=score,
+                source=source,
+                trainer=trained,
+            ),
+            cost=lambda: Cost(definition="pure", amount=total, lines=[("model and choice", total)]),
+            purpose="DPSelection.fit",
+            content=["DPSelection", settings_of(self), *records.shape],
+            released=lambda made: (made.index, made.theta),
         )
-        return result, source
+        return result, source, charge
 
     def predict(self, X: Any) -> Any:
         """Return the likelier label of each row."""
@@ -257,5 +285,6 @@ def _kept(
         classes_declared=privacy.classes_declared,
         status="",
         noise=privacy.noise,
+        charge=privacy.charge,
     )
     return setting

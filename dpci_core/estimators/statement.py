@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from dpci_core.base.errors import check_probability
 from dpci_core.design import Definition, Design, MechanismName
+from dpci_core.ledger import Charge
 from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.report.words import SEEDED, UNBOOKED, booked
 
 Noise = Literal["system", "seeded"]
 
-SEEDED = (
-    "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract "
-    "the noise. The guarantee is what the same settings would promise with noise nobody can "
-    "predict."
-)
-"""Stands with every fit whose random_state is not None."""
-UNBOOKED = (
-    "NOT A RELEASE: the noise comes from the operating system and the minimiser's error is hidden, "
-    "as in a release, but no ledger has counted this fit, and each further fit on the same people "
-    "adds its budget to what they have paid. `fit` raises for records that break a rule, which a "
-    "release never does."
-)
-"""Stands with a fit with random_state=None."""
 RARELY_REFUSED = (
     "A noise vector too long for a certified fit ends the fit with an error, with a probability of "
     "at most 2^-200: the one delta, not counted above."
@@ -36,6 +25,7 @@ RARELY_REFUSED = (
 """Stands with objective perturbation whose noise is the operating system's (docs/release.md,
 section 2).
 """
+RECORD = "the value of one record"
 LABELS_READ = (
     "The set of class labels was read from y, which the guarantee does not cover: a label that "
     "only one person has would show. Declare classes= to keep it out of the result."
@@ -81,6 +71,7 @@ class PrivacyStatement:
     classes_declared: whether the labels came from `classes=`.
     status: what must be said about the results it rests on.
     noise: drawn from the operating system's entropy, or from a generator that can be run again.
+    charge: of the ledger that was asked for it before it was drawn; None if none was.
 
     >>> made = PrivacyStatement(definition="pure", amount=Decimal("1.5"), mechanism="output",
     ...                         n_models=1, classes_declared=True, status="", noise="seeded")
@@ -95,10 +86,15 @@ class PrivacyStatement:
     classes_declared: bool
     status: str
     noise: Noise
-    unit: str = "the value of one record"
+    unit: str = RECORD
     neighbours: str = (
         "tables that differ in one record, replaced by another; the number of records is public"
     )
+    charge: Charge | None = None
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """Open pickles of versions with fewer fields."""
+        _with_defaults(self, state)
 
     @property
     def is_simulation(self) -> bool:
@@ -109,8 +105,15 @@ class PrivacyStatement:
 
     @property
     def caution(self) -> str:
-        """Why it is no release."""
-        return SEEDED if self.is_simulation else UNBOOKED
+        """Whether it was paid for, and why it is no release."""
+        return _caution(self.noise, self.charge)
+
+    @property
+    def kind(self) -> str:
+        """What the fit is, in two words."""
+        if self.is_simulation:
+            return "SIMULATION"
+        return "private, not booked" if self.charge is None else f"charge {self.charge.charge_id}"
 
     @property
     def guarantee(self) -> str:
@@ -163,12 +166,18 @@ class ChoiceStatement:
 
     amount: epsilon or rho of everything, exact.
     classes_declared: whether the labels, if there are any, came from `classes=`.
+    charge: as for `PrivacyStatement`.
     """
 
     amount: Decimal
     noise: Noise
     classes_declared: bool = True
     definition: Definition = "pure"
+    charge: Charge | None = None
+
+    def __setstate__(self, state: list[Any]) -> None:
+        """Open pickles of versions with fewer fields."""
+        _with_defaults(self, state)
 
     @property
     def is_simulation(self) -> bool:
@@ -185,7 +194,7 @@ class ChoiceStatement:
     def sentences(self) -> tuple[str, ...]:
         """Everything a reader must know, the caution first."""
         found = (
-            SEEDED if self.is_simulation else UNBOOKED,
+            _caution(self.noise, self.charge),
             f"Guarantee: {self.guarantee}, training and choice together.",
             "Scores are not released.",
             "" if self.classes_declared else LABELS_READ,
@@ -194,3 +203,17 @@ class ChoiceStatement:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+
+def _caution(noise: Noise, charge: Charge | None) -> str:
+    if noise == "seeded":
+        return SEEDED
+    if charge is None:
+        return UNBOOKED
+    is_noted = charge.state == "done"
+    return booked(charge.charge_id, charge.dataset, charge.person, is_noted=is_noted)
+
+
+def _with_defaults(statement: PrivacyStatement | ChoiceStatement, state: list[Any]) -> None:
+    for field, value in zip(fields(statement), [*state, None], strict=False):
+        object.__setattr__(statement, field.name, value)

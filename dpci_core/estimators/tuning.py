@@ -5,10 +5,13 @@ operating system and certified minimisers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy.typing as npt
 
 from dpci_core.base.validation import check_unit_records
+from dpci_core.estimators.account import LedgerAccount, drawn_by, payer
+from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.tuning.choose import Candidate, TuningResult, checked_candidates, rows_each, tune_by
@@ -31,7 +34,12 @@ from dpci_core.tuning.selection import (
 
 
 def tune_for_release(
-    X: npt.ArrayLike, y: npt.ArrayLike, *, candidates: Sequence[Candidate], epsilon: Amount
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    candidates: Sequence[Candidate],
+    epsilon: Amount,
+    ledger: LedgerAccount | None = None,
 ) -> TuningResult:
     """Return the candidate that the exponential mechanism chooses, with its coefficients.
 
@@ -39,13 +47,15 @@ def tune_for_release(
         X, y, candidates: as for `tuning.tune_privately`; methods "output" and "objective_tight".
             Records have been encoded by a fixed public map, as `RecordMapper` does: a record that
             breaks a rule is refused here, which would tell about it.
-        epsilon: for everything; book it before the call, as one amount.
+        epsilon: for everything.
+        ledger: the account that pays, before anything is drawn. None books nothing, and the result
+            says so.
 
     Privacy: epsilon-DP for replace-one neighbours, n public. Each candidate is trained as the
              coefficients of a release are (docs/release.md, section 2) on records that no other
              candidate and not the choice sees.
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
-             DataRejectedError.
+             DataRejectedError; LedgerError.
     Source:  CMS Algorithm 4 with the constants of WKL Theorem 1.
     """
     amount = to_decimal(epsilon, name="epsilon")
@@ -53,14 +63,22 @@ def tune_for_release(
     features, labels = check_unit_records(X, y)
     n, source = rows_each(len(labels), len(listed)), SystemSource()
     check_each(listed, features.shape[1], amount, n)
-    return tune_by(
-        features,
-        labels,
-        candidates=listed,
-        epsilon=amount,
-        source=source,
-        trainer=lambda A, learner: certified(A, learner, amount, source),
+    made, charge = drawn_by(
+        payer(ledger),
+        lambda: tune_by(
+            features,
+            labels,
+            candidates=listed,
+            epsilon=amount,
+            source=source,
+            trainer=lambda A, learner: certified(A, learner, amount, source),
+        ),
+        cost=lambda: Cost(definition="pure", amount=amount, lines=[("model and choice", amount)]),
+        purpose="tune_for_release",
+        content=[listed, amount, *features.shape],
+        released=lambda made: (made.index, made.theta),
     )
+    return made if charge is None else replace(made, charge_id=charge.charge_id)
 
 
 def select_for_release(
@@ -73,19 +91,21 @@ def select_for_release(
     method: SelectionMethod = "stability",
     validation_share: Amount = "0.1",
     score: Score | None = None,
+    ledger: LedgerAccount | None = None,
 ) -> SelectionResult:
     """Return what `tuning.select_privately` does, with noise from the operating system.
 
     Args:
         X, y, candidates: as for `tune_for_release`.
-        epsilon, rho: for everything, one of them; book it before the call, as one amount.
+        epsilon, rho: for everything, one of them.
+        ledger: as for `tune_for_release`.
         method, validation_share, score: as for `tuning.select_privately`.
 
     Privacy: epsilon-DP or rho-zCDP for replace-one neighbours, n public. Every training is a
              release's (docs/release.md, section 2), the choice is drawn exactly, and what
              minimisers are off by is in the bounds of the scores (docs/selection.md, section 2).
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
-             DataRejectedError.
+             DataRejectedError; LedgerError.
     """
     amount, currency = total_of(method, epsilon=epsilon, rho=rho)
     listed = certifiable_kinds(distinct_candidates(candidates))
@@ -100,16 +120,26 @@ def select_for_release(
         validation_share=validation_share,
         score=score,
     )
-    source = SystemSource()
-    return select_by(
-        features,
-        labels,
-        candidates=listed,
-        total=amount,
-        spending=spending,
-        score=checked_score(method, score),
-        source=source,
-        trainer=lambda A, learner, share: certified(
-            A, learner, share, source, CURRENCIES[currency]
+    source, scored, kind = SystemSource(), checked_score(method, score), CURRENCIES[currency]
+    made, charge = drawn_by(
+        payer(ledger),
+        lambda: select_by(
+            features,
+            labels,
+            candidates=listed,
+            total=amount,
+            spending=spending,
+            score=scored,
+            source=source,
+            trainer=lambda A, learner, share: certified(A, learner, share, source, kind),
         ),
+        cost=lambda: Cost(
+            definition="pure" if currency == "epsilon" else "zcdp",
+            amount=amount,
+            lines=[("model and choice", amount)],
+        ),
+        purpose="select_for_release",
+        content=[listed, amount, method, validation_share, score, *features.shape],
+        released=lambda made: (made.index, made.theta),
     )
+    return made if charge is None else replace(made, charge_id=charge.charge_id)

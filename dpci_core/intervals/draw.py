@@ -276,7 +276,8 @@ def draw_release(
         design: what is released, at which budget.
         to_original: L (k, p), intervals for L theta as well.
 
-    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public.
+    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public. It books
+             nothing: `release` and `LedgerAccount.draw` do, before they call it.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
              another encoding; ValueError for batches that have a cache.
     Source:  WKL Algorithms 1-5; docs/release.md.

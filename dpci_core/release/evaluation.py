@@ -132,7 +132,7 @@ def registry_entry(release: Release) -> str:
             "parameters": parameters,
             "model": "central",
             "mechanism": mechanism_of(release.design).title,
-            "accounting": "composition of all parts, booked before the records are read",
+            "accounting": "composition of all parts, booked before noise is drawn",
             "status": said(release.caution) if release.caution else release.design.status or None,
             "software": dict(release.software),
             "record": {"plan": release.plan_hash, "ledger": release.ledger_head},

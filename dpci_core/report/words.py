@@ -9,6 +9,30 @@ from dpci_core.privacy.budget import approx_risk, pure_risk
 
 LARGE_EPSILON = 3.0
 """Above this epsilon a budget is flagged: one person's odds move by a factor of 20."""
+SEEDED = (
+    "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract "
+    "the noise. The guarantee is what the same settings would promise with noise nobody can "
+    "predict."
+)
+"""Stands with every fit whose random_state is not None."""
+UNBOOKED_MARK = "not booked in a ledger"
+UNBOOKED = (
+    "NOT A RELEASE, not booked in a ledger: the noise comes from the operating system and the "
+    "minimiser's error is hidden, as in a release, but nothing has counted this fit, and each "
+    "further fit on the same people adds its budget to what they have paid. `ledger=` books it. "
+    "`fit` raises for records that break a rule, which a release never does."
+)
+"""Stands with a fit with random_state=None that no account paid for."""
+
+
+def booked(charge: int, dataset: str, person: str, *, is_noted: bool) -> str:
+    """What stands with a fit that an account paid for."""
+    end = "" if is_noted else " The ledger could not note that it ended; it stays spent."
+    return (
+        f"Booked in the ledger before any noise was drawn: charge {charge} of {dataset!r}, by "
+        f"{person}.{end} It is no release: `fit` raises for records that break a rule, which a "
+        "release never does."
+    )
 
 
 def number(x: float, digits: int = 3) -> str:

@@ -87,6 +87,43 @@ class Outer:
         return times_weights(self.loss.slope(z), block) ** 2
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pull:
+    """Sum (p, p) of h (g - mean)(g - mean)' over rows: g = w f'(z) a is the gradient of a row and
+    h = w f''(z) a'H^-1 a its leverage.
+
+    inverse: H^-1 (p, p).
+    mean: (p,).
+    """
+
+    theta: Array
+    loss: Loss
+    inverse: Array
+    mean: Array
+
+    def __call__(self, place: Place) -> Array:
+        return self.over(place.chunks(), laid_out=aligned)
+
+    def over(
+        self, blocks: Iterable[Block], *, laid_out: Callable[[Array], Array] = _as_is
+    ) -> Array:
+        """As for `Outer`, by the sums of h g g', h g and h: no gradient is written out."""
+        theta, inverse, p = laid_out(self.theta), laid_out(self.inverse), len(self.theta)
+        squares, sums, mass = np.zeros((p, p)), np.zeros(p), 0.0
+        for block in blocks:
+            rows = plain(block)
+            z = laid_out(rows @ theta)
+            slope = times_weights(self.loss.slope(z), block)
+            curvature = times_weights(self.loss.curvature(z), block)
+            leverage = curvature * np.einsum("ij,ij->i", laid_out(rows @ inverse), rows)
+            factors = laid_out(leverage * slope)
+            squares += laid_out(rows * (factors * slope)[:, None]).T @ rows
+            sums += rows.T @ factors
+            mass += float(leverage.sum())
+        cross = np.outer(sums, self.mean)
+        return squares - cross - cross.T + mass * np.outer(self.mean, self.mean)
+
+
 def derivatives(A: RecordBatches, theta: Array, loss: Loss) -> tuple[Array, Array, Array]:
     """Return the sums of `Derivatives` over a table; one pass, none where they are kept."""
     key = (theta.tobytes(), loss)

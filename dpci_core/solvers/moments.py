@@ -4,13 +4,12 @@ answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.batch import Block, aligned
+from dpci_core.base.batch import Block
 from dpci_core.base.batches import Place, RecordBatches, has_weights, table_of
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
@@ -19,11 +18,11 @@ from dpci_core.base.rows import WeightedRows, plain, times_weights, unit_rows
 from dpci_core.base.validation import check_vector
 from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
-from dpci_core.solvers.batch_sums import rows_of
+from dpci_core.solvers.batch_sums import Pull, rows_of
 from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import chunks, hessian_of, moments_at
+from dpci_core.solvers.objective import chunks, hessian_of, moments_at, sum_over
 
 Array = npt.NDArray[np.float64]
 
@@ -300,37 +299,9 @@ class _Gap:
 def _pulled(
     A: Block | RecordBatches, theta: Array, H: Array, loss: Loss, regularization: float
 ) -> Array:
-    """`Moments.pulled`."""
-    pull = _Pull(theta, np.asarray(np.linalg.inv(H)), loss, regularization)
-    total = A.total(pull) if isinstance(A, RecordBatches) else pull.over(chunks(A))
-    return np.asarray(total / len(A))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pull:
-    """Sum (p, p) of h (g - mean)(g - mean)' over rows, of gradients g and leverages h."""
-
-    theta: Array
-    inverse: Array
-    loss: Loss
-    regularization: float
-
-    def __call__(self, place: Place) -> Array:
-        return self.over(place.chunks())
-
-    def over(self, blocks: Iterable[Block]) -> Array:
-        theta, inverse = aligned(self.theta), aligned(self.inverse)
-        mean = -2.0 * self.regularization * theta
-        total = np.zeros(inverse.shape)
-        for block in blocks:
-            rows = aligned(plain(block))
-            _, slope, curvature = (
-                times_weights(f, block) for f in self.loss.derivatives(aligned(rows @ theta))
-            )
-            leverage = curvature * np.einsum("ij,ij->i", aligned(rows @ inverse), rows)
-            apart = aligned(slope[:, None] * rows - mean)
-            total += aligned(apart * leverage[:, None]).T @ apart
-        return total
+    """`Moments.pulled`; at the minimiser the mean gradient is -2c theta."""
+    inverse = np.asarray(np.linalg.inv(H))
+    return sum_over(A, Pull(theta, loss, inverse, -2.0 * regularization * theta)) / len(A)
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)

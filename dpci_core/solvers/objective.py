@@ -19,7 +19,7 @@ from dpci_core.base.batch import CHUNK_ROWS
 from dpci_core.base.batches import RecordBatches, Table, has_weights
 from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights
 from dpci_core.losses import Loss
-from dpci_core.solvers.batch_sums import Outer, derivatives
+from dpci_core.solvers.batch_sums import Outer, Pull, derivatives
 
 Array = npt.NDArray[np.float64]
 
@@ -148,7 +148,7 @@ def hessian_of(
     if whiten is None and isinstance(A, RecordBatches):
         total = derivatives(A, theta, loss)[2]
     else:
-        total = _sum_over(A, Outer("hessian", theta, loss, whiten))
+        total = sum_over(A, Outer("hessian", theta, loss, whiten))
     unit = np.eye(len(theta)) if whiten is None else whiten @ whiten
     return np.asarray(total / len(A) + 2.0 * regularization * unit)
 
@@ -162,14 +162,14 @@ def covariance_of(
     minimiser; elsewhere it may be indefinite. Arguments as for `hessian_of`.
     """
     _check_weights(A, loss)
-    total = _sum_over(A, Outer("covariance", theta, loss, whiten))
+    total = sum_over(A, Outer("covariance", theta, loss, whiten))
     pull = theta if whiten is None else whiten @ theta
     return np.asarray(total / len(A) - (2.0 * regularization) ** 2 * np.outer(pull, pull))
 
 
-def _sum_over(A: Table, outer: Outer) -> Array:
-    """The same sum in memory and in batches."""
-    found = A.total(outer) if isinstance(A, RecordBatches) else outer.over(chunks(A))
+def sum_over(A: Table, of: Outer | Pull) -> Array:
+    """Return the same sum in memory and in batches."""
+    found = A.total(of) if isinstance(A, RecordBatches) else of.over(chunks(A))
     return np.asarray(found)
 
 

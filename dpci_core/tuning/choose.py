@@ -18,6 +18,7 @@ from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.privacy.choice import choose, chosen_at, noisy_max_probabilities
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.report.words import UNBOOKED_MARK
 from dpci_core.tuning.features import CosineFeatures
 from dpci_core.tuning.learners import Learner, train
 
@@ -46,6 +47,7 @@ class ChosenModel:
 
     n_features: of the records.
     is_simulation: whether the noise came from a generator, from which it can be taken off again.
+    charge_id: of the ledger that was asked for it before it was drawn; None if none was.
     """
 
     candidates: tuple[Candidate, ...]
@@ -53,6 +55,7 @@ class ChosenModel:
     theta: Array
     n_features: int
     is_simulation: bool
+    charge_id: int | None = None
 
     @property
     def chosen(self) -> Candidate:
@@ -88,7 +91,9 @@ class TuningResult(ChosenModel):
         mark = (
             " SIMULATION: its noise comes from a generator and protects nobody."
             if self.is_simulation
-            else ""
+            else f" It is {UNBOOKED_MARK}."
+            if self.charge_id is None
+            else f" It is charge {self.charge_id} of the ledger."
         )
         return (
             f"With probability {1.0 - delta:g} the choice makes at most {excess:.4g} more mistakes "

@@ -14,7 +14,8 @@ import pytest
 from dpci_core import Design, Logistic, Plan, PureDP, RecordBatches, fit_moments, write_plan
 from dpci_core.__main__ import main
 from dpci_core.base.batches import Place
-from dpci_core.cli.engines import Watched, engine_named, progress_line, workers_named
+from dpci_core.base.engine_names import engine_named, workers_named
+from dpci_core.cli.engines import Watched, progress_line
 from dpci_core.datasets import census_files, load, simulate_census
 from dpci_core.plan import PublicTable
 from dpci_core.release.table import read_header, read_records

@@ -40,11 +40,12 @@ from dpci_core.estimators.defaults import default_regularization
 from dpci_core.estimators.input import check_labels
 from dpci_core.estimators.released import divide_budget
 from dpci_core.estimators.scaling import Scaling
-from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED, noise_source
+from dpci_core.estimators.statement import LABELS_READ, noise_source
 from dpci_core.intervals.draw import GRID
 from dpci_core.losses import HuberSVM
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy import exact
+from dpci_core.report.words import SEEDED, UNBOOKED
 from dpci_core.solvers.newton import solve
 from tests.refusals import refuses
 

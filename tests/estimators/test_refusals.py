@@ -14,7 +14,6 @@ import pytest
 from dpci_core import DPLogisticRegression, InfeasibleDesignError, PureDP
 from dpci_core.estimators import RandomCosines, tune_for_release, tuning
 from dpci_core.intervals.draw import GRID
-from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.tuning import Candidate, CosineFeatures, Learner, released, tune_privately
 
@@ -196,28 +195,6 @@ def test_tuning_draws_from_the_system_and_says_what_it_cost() -> None:
     )
     assert simulated.is_simulation
     assert "SIMULATION" in simulated.sentence()
-
-
-def test_one_booking_pays_for_all_of_the_tuning(tmp_path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite3", key_path=tmp_path / "key")
-    cap = Cap(definition="pure", amount="0.8")
-    ledger.create_dataset("survey", schema_hash="h", cap=cap, unit="one person", person="Kim")
-    request = {
-        "schema_hash": "h",
-        "purpose": "choose",
-        "plan_hash": "p",
-        "person": "Kim",
-        "request_id": "tuning-1",
-    }
-    cost = Cost(definition="pure", amount="0.5")
-    X, y = records()
-    drawn = []
-    for _ in range(2):  # the second time it was paid for, and drawn, already
-        if ledger.book("survey", cost=cost, **request).is_new:
-            drawn.append(tune_for_release(X, y, candidates=CANDIDATES, epsilon=cost.amount))
-    assert len(drawn) == 1
-    assert drawn[0].epsilon == cost.amount
-    assert ledger.remaining("survey") == cap.amount - cost.amount
 
 
 def test_every_candidate_is_a_release_of_the_whole_epsilon_on_rows_of_its_own(monkeypatch) -> None:

@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpci_core import DPScorecard
-from dpci_core.estimators.statement import LABELS_READ, SEEDED, UNBOOKED
+from dpci_core.estimators.statement import LABELS_READ
+from dpci_core.report.words import SEEDED, UNBOOKED
 from dpci_core.scorecards import TooManyCardsError
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

@@ -85,6 +85,23 @@ def test_both_fits_against_scipy(kind: str) -> None:
         np.testing.assert_allclose(truth.meant, truth.theta, atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["plain", "weighted"])
+def test_the_variance_that_a_fit_hides_record_by_record(kind: str) -> None:
+    """A large penalty, or the mean of the gradients, -2 c theta, would not be seen."""
+    rows, X, w, y = rows_of(kind)
+    c = 0.05
+    found = fit_moments(rows, y, loss=Logistic(), regularization=c)
+    theta = minimiser(X, w, y, c)
+    H, _ = slow_moments(X, w, y, theta, c)
+    pulled = np.zeros((3, 3))
+    for x, weight, label in zip(X, w, y, strict=True):
+        chance = expit(-label * (x @ theta))
+        off = -weight * chance * label * x + 2.0 * c * theta
+        leverage = weight * chance * (1.0 - chance) * (x @ np.linalg.solve(H, x))
+        pulled += leverage * np.outer(off, off) / len(y)
+    np.testing.assert_allclose(found.pulled, pulled, rtol=1e-5, atol=1e-9)
+
+
 def test_what_is_meant_has_every_row_in_full() -> None:
     rows, X, _, y = rows_of("weighted")
     assert isinstance(rows, WeightedRows)

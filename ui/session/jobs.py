@@ -21,9 +21,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from dpci_core.base.array import Array
+from dpci_core.base.engine_names import HERE, engine_parts, workers_named
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.rows import WeightedRows
-from dpci_core.cli.engines import HERE, engine_parts, workers_named
 from ui.session.quota import is_public_demo, job_engine, most_minutes
 from ui.session.words import in_words
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dpci_core.cli.engines import HERE, engine_parts
+from dpci_core.base.engine_names import HERE, engine_parts
 
 MB = 2**20
 UPLOAD = 200 * MB

@@ -62,7 +62,10 @@ def risk_pure_short(epsilon: float) -> str:
 def risk_approx_short(epsilon: float, delta: float) -> str:
     """The same in few words, beside the sentence."""
     found = min(100.0, 100.0 * approx_risk(epsilon, delta))
-    return f"Lets an attacker recognise at most **{number(found, 2)}** of 100 people."
+    return (
+        f"Lets an attacker recognise at most **{number(found, 2)}** of 100 people, with 1 false "
+        "alarm in 100."
+    )
 
 
 def unbroken(words: str) -> str:
