@@ -1,4 +1,4 @@
-"""Test vectors of the ledger's format: a fixed key, a few entries, the bytes that are signed.
+"""Test vectors of what is signed: a fixed key, a few entries of a ledger, the files of a release.
 
 `python -m tests.ledger_vectors` compares them with what the program writes now, `--write` replaces
 the file, which is right only after a new version of the format.
@@ -20,6 +20,7 @@ from unittest import mock
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.ledger.entries import sealed_bytes
 from dpci_core.ledger.key import SIGNED, SigningKey
+from dpci_core.release.signature import signature_text, signed_bytes
 
 FILE = Path(__file__).parent / "fixtures" / "ledger_vectors.json"
 SEED = bytes(range(32))
@@ -78,7 +79,15 @@ def vectors(folder: Path) -> dict[str, Any]:
         "public_key": key.public.text,
         "key_id": key.key_id,
         "entries": rows,
+        "release": _release(key),
     }
+
+
+def _release(key: SigningKey) -> dict[str, Any]:
+    files = {"release.json": '{"title": "Zoë"}\n', "plan.yaml": "title: Zoë\n"}
+    text = signature_text(files, key)
+    signed = signed_bytes(json.loads(text)["files"], key.public).decode("ascii")
+    return {"files": files, "signed": signed, "signature.json": text}
 
 
 def main() -> int:

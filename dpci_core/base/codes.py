@@ -74,6 +74,9 @@ DownloadCode = Literal[
 FindingCode = Literal[
     "entry_missing", "entry_of_another_key", "seal_broken", "entries_removed", "entry_replaced",
     "result_unknown", "clock_set_back", "key_without_entries", "pinned_key_differs",
+    "no_signature", "signature_unreadable", "signature_invalid", "signed_file_missing",
+    "signed_file_changed", "file_not_signed", "release_of_another_key", "release_as_signed",
+    "release_not_signed", "release_not_as_signed", "release_with_named", "release_with_pinned",
     "checked_with_named", "checked_with_pinned", "checked_with_secret", "database_damaged",
     "guard_changed", "guard_added", "matrices_leak", "matrices_leak_in", "ledger_changed",
     "ledger_or_record_changed", "record_changed", "ledger_empty", "ledger_whole",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.cli.refuse import refuse
+from dpci_core.cli.verify import add_public_key, pinned
 from dpci_core.ledger import (
     KEY_VARIABLE,
     PATH_VARIABLE,
@@ -17,7 +18,6 @@ from dpci_core.ledger import (
     Cap,
     Charge,
     Ledger,
-    PublicKey,
     RecordedHead,
     SamePeopleQuestionError,
     account_row,
@@ -52,11 +52,7 @@ def add_ledger(rooms: Any) -> None:
         metavar="RELEASE",
         help="release.json files to hold it against",
     )
-    verify.add_argument(
-        "--public-key",
-        metavar="KEY",
-        help="64 digits, or a file that holds them (default: the key that the ledger itself names)",
-    )
+    add_public_key(verify, "the ledger itself names")
     verify.add_argument("--json", action="store_true", help="print JSON for machines")
     verify.set_defaults(action=_verify)
     public = actions.add_parser("public-key", help="print the key that others check with")
@@ -209,7 +205,7 @@ _FOUND = ("problems", "record_problems", "remarks")
 def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
     found = ledger.verify(
         [RecordedHead.from_record(path) for path in options.against],
-        public_key=None if options.public_key is None else pinned(options.public_key),
+        public_key=pinned(options),
     )
     parts = {name: list(map(said, getattr(found, name))) for name in _FOUND}
     by = "" if found.checked_with is None else said(found.checked_with)
@@ -220,12 +216,6 @@ def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
     else:
         print("\n".join(filter(None, [*chain(*parts.values()), by, said(found.verdict)])))
     return int(not found.is_good)
-
-
-def pinned(text: str) -> PublicKey:
-    """The public key of a file or of its digits."""
-    path = Path(text)
-    return PublicKey.of(path.read_text(encoding="utf-8") if path.is_file() else text)
 
 
 def _public_key(options: argparse.Namespace, ledger: Ledger) -> int:

@@ -10,7 +10,7 @@ from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry
 from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, safe_cell
-from dpci_core.ledger.key import PublicKey
+from dpci_core.ledger.key import PublicKey, SigningKey
 from dpci_core.ledger.keyring import FOLDER_VARIABLE
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
 from dpci_core.ledger.old_records import caution_of
@@ -44,6 +44,7 @@ __all__ = [
     "RecordedHead",
     "SamePeopleQuestionError",
     "SchemaChangedError",
+    "SigningKey",
     "UnknownDatasetError",
     "Verification",
     "account_row",

@@ -37,7 +37,7 @@ from dpci_core.ledger.database import (
     spent_texts,
 )
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind
-from dpci_core.ledger.key import Key, PublicKey, read_key
+from dpci_core.ledger.key import Key, PublicKey, SigningKey, read_key
 from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
@@ -347,6 +347,24 @@ class Ledger:
         """
         entries = self.entries()
         return entries[-1].head if entries else NO_HEAD
+
+    def signing_key(self) -> SigningKey | None:
+        """The key that signs what follows, None of a ledger of an earlier version; it is to be
+        shown to nobody.
+
+        Raises:
+            LedgerDamagedError: if it is not there, or not for this ledger.
+        """
+        with self._database.reading() as connection:
+            last = () if connection is None else read_last(connection)
+        if not last or last[0].signature is None:
+            return None
+        key = read_key(self._keys.file_after(last[0]))
+        if not isinstance(key, SigningKey) or key.key_id != last[0].key_id:
+            facts = {"entry": last[0].sequence, "found": last[0].key_id, "wanted": key.key_id}
+            problem = Finding("entry_of_another_key", **facts)
+            raise LedgerDamagedError("not_trusted", problem=problem)
+        return key
 
     def verify(
         self, against: Sequence[RecordedHead] = (), *, public_key: PublicKey | None = None

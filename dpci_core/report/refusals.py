@@ -482,6 +482,29 @@ SENTENCES: dict[Code, str] = {
         "The ledger is signed by the key {found}, and it was to be held against {wanted}: it is "
         "another ledger, or somebody wrote it anew with a key of their own."
     ),
+    "no_signature": (
+        "There is no signature.json: the release was made by an earlier version or paid for by a "
+        "ledger that one began, or somebody removed its signature. Its ledger can tell: `python -m "
+        "dpci_core ledger verify --against release.json`."
+    ),
+    "signature_unreadable": "signature.json is not what this program writes.",
+    "signature_invalid": "The signature is not of this list of files: signature.json was edited.",
+    "signed_file_missing": "{name} was released and is missing.",
+    "signed_file_changed": "{name} is not as it was released.",
+    "file_not_signed": "{name} was not released with the others.",
+    "release_of_another_key": (
+        "The release names the key {found}, and it was to be held against {wanted}: another ledger "
+        "paid for it, or somebody signed it anew."
+    ),
+    "release_as_signed": "All {n_files} files are as they were released.",
+    "release_not_signed": "It cannot be said whether these files are what was released.",
+    "release_not_as_signed": "This folder is NOT what was released.",
+    "release_with_named": (
+        "The signature was checked with the public key that the release itself names, {key}. "
+        "Whoever signed it anew would have named one, too: compare it with the one that the "
+        "ledger's keeper published, or give that to the check."
+    ),
+    "release_with_pinned": ("The signature was checked with the public key that was given, {key}."),
     "checked_with_named": (
         "Signatures were checked with the public key that the ledger itself names, {key}. Whoever "
         "wrote the whole ledger anew would have named one, too: compare it with the one that its "

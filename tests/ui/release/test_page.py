@@ -718,7 +718,7 @@ def test_a_histogram_is_released_as_the_command_line_does():
     folder = folder_of(charge.request_id)
     made = load_choice(folder)
     assert {path.name for path in folder.iterdir()} == {
-        "choice.json", "histogram.csv", "report.md", "plan.yaml",
+        "choice.json", "histogram.csv", "report.md", "plan.yaml", "signature.json",
     }  # fmt: skip
     asked = HistogramChoice.make(
         load_plan(folder / "plan.yaml"), "age", epsilon="0.5", bins=(4, 8, 16)
