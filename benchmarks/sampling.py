@@ -14,8 +14,10 @@ import numpy as np
 
 from dpci_core import HuberSVM, Logistic, Loss, Moments, fit_moments
 from dpci_core.base.array import Array
+from dpci_core.intervals.forecast import _CUTS
 
 ROWS = 20_000
+MARKED = _CUTS["r4"][0]
 BINS = (0.0, 0.03, 0.07, 0.1, 0.15, 0.25, 0.5, np.inf)
 
 
@@ -65,8 +67,11 @@ def main() -> None:
     rng = np.random.default_rng(0)
     losses: tuple[Loss, ...] = (HuberSVM(h=1.0), HuberSVM(h=0.1), Logistic())
     shares, coverage = [], []
-    print("| table | d | loss | c | n | worst coverage | intercept | largest r4 | intercept |")
-    print("|" + "---|" * 9)
+    print(
+        "| table | d | loss | c | n | worst coverage | intercept | largest r4 | intercept "
+        "| marked |"
+    )
+    print("|" + "---|" * 10)
     for kind, d in (("apart", 5), ("apart", 20), ("noisy", 20)):
         X, y = table(kind, d, rng)
         for loss in losses:
@@ -78,7 +83,8 @@ def main() -> None:
                     h = f" h={loss.parameters['h']:g}" if loss.parameters else ""
                     print(
                         f"| {kind} | {d} | {loss.name}{h} | {c:g} | {n:,} | {found.min():.3f} | "
-                        f"{found[-1]:.3f} | {share.max():.3f} | {share[-1]:.3f} |",
+                        f"{found[-1]:.3f} | {share.max():.3f} | {share[-1]:.3f} | "
+                        f"{(share >= MARKED).sum()} of {len(share)} |",
                         flush=True,
                     )
                     shares.extend(share)

@@ -12,6 +12,7 @@ public or simulated, or the moments come from a release already paid for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -91,6 +92,7 @@ class Validity:
     r4: share of its variance that the fit takes off what it sees of it, at the worst coefficient: a
         record of leverage h = f'' a'H^-1 a / n pulls the fit toward itself, and its own gradient
         shrinks by about h. No effect of privacy; 0 where it is not known.
+    r4_each: the same of each coefficient, (p,); empty where it is not known.
     """
 
     grade: Grade
@@ -99,12 +101,25 @@ class Validity:
     r2: float
     r3: float
     r4: float = 0.0
+    r4_each: tuple[float, ...] = ()
+
+    @property
+    def is_decided_by_few(self) -> tuple[bool, ...]:
+        """Which coefficients so few records decide that r4 marks them; as `r4_each`."""
+        return tuple(value >= _CUTS["r4"][0] for value in self.r4_each)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why it cannot be believed, in sentences."""
+        return self.reasons_of(())
+
+    def reasons_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The same with the coefficients that few records decide, of all that are named."""
+        few = tuple(
+            name for name, is_few in zip(names, self.is_decided_by_few, strict=False) if is_few
+        )
         return tuple(
-            words.exceeded(name, getattr(self, name), limit) for name, limit in self.exceeded
+            words.exceeded(name, getattr(self, name), limit, few) for name, limit in self.exceeded
         )
 
 
@@ -582,11 +597,13 @@ def _validity(moments: Moments, drawn: DrawnIntervals, design: Design) -> Validi
     r1 = sd_h * np.sqrt(2.0 * p) / float(np.linalg.eigvalsh(H)[0])
     r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * law.total(p))))
     ratios: dict[words.Ratio, float] = {"r1": float(r1), "r2": r2, "r3": drawn.r3}
+    each: tuple[float, ...] = ()
     if moments.pulled is not None:
         plain = np.linalg.inv(moments.hessian)
         lost = np.einsum("ij,jk,ik->i", plain, moments.pulled, plain) / n**2
-        ratios["r4"] = float(np.max(lost / law.total(p)))
-    return _grade(ratios, mechanism_of(design))
+        each = tuple((lost / law.total(p)).tolist())
+        ratios["r4"] = max(each)
+    return _grade(ratios, mechanism_of(design), each)
 
 
 def _drift(
@@ -602,12 +619,16 @@ def _drift(
     return float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
 
 
-def _grade(ratios: dict[words.Ratio, float], mechanism: Mechanism) -> Validity:
+def _grade(
+    ratios: dict[words.Ratio, float], mechanism: Mechanism, each: tuple[float, ...]
+) -> Validity:
+    """By the largest of every ratio; a few coefficients that r4 marks leave the others usable."""
     grade: Grade = "valid"
     exceeded = []
     for name, value in ratios.items():
         valid, rough = _CUTS.get(name, mechanism.drift_limits)
         if value >= valid:
             exceeded.append((name, valid))
-            grade = "unusable" if value >= rough or grade == "unusable" else "rough"
-    return Validity(grade, tuple(exceeded), **ratios)
+            of_most = float(np.median(each)) if name == "r4" else value
+            grade = "unusable" if of_most >= rough or grade == "unusable" else "rough"
+    return Validity(grade, tuple(exceeded), **ratios, r4_each=each)

@@ -42,6 +42,12 @@ def grid_under(scale: float) -> int:
     return math.frexp(scale)[1] - 1 - GRID_BITS
 
 
+def to_grid(values: Array, exponent: int) -> Array:
+    """Return the multiples of 2^exponent nearest to values; between two the even one, and no -0."""
+    grid = math.ldexp(1.0, exponent)
+    return np.asarray(np.round(values / grid) * grid + 0.0)
+
+
 @final
 class SystemSource:
     """Draws from the operating system's entropy; what it adds is exact and lands on a public
@@ -123,8 +129,7 @@ class SystemSource:
         noisy = np.asarray(measurement(values.tolist()), dtype=np.float64)
         if noisy.shape != values.shape or not np.isfinite(noisy).all():
             raise NoiseError("Expected as many finite numbers back as went in.")
-        grid = math.ldexp(1.0, exponent)
-        return np.asarray(np.round(noisy / grid) * grid + 0.0)
+        return to_grid(noisy, exponent)
 
     def add_real_gaussian(
         self, values: Array, *, sd: float, sensitivity: float, mu_squared: float, exponent: int

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design
-from dpci_core.report.words import called, percent
+from dpci_core.report.words import listed, percent
 
 Gravity = Literal["stops", "weigh", "know"]
 """How grave a caution is: release and you get nothing or something wrong; weigh it against the
@@ -26,7 +26,6 @@ _MISSES = 2.0
 """An interval that misses so many times as often as its level says is no interval of that level."""
 _HALF = 0.5
 """A penalty that leaves less of the effects is to be weighed, not only known."""
-_MOST_NAMES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,7 @@ class _Useful(Protocol):
 class _Valid(Protocol):
     @property
     def grade(self) -> Literal["valid", "rough", "unusable"]: ...
-    @property
-    def reasons(self) -> tuple[str, ...]: ...
+    def reasons_of(self, names: Sequence[str]) -> tuple[str, ...]: ...
 
 
 class Foreseen(Protocol):
@@ -83,7 +81,7 @@ def cautions(
     if found.usefulness.is_useless:
         said.append(Caution("stops", found.usefulness.sentence))
     rough: Gravity = "stops" if found.validity.grade == "unusable" else "weigh"
-    said += [Caution(rough, reason) for reason in found.validity.reasons]
+    said += [Caution(rough, reason) for reason in found.validity.reasons_of(names)]
     lost = [name for name, is_lost in zip(names, found.is_out_of_reach, strict=True) if is_lost]
     if lost:
         said.append(Caution("stops" if len(lost) == len(names) else "weigh", silent(lost)))
@@ -147,6 +145,4 @@ def silent(names: Sequence[str]) -> str:
     >>> silent(["age", "income"])
     'This release cannot speak about age, income.'
     """
-    more = len(names) - _MOST_NAMES
-    listed = ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
-    return f"This release cannot speak about {listed}."
+    return f"This release cannot speak about {listed(names)}."

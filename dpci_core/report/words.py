@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from dpci_core.privacy.budget import approx_risk, pure_risk
@@ -125,7 +126,7 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
         "give the coefficients more budget, or use more records or a larger c.",
     ),
     "r4": (
-        "So few records decide a coefficient that its variance is seen {:.2g} of it too small",
+        "So few records decide {who} that {whose} variance is seen up to {:.2g} of it too small",
         "use more records, a larger c or, for an SVM, a larger h.",
     ),
 }
@@ -151,10 +152,29 @@ def card_parts(n_rules: int, parts: tuple[int, int], excess_share: float) -> lis
     ]
 
 
-def exceeded(ratio: Ratio, value: float, limit: float) -> str:
-    """Why a forecast is off: a ratio that is at or above its limit."""
+def exceeded(ratio: Ratio, value: float, limit: float, few: Sequence[str] = ()) -> str:
+    """Why a forecast is off: a ratio that is at or above its limit; for r4 at these coefficients.
+
+    >>> exceeded("r4", 0.31, 0.1, ["town=North", "constant"])[:64]
+    'So few records decide town: North, intercept that the variance i'
+    """
     what, advice = _EXCEEDED[ratio]
-    return f"{what.format(value)} (the forecast holds below {limit:g}): {advice}"
+    who, whose = (listed(few), "the") if few else ("a coefficient", "its")
+    found = what.format(value, who=who, whose=whose)
+    return f"{found} (the forecast holds below {limit:g}): {advice}"
+
+
+_MOST_NAMES = 6
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first coefficients, and how many more.
+
+    >>> listed(["age", "constant"])
+    'age, intercept'
+    """
+    more = len(names) - _MOST_NAMES
+    return ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
 
 
 def useless(half_width: float, coefficient: float, privacy_share: float) -> str:

@@ -207,6 +207,7 @@ def test_a_place_is_for_every_reader(regular, server, subtests, name):
         page.locator("h1").first.wait_for()
         wait_idle(page)
         open_everything(page)
+        assert page.locator("[data-testid=stException]").count() == 0
         with subtests.test("the navigation is known"):
             check_navigation(page)
         with subtests.test("every chart has a sentence and a table"):

@@ -187,16 +187,13 @@ def test_an_upload_stays_in_the_session_that_made_it(open_page):
     assert "wingspan" not in second_tab.locator("[data-testid=stApp]").inner_html()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", ["/", "/explore", "/start"])
-def test_pages_fit_and_draw_in_both_themes(open_page, path, width, theme, tmp_path):
-    page = open_page(path, width=width, theme=theme)
+@pytest.mark.parametrize("path", ["/", "/start"])
+def test_both_front_doors_fit_a_phone_in_the_dark(open_page, path):
+    """Every place at other widths, and by day: test_accessibility."""
+    page = open_page(path, width=390, theme="dark")
     wait_chart(page, "chart_intervals")
     overflow = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
     assert overflow <= 0
-    page.screenshot(path=tmp_path / "page.png")
-    assert (tmp_path / "page.png").stat().st_size > 10_000
     assert page.locator("[data-testid=stException]").count() == 0
     assert len(page.locator(".picture .canvas svg").get_attribute("aria-label") or "") > 40
 

@@ -335,15 +335,59 @@ def test_few_records_are_no_privacy_effect_and_are_seen(
     design = make_design("pure", "output", "logistic", ("20000", "20000", "20000"))
     now = forecast(fit, design=design).validity.r4
     assert 0.0 < now < valid
-    fit = dataclasses.replace(fit, pulled=fit.pulled * (target / now))
+    alike = forecast(dataclasses.replace(fit, pulled=fit.covariance), design=design).validity.r4
+    fit = dataclasses.replace(fit, pulled=fit.covariance * (target / alike))
     validity = forecast(fit, design=design).validity
-    assert validity.r4 == pytest.approx(target, rel=1e-9)
+    assert validity.r4 == max(validity.r4_each) == pytest.approx(target, rel=1e-9)
+    assert min(validity.r4_each) == pytest.approx(target, rel=0.01)  # of all coefficients alike
+    assert validity.is_decided_by_few == (side != "below",) * len(fit.theta_hat)
     assert validity.grade == {"below": "valid", "between": "rough", "above": "unusable"}[side]
     assert ["too small" in reason for reason in validity.reasons] == [True] * (side != "below")
     half = forecast(fit, design=design, n_records=2 * fit.n_records).validity.r4
     assert half == pytest.approx(target / 2.0, rel=0.01)
-    unknown = dataclasses.replace(fit, pulled=None)
-    assert forecast(unknown, design=design).validity.r4 == 0.0
+    unknown = forecast(dataclasses.replace(fit, pulled=None), design=design).validity
+    assert (unknown.r4, unknown.r4_each, unknown.is_decided_by_few) == (0.0, (), ())
+
+
+HUGE = PureDP(model="2e4", hessian="2e4", covariance="2e4")
+
+
+def test_a_rare_level_is_marked_and_the_others_stay() -> None:
+    """One record in 1,000 has the level: its coefficient alone is decided by few."""
+    rng = np.random.default_rng(1)
+    n = 4_000
+    X = np.c_[rng.uniform(-1, 1, (n, 2)), np.arange(n) % 1_000 == 0, np.ones(n)] / 2.0
+    y = np.where(rng.random(n) < 0.5 + X[:, 0] / 2.0, 1.0, -1.0)
+    design = Design(loss=Logistic(), mechanism="output", budget=HUGE, regularization=1e-5)
+    fit = fit_moments(X, y, loss=design.loss, regularization=1e-5)
+    validity = forecast(fit, design=design).validity
+    assert validity.is_decided_by_few == (False, False, True, False)
+    assert validity.grade == "rough"
+    (reason,) = validity.reasons_of(["age", "income", "town=North", "constant"])
+    assert "So few records decide town: North that the variance" in reason
+    assert max(np.delete(validity.r4_each, 2)) < 0.01
+    worse = dataclasses.replace(fit, pulled=10.0 * fit.pulled)  # beyond the second limit
+    again = forecast(worse, design=design).validity
+    assert again.r4 > _CUTS["r4"][1]
+    assert (again.grade, again.is_decided_by_few) == ("rough", validity.is_decided_by_few)
+
+
+def test_few_records_on_a_separable_table_decide_every_coefficient() -> None:
+    """Between two clouds the same few rows have a slope: they are in every variance, and no
+    coefficient, the intercept neither, is worse off than the others by much.
+    """
+    rng = np.random.default_rng(2)
+    n, d = 1_000, 20
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    X = 0.3 * rng.standard_normal((n, d))
+    X[:, :3] += 1.5 * y[:, None]
+    X = np.c_[X / np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None], np.ones(n)] / 2.0**0.5
+    X /= 1.0 + 1e-9
+    design = Design(loss=HuberSVM(h=0.1), mechanism="output", budget=HUGE, regularization=1e-3)
+    fit = fit_moments(X, y, loss=design.loss, regularization=1e-3)
+    validity = forecast(fit, design=design, n_draws=2).validity
+    assert validity.is_decided_by_few == (True,) * (d + 1)
+    assert max(validity.r4_each) < 2.0 * min(validity.r4_each)
 
 
 def test_the_variance_is_seen_too_small_by_r4() -> None:

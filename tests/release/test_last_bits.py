@@ -49,9 +49,9 @@ def test_no_table_is_named_by_the_last_bits_of_an_estimator(case) -> None:
         assert abs(score.deviation) < FALSE_ALARM, score
 
 
-@pytest.mark.parametrize("case", [CASES[1], CASES[5]], ids="-".join)
-def test_no_table_is_named_by_the_last_bits_of_a_record(case, memory: Path) -> None:
-    for score in attack_records(memory, *case, rounds=40).values():
+def test_no_table_is_named_by_the_last_bits_of_a_record(memory: Path) -> None:
+    """Of one case: a record writes each kind's draws alike; the long attack has all."""
+    for score in attack_records(memory, *CASES[5], rounds=40).values():
         assert abs(score.deviation) < FALSE_ALARM, score
 
 

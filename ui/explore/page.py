@@ -109,7 +109,7 @@ def _warnings(view: compute.View) -> None:
         if made is None:
             st.warning(f"**{name}**: {outcome.refusal}")
         elif made.validity.grade == "unusable":
-            reasons = " ".join(made.validity.reasons)
+            reasons = " ".join(made.validity.reasons_of(view.records.feature_names))
             st.warning(
                 f"**{name}: this forecast cannot be used, so no interval is drawn.** {reasons}"
             )

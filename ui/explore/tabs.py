@@ -134,12 +134,13 @@ def content(view: compute.View, tab: str, units: str) -> None:
 def _remarks(view: compute.View) -> tuple[str, ...]:
     """What has to be known beside the numbers."""
     said = list(view.records.notes)
+    names = view.records.feature_names
     ways = finding.ways([o.combination for o in view.drawn])
     for outcome, way in zip(view.drawn, ways, strict=True):
         made, about = outcome.forecast, "" if len(ways) == 1 else f"{way.capitalize()}: "
         assert made is not None
         if made.validity.grade == "rough":
-            said.append(f"{about}rough forecast. {' '.join(made.validity.reasons)}")
+            said.append(f"{about}rough forecast. {' '.join(made.validity.reasons_of(names))}")
         if made.shortfall:
             why = made.shortfall
             said.append(f"{about}{shortfall(why.ratio, why.usual, why.is_hessian)}")

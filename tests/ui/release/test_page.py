@@ -27,6 +27,7 @@ from dpci_core.release import (
     load_card,
     load_choice,
     load_release,
+    once,
     schema_hash,
 )
 from dpci_core.report.afterwards import CHARGED, hold_together
@@ -373,6 +374,33 @@ def test_a_charge_without_a_result_is_told_and_never_drawn_for():
     assert "it is running, or it broke off" in words(app)
     assert Ledger().history()[0].state == "booked"
     assert len(Ledger().history()) == 1
+
+
+def test_a_release_stopped_before_its_draw_goes_on_with_its_charge(monkeypatch):
+    app, told = ready(), once.reached
+
+    def stop(stage: str) -> None:
+        if stage == "read":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(once, "reached", stop)
+    app.button(key="release_now").click().run()
+    monkeypatch.setattr(once, "reached", told)
+    assert not app.exception
+    (charge,) = Ledger().history()
+    assert charge.may_go_on
+    assert "before anything was drawn" in words(app)
+    again = with_file(begin())  # a new session, with what it needs to be told again
+    assert "The price is paid" in words(again)
+    assert button(again, "release_now").label == "Go on with this release"
+    assert button(again, "release_now").disabled
+    again.text_input(key="release_typed").set_value("Clinic").run()
+    again.button(key="release_now").click().run()
+    check(again)
+    assert "This plan was released" in words(again)
+    (done,) = Ledger().history()
+    assert (done.charge_id, done.state, done.person) == (charge.charge_id, "done", "Ada")
+    assert Ledger().remaining("Clinic") == 2
 
 
 def digest_of(app) -> str:
