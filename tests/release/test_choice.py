@@ -235,7 +235,8 @@ def test_a_model_is_chosen_in_the_plain_encoding_and_metric_only(desk: Desk) -> 
 PLANTED = 0.123456789012345
 STAGES = (
     "before booking", "booked", "read", "begun", "drawn", "wrote choice.json",
-    "wrote histogram.csv", "wrote report.md", "wrote plan.yaml", "renamed", "written", "finished",
+    "wrote histogram.csv", "wrote report.md", "wrote plan.yaml",
+    "wrote signature.json", "renamed", "written", "finished",
 )  # fmt: skip
 
 
