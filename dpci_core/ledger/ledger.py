@@ -361,8 +361,8 @@ class Ledger:
             return None
         key = read_key(self._keys.file_after(last[0]))
         if not isinstance(key, SigningKey) or key.key_id != last[0].key_id:
-            facts = {"entry": last[0].sequence, "found": last[0].key_id, "wanted": key.key_id}
-            problem = Finding("entry_of_another_key", **facts)
+            place, found = last[0].sequence, last[0].key_id
+            problem = Finding("entry_of_another_key", entry=place, found=found, wanted=key.key_id)
             raise LedgerDamagedError("not_trusted", problem=problem)
         return key
 
