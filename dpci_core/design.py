@@ -18,6 +18,7 @@ from dpci_core.base.limits import (
     RIDGE,
     confidence_level_in_range,
     regularization_in_range,
+    rows_per_person_in_range,
 )
 from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy.budget import DEFINITIONS, PARTS, ApproxDP, Budget, check_amount
@@ -196,6 +197,8 @@ class Design:
             release (`intervals._newton_step`).
         geometry: noise shaped like the records; None for noise of equal size in every direction.
             It goes with objective perturbation.
+        rows_per_person: k, rows of one person that count at most. Above 1 a person is what is
+            protected, and what n counts (docs/persons.md).
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
     Raises:  ValueError naming the argument, the rule and the value.
@@ -215,6 +218,7 @@ class Design:
     calibration: Calibration | CalibrationName = "published"
     target: Estimand = "penalised"
     geometry: Geometry | None = None
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
@@ -243,6 +247,11 @@ class Design:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
         if self.budget.metric:
             check_amount(BUDGET_PART, **{"budget.metric": self.budget.metric})
+        object.__setattr__(self, "rows_per_person", rows_per_person_in_range(self.rows_per_person))
+        if self.rows_per_person > 1 and not self.loss.allows_weights:
+            raise ValueError(
+                f"Expected rows_per_person=1: loss {self.loss.name!r} allows no weights."
+            )
         self._check_geometry()
 
     def _check_geometry(self) -> None:
@@ -257,6 +266,10 @@ class Design:
         if not MECHANISMS[self.mechanism].perturbs_objective:
             raise ValueError(
                 "Expected no geometry: it shapes noise in the objective, not on its minimiser."
+            )
+        if self.rows_per_person > 1:
+            raise ValueError(
+                "Expected no geometry with rows_per_person > 1: its theorem is one of single rows."
             )
         if not self.loss.allows_weights:
             raise ValueError(f"Expected no geometry: loss {self.loss.name!r} allows no weights.")

@@ -13,6 +13,7 @@ DataCode = Literal[
     "X_has_not_2_dimensions", "y_has_another_shape", "no_record_or_no_column", "masked_array",
     "not_real_numbers", "row_not_finite", "label_not_a_sign", "row_norm_above_1",
     "row_outweighs_1", "weights_have_another_shape", "X_has_weights",
+    "persons_have_another_shape", "no_person",
     "label_not_declared", "no_training_part", "another_number_of_columns", "cannot_be_unpacked",
     "not_the_original", "column_not_in_file", "column_not_numbers", "another_table",
     "parquet_damaged", "unpacking_too_large", "unpacking_too_slow", "type_not_plain",
@@ -55,7 +56,7 @@ LedgerCode = Literal[
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
-    "rows_not_as_planned", "engine_broken",
+    "rows_not_as_planned", "persons_not_as_planned", "persons_not_offered", "engine_broken",
 ]
 SpentCode = Literal[
     "release_failed", "failure_not_noted", "release_lost", "release_unfinished",

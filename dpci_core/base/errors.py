@@ -261,6 +261,21 @@ class PenaltyTooSmallError(InfeasibleDesignError):
         )
 
 
+class PersonsNotShownError(InfeasibleDesignError):
+    """Gaussian objective perturbation where a person may have several rows, which no proof covers.
+
+    rows_per_person: k of the design.
+    """
+
+    def __init__(self, rows_per_person: int) -> None:
+        self.rows_per_person = rows_per_person
+        super().__init__(
+            f"Expected rows_per_person={rows_per_person} to be 1 for Gaussian objective "
+            "perturbation: its proof is for single rows.",
+            "Take output perturbation, a pure budget, or switch gaussian_objective off.",
+        )
+
+
 class DataRejectedError(CodedError, ValueError):
     """Records that break a rule; `row` and `column` say where, never what stands there."""
 

@@ -27,6 +27,8 @@ compare with.
 DELTA = (1e-300, 1.0 - 1e-12)
 CONFIDENCE_LEVEL = (1e-6, 1.0 - 1e-9)
 MOST_RECORDS = 10**15
+MOST_ROWS_PER_PERSON = 1_000
+"""k. Persons of a chunk of rows then cut it nearly where rows would (`objective.chunks`)."""
 TOLERANCE = (1e-12, 1e-2)
 """Bound on the gradient norm of a fit. Below the first, rounding alone keeps every fit from it."""
 LARGEST_START = 1e9
@@ -60,4 +62,11 @@ def records_in_range(value: object) -> int:
     """Return a number of records as an int, or raise ValueError."""
     check_count(n_records=value)
     check_range((1, MOST_RECORDS), n_records=value)
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def rows_per_person_in_range(value: object) -> int:
+    """Return k as an int, or raise ValueError."""
+    check_count(rows_per_person=value)
+    check_range((1, MOST_ROWS_PER_PERSON), rows_per_person=value)
     return int(value)  # type: ignore[call-overload, no-any-return]

@@ -162,6 +162,73 @@ class WeightedRows:
         raise TypeError("Rows with weights are no array: their weights would be lost.")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonRows(WeightedRows):
+    """Rows of persons, those of one person together, whose shares are in the weights.
+
+    first: where each person's rows begin (N,), so the length and the first number of the shape are
+    those of persons, as a slice is one of persons.
+
+    A person's loss is the sum of w f(x.theta) over the own rows, their shares 1 together: its
+    gradient is no longer, and its curvature no larger, than those of one row (docs/persons.md).
+
+    >>> rows = PersonRows.of(np.eye(3), np.array([7, 5, 7]), most=2)
+    >>> len(rows), rows.rows.tolist(), rows.weights.round(9).tolist()
+    (2, [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], [1.0, 0.5, 0.5])
+    """
+
+    first: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, A: Array | WeightedRows, persons: npt.NDArray[np.int64], *, most: int) -> Self:  # type: ignore[override]
+        """Return the rows that count: the first `most` of each person, in the order of the table.
+
+        Args:
+            A: rows y_i x_i, (m, p).
+            persons: a number for each row, (m,); a row of a number below 0 is left out.
+            most: k.
+
+        Privacy: which rows of a person are kept, and with which shares, depends on these alone.
+        """
+        order = np.argsort(persons, kind="stable")
+        order = order[np.searchsorted(persons[order], 0) :]
+        _, first, counts = np.unique(persons[order], return_index=True, return_counts=True)
+        order = order[np.arange(len(order)) - np.repeat(first, counts) < most]
+        kept = np.minimum(counts, most)
+        shares = np.where(kept > 1, NORM_MARGIN / np.maximum(kept, 1), 1.0)
+        before = A.weights[order] if isinstance(A, WeightedRows) else 1.0
+        return cls(plain(A)[order], before * np.repeat(shares, kept), np.cumsum(kept) - kept)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and p."""
+        return len(self.first), self.rows.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def most(self) -> int:
+        """Rows of the person who has most."""
+        return int(np.diff(self.first, append=len(self.rows)).max(initial=1))
+
+    def sums(self, of_rows: Array) -> Array:
+        """Sums (N, p) over each person of what the rows have, (m, p)."""
+        return np.asarray(np.add.reduceat(of_rows, self.first, axis=0))
+
+    def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
+        """The same rows in another precision."""
+        rows, weights = (part.astype(dtype, copy=copy) for part in (self.rows, self.weights))
+        return type(self)(rows, weights, self.first)
+
+    def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
+        """Some of the persons, with all of their rows."""
+        counts = np.diff(self.first, append=len(self.rows))[chosen]
+        starts = np.cumsum(counts) - counts
+        rows = np.arange(counts.sum()) + np.repeat(self.first[chosen] - starts, counts)
+        return type(self)(self.rows[rows], self.weights[rows], starts)
+
+
 Rows = Array | EncodedRows | WeightedRows
 """What a solver trains on: the rows themselves, or a product that stands for them."""
 

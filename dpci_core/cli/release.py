@@ -56,6 +56,8 @@ from dpci_core.release.choice import Choice
 from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
+from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
+from dpci_core.schema import Persons
 
 Asked = PlanRelease | Choice | CardChoice
 _RECORDS_NEEDED = (
@@ -210,7 +212,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "definition": cost.definition,
         "amount": as_text(cost.amount),
         "lines": {name: as_text(amount) for name, amount in cost.lines},
-        "unit": plan.unit,
+        "unit": _protects(plan),
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
         "covers": covered(plan.design, price.numbers.shrinkage),
@@ -226,15 +228,29 @@ def _price_lines(asked: Asked) -> list[str]:
     cost, numbers = price.cost, price.numbers
     lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
     return [
-        f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {plan.unit}.",
+        f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {_protects(plan)}.",
         f"  of it {', '.join(f'{name} {as_text(amount)}' for name, amount in cost.lines)}",
         f"  schema {price.schema_hash}",
         f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
-        f"Planned lengths for {plan.n_records:,} records (original units, encoded units):",
+        f"Planned lengths for {plan.n_records:,} {counted_as(_most(plan))} (original units, "
+        "encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
+        *([] if plan.persons is None else [_rules(plan.persons), PERSONS_PLANNED]),
         *_said_of(asked),
         _RECORDS_NEEDED,
     ]
+
+
+def _most(plan: Plan) -> int | None:
+    return None if plan.persons is None else plan.persons.rows
+
+
+def _protects(plan: Plan) -> str:
+    return protected(plan.unit, _most(plan))
+
+
+def _rules(persons: Persons) -> str:
+    return person_rules(repr(persons.column), persons.rows)
 
 
 def _warnings(asked: Asked) -> tuple[Caution, ...]:

@@ -21,7 +21,8 @@ from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import WeightedRows, signed
+from dpci_core.base.persons import Numbers, check_numbers, check_persons
+from dpci_core.base.rows import PersonRows, WeightedRows, signed
 from dpci_core.base.validation import check_rows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
@@ -185,7 +186,11 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: 
         condition = (design.loss.max_curvature + two_c) / two_c
         return (
             gradient_rounding(
-                n_records=n_records, dim=dim, condition=condition, noise_norm=noise_norm
+                n_records=n_records,
+                dim=dim,
+                condition=condition,
+                noise_norm=noise_norm,
+                rows_per_person=design.rows_per_person,
             )
             <= TAU / 2.0
         )
@@ -267,6 +272,7 @@ def draw_release(
     *,
     design: Design,
     to_original: Array | None = None,
+    persons: Numbers | None = None,
 ) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
 
@@ -275,11 +281,14 @@ def draw_release(
             check every row as `check_rows` does.
         design: what is released, at which budget.
         to_original: L (k, p), intervals for L theta as well.
+        persons: the number of each row's person (n,), below 0 for a row that is left out
+            (`persons.PersonNumbers`); None where a row is a record.
 
-    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public. It books
+    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public; with
+             persons a neighbour differs in all rows of one, and their number is public. It books
              nothing: `release` and `LedgerAccount.draw` do, before they call it.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
-             another encoding; ValueError for batches that have a cache.
+             another encoding; ValueError for batches that have a cache, or with persons.
     Source:  WKL Algorithms 1-5; docs/release.md.
     """
     check_design(design)
@@ -288,11 +297,16 @@ def draw_release(
             raise ValueError(
                 "Expected batches without a cache: a release writes no record to a file."
             )
-        A = X.in_memory()
+        A: Block | RecordBatches = X.in_memory()
     else:
         assert y is not None
         check_rows(X, y)
         A = signed(X, y)
+    check_persons(X, persons, rows_per_person=design.rows_per_person)
+    if persons is not None:
+        assert not isinstance(A, RecordBatches)
+        check_numbers(persons, n_rows=len(A))
+        A = PersonRows.of(A, persons, most=design.rows_per_person)
     return _draw(A, shares=share_out(design), source=SystemSource(), to_original=to_original)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.batches import RecordBatches, table_of
 from dpci_core.base.errors import check_generator
 from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.persons import check_persons, person_rows
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
@@ -131,6 +133,7 @@ def private_intervals(
     *,
     design: Design,
     rng: np.random.Generator,
+    persons: Iterable[object] | None = None,
 ) -> IntervalResult:
     """Train privately, release both matrices privately, and return the intervals.
 
@@ -140,10 +143,15 @@ def private_intervals(
         y: (n,) in {-1, +1}; one class only is valid; None with batches.
         design: what is simulated, at which budget.
         rng: a seeded generator: the result is a simulation, not a release.
+        persons: whose row each is, (n,), for a design in which a person may have several: the first
+            `design.rows_per_person` of each count, with a weight of 1 together, and a row without a
+            name does not. Intervals are then for the minimiser over persons, and `n_records` is
+            their number.
 
-    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, for
-             noise that cannot be predicted; a NumPy generator is not that, so nothing drawn here
-             may be published.
+    Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, of one
+             record, or with persons of all rows of one, whose number is public then; for noise
+             that cannot be predicted; a NumPy generator is not that, so nothing drawn here may be
+             published.
     Raises:  DataRejectedError, InfeasibleDesignError (both ValueError), ConvergenceError.
     Source:  WKL Algorithms 1-5.
 
@@ -160,6 +168,10 @@ def private_intervals(
     check_design(design)
     check_generator(rng)
     A = table_of(X, y)
+    check_persons(A, persons, rows_per_person=design.rows_per_person)
+    if persons is not None:
+        assert not isinstance(A, RecordBatches)
+        A = person_rows(A, persons, rows_per_person=design.rows_per_person)
     n, p = A.shape
     model_noise(design, n)  # refuses an infeasible design before any work
     metric = release_metric(A, design=design, rng=rng)

@@ -269,7 +269,7 @@ def rounding_allowance(
     Args:
         design: its loss and c count.
         theta_priv: released, (p,).
-        n_records: number of records, public (>= 1).
+        n_records: number of records, public (>= 1); a person's sum has up to `rows_per_person`.
         whiten: of the metric, whose rows have norm at most 1 too; public like theta.
     """
     p, two_c = len(theta_priv), 2.0 * design.regularization
@@ -278,7 +278,7 @@ def rounding_allowance(
     if whiten is not None:
         unit, pull = float(np.linalg.norm(whiten @ whiten)), whiten @ theta_priv
     size = largest + two_c * unit + two_c**2 * float(pull @ pull)
-    return 2.0 * rounding_of_sums(n_records) * size
+    return 2.0 * rounding_of_sums(n_records * design.rows_per_person) * size
 
 
 def release_moments(

@@ -10,7 +10,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.decimals import UP, UP_3
-from dpci_core.base.errors import Change, InfeasibleDesignError
+from dpci_core.base.errors import Change, InfeasibleDesignError, PersonsNotShownError
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import NEWTON, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
@@ -63,8 +63,8 @@ class Objective(Mechanism):
         try:
             if self.law(design) == "gaussian":
                 return NoiseLaw(sd=gaussian_objective_sd(rho=_rho(design), **given))  # type: ignore[arg-type]
-            epsilon = design.budget.pure_run(design.budget.model)
-            return NoiseLaw(rate=objective_noise_rate(epsilon=epsilon, **given))  # type: ignore[arg-type]
+            epsilon, k = design.budget.pure_run(design.budget.model), design.rows_per_person
+            return NoiseLaw(rate=objective_noise_rate(epsilon=epsilon, rows_per_person=k, **given))  # type: ignore[arg-type]
         except InfeasibleDesignError as error:
             error.changes = self._in_design(error.changes, design)
             raise
@@ -124,7 +124,12 @@ class Objective(Mechanism):
                 rho=_rho(design), n_records=n_records, loss=design.loss
             )
         epsilon = design.budget.pure_run(design.budget.model)
-        return smallest_regularization(epsilon=epsilon, n_records=n_records, loss=design.loss)
+        return smallest_regularization(
+            epsilon=epsilon,
+            n_records=n_records,
+            loss=design.loss,
+            rows_per_person=design.rows_per_person,
+        )
 
     def noise_words(self, design: Design) -> str:
         return " with Gaussian noise" if self.law(design) == "gaussian" else ""
@@ -136,5 +141,7 @@ class Objective(Mechanism):
 
 
 def _rho(design: Design) -> float:
-    """The rho of a Gaussian noise vector."""
+    """The rho of a Gaussian noise vector; PersonsNotShownError where a person has several rows."""
+    if design.rows_per_person > 1:
+        raise PersonsNotShownError(design.rows_per_person)
     return design.budget.law_amount(to_float_down(design.budget.model))

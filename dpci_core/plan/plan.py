@@ -24,7 +24,7 @@ from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
-from dpci_core.schema import Records, Schema, Transformations, to_original
+from dpci_core.schema import Persons, Records, Schema, Transformations, to_original
 from dpci_core.solvers.moments import Moments, fit_moments
 
 VERSION = 1
@@ -42,9 +42,9 @@ class Plan:
     Args:
         source: `PublicTable` or `DeclaredTable`.
         features: the first so many encoded features, their names, or None for all.
-        n_records: n to plan for, public.
-        n_tolerance: a table is released whose number of rows differs from n_records by at most
-            this share of it, in [0, 1].
+        n_records: n to plan for, public; of persons where the schema names them.
+        n_tolerance: a table is released whose number of rows, or persons, differs from n_records by
+            at most this share of it, in [0, 1].
         goal: a `Target` in encoded units, or None.
         delta: at which the epsilon of the budget is stated; exact.
 
@@ -82,6 +82,14 @@ class Plan:
                 f"{type(self.source).__name__}."
             )
         check_design(self.design)
+        k = 1 if self.persons is None else self.persons.rows
+        if self.design.rows_per_person == 1:  # said once, by the declaration
+            object.__setattr__(self, "design", replace(self.design, rows_per_person=k))
+        if self.design.rows_per_person != k:
+            raise ValueError(
+                f"Expected design.rows_per_person={self.design.rows_per_person} to be {k}, as the "
+                "schema's persons say."
+            )
         if type(self.design.loss) not in LOSSES.values():  # a plan file could not name it
             *others, last = (kind.__name__ for kind in LOSSES.values())
             name = type(self.design.loss).__name__
@@ -107,8 +115,13 @@ class Plan:
         return self.source.schema
 
     @property
+    def persons(self) -> Persons | None:
+        """Whose row it is, where a person may have several; then they are what n counts."""
+        return self.source.schema.persons if isinstance(self.source, DeclaredTable) else None
+
+    @property
     def unit(self) -> str:
-        """Whom a row stands for, as declared."""
+        """Whom a row, or all rows of one name, stand for, as declared."""
         return (
             self.source.unit
             if isinstance(self.source, DeclaredTable)
@@ -117,7 +130,7 @@ class Plan:
 
     @property
     def n_range(self) -> tuple[int, int]:
-        """The smallest and the largest number of rows that the plan is released for."""
+        """The smallest and the largest number of records that the plan is released for."""
         off = Fraction(repr(self.n_tolerance)) * self.n_records
         return max(1, self.n_records - floor(off)), self.n_records + floor(off)
 

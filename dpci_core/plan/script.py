@@ -116,6 +116,7 @@ def _imports(plan: Plan) -> str:
         names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
     else:
         names.add("datasets")
+    names |= {"Persons"} if plan.persons is not None else set()
     names |= {"StandardEncoding"} if plan.source.is_standard else set()
     if plan.goal is not None:
         names |= {"Target", "meeting_probability"}
@@ -237,6 +238,7 @@ def _design(design: Design) -> str:
         ),
         f"target={design.target!r}",
         *([] if design.geometry is None else [f"geometry={design.geometry!r}"]),
+        *([] if design.rows_per_person == 1 else [f"rows_per_person={design.rows_per_person}"]),
     )
 
 
@@ -260,6 +262,7 @@ def _schema(schema: Schema) -> str:
         f"positive={schema.positive!r}",
         *([f"notes={schema.notes!r}"] if schema.notes else []),
         *([f"standard={schema.standard!r}"] if schema.standard is not None else []),
+        *([f"persons={schema.persons!r}"] if schema.persons is not None else []),
     )
 
 

@@ -18,6 +18,8 @@ from dpci_core.schema import (
 )
 
 DEFAULT_UNIT = "one row is one person"
+PERSON_UNIT = "one person"
+"""The same where a person may have several rows."""
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
 """Characters of what people type."""
 MOST_FEATURES = 250
@@ -90,7 +92,9 @@ class PublicTable:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeclaredTable:
-    """A table nobody has looked at: its declaration, guesses about it, and what one row is."""
+    """A table nobody has looked at: its declaration, guesses about it, and what one row is, or
+    whom the rows of one person stand for.
+    """
 
     unit: str = DEFAULT_UNIT
     schema: Schema
@@ -103,6 +107,8 @@ class DeclaredTable:
                     f"Expected {name} to be {kind.__name__}, got "
                     f"{type(getattr(self, name)).__name__}."
                 )
+        if self.schema.persons is not None and self.unit == DEFAULT_UNIT:
+            object.__setattr__(self, "unit", PERSON_UNIT)
         check_line(unit=self.unit)
         d = len(self.schema.feature_names)
         if d > MOST_FEATURES:

@@ -19,7 +19,16 @@ from dpci_core.planner import Target
 from dpci_core.report.cautions import cautions, gravest, sentences
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
-from dpci_core.report.words import called, number, odds, percent, risk
+from dpci_core.report.words import (
+    PERSONS_PLANNED,
+    called,
+    number,
+    odds,
+    percent,
+    person_rules,
+    protected,
+    risk,
+)
 from dpci_core.schema import Column, Guesses, NumericColumn, to_original, told_steps
 
 MOST_ROWS = 12
@@ -44,10 +53,12 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     grave, smaller = gravest(
         cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
     )
+    whose = plan.persons
     return render(
         "summary.html",
         title=plan.title,
-        unit=plan.unit,
+        unit=plan.unit if whose is None else protected(plan.unit, whose.rows),
+        persons="" if whose is None else person_rules(f"“{_name(whose.column)}”", whose.rows),
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
         risk=risk(numbers.epsilon, numbers.delta),
@@ -224,6 +235,8 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     )
     yield from transformations(plan.transformations)
     yield from weighted_rows(design, numbers.n_weighted, numbers.n_rows)
+    if plan.persons is not None:
+        yield PERSONS_PLANNED
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 

@@ -29,51 +29,58 @@ def _up(x: float) -> float:
     return x * (1.0 + _ROUNDING)
 
 
-def smallest_regularization(*, epsilon: float, n_records: int, loss: Loss) -> float:
-    """Return t / (2n (e^epsilon - 1)): objective perturbation needs c above it [WKL Algorithm 1,
-    input].
+def smallest_regularization(
+    *, epsilon: float, n_records: int, loss: Loss, rows_per_person: int = 1
+) -> float:
+    """Return t / (2nk (e^(epsilon/k) - 1)): objective perturbation needs c above it [WKL Algorithm
+    1, input, where k = 1].
 
     Args:
         epsilon: of the coefficients alone (> 0).
-        n_records: number of records, public (>= 1).
+        n_records: number of records, or of persons, public (>= 1).
         loss: its largest curvature t counts.
+        rows_per_person: k, as for `objective_noise_rate`.
 
     >>> from dpci_core.losses import Logistic
     >>> smallest_regularization(epsilon=math.log(2), n_records=1000, loss=Logistic())
     0.000125
     """
     check_positive(epsilon=epsilon)
-    check_count(n_records=n_records)
-    # Written with e^-epsilon: e^epsilon overflows for an epsilon that protects nobody but is
-    # allowed.
-    return loss.max_curvature * math.exp(-epsilon) / (2.0 * n_records * -math.expm1(-epsilon))
+    check_count(n_records=n_records, rows_per_person=rows_per_person)
+    each = epsilon / rows_per_person
+    # Written with e^-each: e^each overflows for an epsilon that protects nobody but is allowed.
+    below = 2.0 * n_records * rows_per_person * -math.expm1(-each)
+    return loss.max_curvature * math.exp(-each) / below
 
 
 def objective_noise_rate(
-    *, epsilon: float, n_records: int, regularization: float, loss: Loss
+    *, epsilon: float, n_records: int, regularization: float, loss: Loss, rows_per_person: int = 1
 ) -> float:
-    """Return the rate (epsilon - log(1 + t/(2nc)))/2 of the spherical Laplace noise vector of
+    """Return the rate (epsilon - k log(1 + t/(2nck)))/2 of the spherical Laplace noise vector of
     objective perturbation.
 
     Args:
         epsilon: of the coefficients alone (> 0).
-        n_records: number of records, public (>= 1).
+        n_records: number of records, or of persons, public (>= 1).
         regularization: c > 0, in c |theta|^2 of the mean objective.
         loss: its largest curvature t counts.
+        rows_per_person: k, rows of weights that add up to 1 at most, whose Hessian has rank k.
 
     Privacy: the minimiser of the objective plus b.theta/n is epsilon-DP, replace-one
-             neighbours.
-    Raises:  PenaltyTooSmallError if c <= t/(2n(e^epsilon - 1)), with the smallest c, n and epsilon
-             that work.
-    Source:  WKL Algorithm 1, lines 1-4, Theorem 1.
+             neighbours: one record, or all rows of one person.
+    Raises:  PenaltyTooSmallError if c <= t/(2nk(e^(epsilon/k) - 1)), with the smallest c, n and
+             epsilon that work.
+    Source:  WKL Algorithm 1, lines 1-4, Theorem 1; for k > 1 own, docs/persons.md.
     """
     check_positive(regularization=regularization)
-    smallest = smallest_regularization(epsilon=epsilon, n_records=n_records, loss=loss)
-    left = epsilon - math.log1p(loss.max_curvature / (2.0 * n_records * regularization))
+    smallest = smallest_regularization(
+        epsilon=epsilon, n_records=n_records, loss=loss, rows_per_person=rows_per_person
+    )
+    bent = 2.0 * n_records * regularization * rows_per_person
+    needed = rows_per_person * math.log1p(loss.max_curvature / bent)
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
-    left -= _ROUNDING * epsilon
+    left = epsilon - needed - _ROUNDING * epsilon
     if regularization <= smallest or left <= 0.0:
-        needed = math.log1p(loss.max_curvature / (2.0 * n_records * regularization))
         raise _too_small("objective", regularization, smallest, n_records, needed)
     return _down(left / 2.0)
 

@@ -25,7 +25,6 @@ from dpci_core.release.evaluation import (
 )
 from dpci_core.release.notebook import NOTEBOOK_NAME, notebook
 from dpci_core.release.record import (
-    NEIGHBOURS,
     RECORD_NAME,
     Coefficient,
     Guarantee,
@@ -35,6 +34,7 @@ from dpci_core.release.record import (
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.report.cautions import Caution, cautions, sentences
 from dpci_core.report.covered import covered, transformations, weighted_rows
+from dpci_core.report.words import PERSONS_PLANNED, neighbours, person_rules, protected
 from dpci_core.schema import CategoricalColumn, Column, Schema
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
@@ -57,9 +57,16 @@ def schema_hash(schema: Schema) -> str:
     """SHA-256 of the columns, bounds and levels that a schema declares, in hexadecimal.
 
     It says which people an account of the ledger is about. Notes do not count, nor does what is
-    declared for planning, so that another radius or step is no reason to open a second account.
+    declared for planning, so that another radius or step is no reason to open a second account, nor
+    how many rows of a person count.
     """
-    bare = replace(schema, features=tuple(map(_bare, schema.features)), notes=(), standard=None)
+    bare = replace(
+        schema,
+        features=tuple(map(_bare, schema.features)),
+        notes=(),
+        standard=None,
+        persons=None,
+    )
     return hashlib.sha256(canonical(plain(bare)).encode()).hexdigest()
 
 
@@ -146,7 +153,7 @@ def _guarantee(plan: Plan, shares: Shares) -> Guarantee:
         epsilon=epsilon,
         delta=delta,
         rho=as_text(design.budget.as_rho(total)),
-        neighbours=NEIGHBOURS,
+        neighbours=neighbours(None if plan.persons is None else plan.persons.rows),
     )
 
 
@@ -182,6 +189,12 @@ def assumptions_of(plan: Plan, numbers: PlanNumbers) -> tuple[str, ...]:
     """What the guarantee of a release of this plan rests on, and its target, in sentences."""
     design = plan.design
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
+    if plan.persons is not None:
+        found = [
+            f"Who is protected, as declared: {protected(plan.unit, plan.persons.rows)}.",
+            person_rules(plan.persons.column, plan.persons.rows),
+            PERSONS_PLANNED,
+        ]
     found.append(
         "What is declared of the columns, and every setting, was chosen without looking at the "
         "records."

@@ -19,6 +19,7 @@ from dpci_core.release.report import (
 )
 from dpci_core.report.cautions import silent
 from dpci_core.report.refusals import said
+from dpci_core.report.words import person_rules
 
 EVALUATION_NAME = "evaluation.md"
 """The page in the folder of a release."""
@@ -56,11 +57,7 @@ def _sections(release: Release) -> dict[str, list[str]]:
             f"Entry {release.charge_id} of the ledger of {as_code(release.dataset)}. {OPEN} every "
             "other release about the same people, which add up.",
         ],
-        "Unit of privacy": [
-            f"One record: {as_code(release.unit)}. {release.guarantee.neighbours}",
-            "Whoever has several records in the table is protected for each, not for all of them. "
-            f"{OPEN} how it is known that each person has one.",
-        ],
+        "Unit of privacy": _unit(release),
         "Trust model": [_TRUST],
         "Algorithms and correctness": [
             mechanism_sentence(release),
@@ -95,13 +92,27 @@ def _sections(release: Release) -> dict[str, list[str]]:
     }
 
 
+def _unit(release: Release) -> list[str]:
+    if release.schema.persons is not None:
+        return [
+            f"One person: {as_code(release.protects)}. {release.guarantee.neighbours}",
+            person_rules(as_code(release.schema.persons.column), release.schema.persons.rows),
+            f"{OPEN} how it is known that each person has one name, and no two share one.",
+        ]
+    return [
+        f"One record: {as_code(release.unit)}. {release.guarantee.neighbours}",
+        "Whoever has several records in the table is protected for each, not for all of them. "
+        f"{OPEN} how it is known that each person has one.",
+    ]
+
+
 def _utility(release: Release) -> list[str]:
     told = [c for c in release.coefficients if not c.is_flat]
     lengths = [c.scaled.length / c.planned_scaled for c in told if c.planned_scaled > 0.0]
     ratio = sum(lengths) / len(lengths) if lengths else None
     return [
         f"{len(told)} of {len(release.coefficients)} coefficients with intervals of level "
-        f"{release.design.confidence_level:.10g} from {release.n_records:,} records.",
+        f"{release.design.confidence_level:.10g} from {release.n_records:,} {release.counted}.",
         "" if ratio is None else f"Released intervals are {ratio:.2f} times as long as planned.",
         together_sentence(release),
         release.verdict,
@@ -123,7 +134,7 @@ def registry_entry(release: Release) -> str:
             "data_product": "coefficients with confidence intervals",
             "region": None,
             "publication_date": release.released_at[:10],
-            "privacy_unit": {"protects": release.unit, "neighbours": g.neighbours},
+            "privacy_unit": {"protects": release.protects, "neighbours": g.neighbours},
             "flavour": {
                 "name": DEFINITIONS[g.definition].title,
                 "amount": g.amount,

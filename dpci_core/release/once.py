@@ -89,6 +89,12 @@ class Question(ABC, Generic[Made_co]):
 
     plan: Plan
     record_name: ClassVar[str]
+    takes_persons: ClassVar[bool] = False
+    """Whether a person may have several rows; every other question is about single rows."""
+
+    def __post_init__(self) -> None:
+        if self.plan.persons is not None and not self.takes_persons:
+            raise ReleaseRefusedError("persons_not_offered")
 
     @property
     @abstractmethod
@@ -173,7 +179,7 @@ def release_once(
     check_account(ledger, dataset, question.plan)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
-    header = counted(header)
+    header = counted(header, question.plan.persons)
     _check_rows(question, header)
     reached("before booking")
     charge = ledger.book(
@@ -275,6 +281,7 @@ def check_reachable(schema: Schema) -> None:
     for text in (
         schema.target,
         schema.positive,
+        *(() if schema.persons is None else (schema.persons.column,)),
         *(column.name for column in schema.features),
         *levels,
     ):
@@ -315,21 +322,26 @@ def check_header(
 
 
 def _check_rows(question: Question[Made_co], header: Header) -> None:
-    """Refuse a table whose number of rows is known and too small, or not the one that was declared.
+    """Refuse a table whose number of records is known and too small, or not the one that was
+    declared; records are rows, or persons.
 
     n is public, so what it decides costs nothing.
     """
-    n, plan = header.n_records, question.plan
+    plan = question.plan
+    n = header.n_records if plan.persons is None else header.n_persons
+    if header.n_records == 0:
+        raise DataRejectedError("nothing_to_release")
     if n is None:
         return
-    if n == 0:
-        raise DataRejectedError("nothing_to_release")
-    question.check_size(n)
+    if n > 0:
+        question.check_size(n)
     low, high = plan.n_range
-    if not low <= n <= high:
-        raise ReleaseRefusedError(
-            "rows_not_as_planned", n=n, planned=plan.n_records, low=low, high=high
-        )
+    if low <= n <= high:
+        return
+    planned = plan.n_records
+    if plan.persons is None:
+        raise ReleaseRefusedError("rows_not_as_planned", n=n, planned=planned, low=low, high=high)
+    raise ReleaseRefusedError("persons_not_as_planned", n=n, planned=planned, low=low, high=high)
 
 
 def _check_place(place: Path) -> None:

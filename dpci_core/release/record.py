@@ -25,6 +25,7 @@ from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
 from dpci_core.report.covered import covered
+from dpci_core.report.words import counted_as, neighbours, protected
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 
 FORMAT = "dpci release"
@@ -34,9 +35,7 @@ READABLE = (1, 2, VERSION)
 _WITH_PLACE = 3
 """The version from which on a record says where its Hessian was released."""
 RECORD_NAME = "release.json"
-NEIGHBOURS = (
-    "Neighbouring tables differ in the value of one record; the number of records is public."
-)
+NEIGHBOURS = neighbours(None)
 
 
 class RecordError(PlanFieldError):
@@ -190,9 +189,26 @@ class Release(Entry):
             raise RecordError(
                 "matrices.hessian_at", f"Expected {len(names)} numbers from version 3 on."
             )
+        if self.design.rows_per_person != (self._most or 1):
+            raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
         lost = {c.name for c in self.coefficients if c.is_flat}
         if not set(self.out_of_reach) <= lost:
             raise RecordError("out_of_reach", "Expected names of coefficients with is_flat.")
+
+    @property
+    def _most(self) -> int | None:
+        """Rows of a person that count, None where a row is a record."""
+        return None if self.schema.persons is None else self.schema.persons.rows
+
+    @property
+    def protects(self) -> str:
+        """Whom the guarantee protects, in words."""
+        return protected(self.unit, self._most)
+
+    @property
+    def counted(self) -> str:
+        """What `n_records` counts: "records" or "persons"."""
+        return counted_as(self._most)
 
     @property
     def target_words(self) -> str:

@@ -258,7 +258,8 @@ def model_card(release: Release) -> str:
         "## Privacy of the training data",
         "",
         f"- Model: {mechanism_sentence(release)}",
-        f"- Records: {release.n_records:,} ({as_code(release.unit)}); planned for "
+        f"- {release.counted.capitalize()}: {release.n_records:,} "
+        f"({as_code(release.protects)}); planned for "
         f"{release.n_planned:,}.",
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
         f"- Risk: {risk_sentence(release)}",

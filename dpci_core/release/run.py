@@ -19,7 +19,7 @@ from dpci_core.release.content import Price, files_of, make_record, schema_hash
 from dpci_core.release.once import Question, ReleaseRefusedError, check_header, check_reachable
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import RECORD_NAME, Release
-from dpci_core.release.table import Header, TableFile, TextEncoding, read_records
+from dpci_core.release.table import Header, TableFile, TextEncoding, read_persons, read_records
 from dpci_core.schema import MappingNote, RecordMapper
 
 
@@ -55,6 +55,7 @@ class PlanRelease(Question[Release]):
     allow_unreviewed: bool = False
     engine: Engine | None = None
     record_name = RECORD_NAME
+    takes_persons = True
 
     @property
     def title(self) -> str:
@@ -66,7 +67,8 @@ class PlanRelease(Question[Release]):
 
     @property
     def needed(self) -> tuple[str, ...]:
-        return RecordMapper(self.plan.schema, self.plan.features).needed
+        whose = () if self.plan.persons is None else (self.plan.persons.column,)
+        return *RecordMapper(self.plan.schema, self.plan.features).needed, *whose
 
     @cached_property
     def priced(self) -> Price:
@@ -138,8 +140,18 @@ def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "
 def _draw(
     plan: Plan, header: Header, engine: Engine | None, begin: Callable[[], None]
 ) -> tuple[Drawn, MappingNote | None]:
-    """The records exist in here only; those of a folder as batches, whose cells nobody counts."""
+    """The records exist in here only; those of a folder as batches, whose cells nobody counts,
+    unless rows of a person may lie in two of them.
+    """
     mapper = RecordMapper(plan.schema, plan.features)
+    if plan.persons is not None:
+        X, y, numbers, note = read_persons(header, mapper, plan.persons)
+        once.reached("read")
+        begin()
+        drawn = draw_release(
+            X, y, design=plan.design, to_original=mapper.to_original, persons=numbers
+        )
+        return drawn, note
     if header.kind == "folder":
         batches = folder_batches(header.parts, plan.schema, features=plan.features, engine=engine)
         once.reached("read")

@@ -1,8 +1,8 @@
 """The private file: its header before the release, its rows during it.
 
 `read_header` opens nothing below the header, `counted` keeps nothing of it but the number of
-records. `read_records` refuses nothing below it: whatever a row holds, it becomes one record
-(docs/release.md, section 1).
+records or persons. `read_records` refuses nothing below it: whatever a row holds, it becomes one
+record (docs/release.md, section 1).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import pyarrow.parquet
 from dpci_core.base.array import Array
 from dpci_core.base.batch import BatchError
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.persons import Numbers, PersonNumbers
 from dpci_core.base.rows import WeightedRows, stacked
 from dpci_core.datasets.folder import (
     LONGEST_CELL,
@@ -34,6 +35,7 @@ from dpci_core.datasets.folder import (
     unusable_in,
 )
 from dpci_core.datasets.upload import DELIMITERS, FORMATS
+from dpci_core.schema.declare import Persons
 from dpci_core.schema.mapping import Cells, MappingNote, RecordMapper
 
 TextEncoding = Literal["utf-8", "latin-1"]
@@ -76,8 +78,9 @@ class Header:
 
     first_line: of a CSV file, with its end; the rows follow.
     parts: the files of a folder, whose records are one table.
-    n_records: what Parquet files state, 0 for a CSV file that ends with its header, else None until
-    `counted`. Reading another number of rows is a TableError.
+    n_records: rows; what Parquet files state, 0 for a CSV file that ends with its header, else None
+    until `counted`. Reading another number of rows is a TableError.
+    n_persons: in them, None until `counted`, or where the column could not be read.
     encoding: of a CSV file; bytes that do not fit are replaced.
     unusable: columns of a Parquet file whose type holds neither numbers nor texts nor yes/no.
     """
@@ -90,6 +93,7 @@ class Header:
     first_line: bytes = b""
     unusable: frozenset[str] = frozenset()
     n_records: int | None = None
+    n_persons: int | None = None
     parts: tuple[PartFile, ...] = ()
 
     @property
@@ -248,18 +252,35 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return []
 
 
-def counted(header: Header) -> Header:
-    """Return the header of a file with the number of its records, and nothing else about them.
+def counted(header: Header, persons: Persons | None = None) -> Header:
+    """Return the header of a file with the number of its records, or also of its persons, and
+    nothing else about them.
 
-    A CSV file is cut into records for it, as by the release, and no cell is looked at; n is public.
+    A CSV file is cut into records for it, as by the release, and no cell is looked at but those of
+    the column of persons, of which the names that differ are counted; n is public. What unpacking
+    Parquet takes depends on cells, so where that fails the number stays unknown.
     Raises:  DataRejectedError if the file cannot be read or has changed.
     """
-    if header.n_records is not None:
-        return header
     try:
+        if persons is not None:
+            return _persons_counted(header, persons.column)
+        if header.n_records is not None:
+            return header
         return replace(header, n_records=sum(1 for _ in _csv_rows(header)))
     except OSError:
         raise DataRejectedError("header_unreadable") from None
+
+
+def _persons_counted(header: Header, column: str) -> Header:
+    numbers, n_rows = PersonNumbers(), 0
+    try:
+        for cells in _found_blocks(header, (column,), frozenset()):
+            n_rows += len(numbers.of(cells[column]))
+    except BatchError:
+        if header.kind == "csv":
+            raise
+        return header
+    return replace(header, n_records=n_rows, n_persons=len(numbers))
 
 
 def read_records(
@@ -270,12 +291,35 @@ def read_records(
 
     Raises:  TableError if the file has no rows or another header than before; OSError.
     """
-    parts = [mapper.records_of(cells) for cells in _blocks(header, mapper.needed, mapper.numbers)]
+    X, y, _ = _read(header, mapper, None)
+    return X, y, mapper.note
+
+
+def read_persons(
+    header: Header, mapper: RecordMapper, persons: Persons
+) -> tuple[Array | WeightedRows, Array, Numbers, MappingNote]:
+    """Return the same, with the number of each row's person (n,) before the note.
+
+    Raises:  TableError also for another number of persons than `counted`.
+    """
+    X, y, numbers = _read(header, mapper, persons.column)
+    if header.n_persons != int(numbers.max(initial=-1)) + 1:
+        raise TableError("file_changed")
+    return X, y, numbers, mapper.note
+
+
+def _read(
+    header: Header, mapper: RecordMapper, whose: str | None
+) -> tuple[Array | WeightedRows, Array, Numbers]:
+    """Rows, labels, and numbers of persons if there is a column of them, else none."""
+    persons, parts = PersonNumbers(), []
+    needed = mapper.needed if whose is None else (*mapper.needed, whose)
+    for cells in _blocks(header, needed, mapper.numbers):
+        parts.append((*mapper.records_of(cells), persons.of(() if whose is None else cells[whose])))
     if not parts:
         raise TableError("no_rows")
-    X = stacked([x for x, _ in parts])
-    y = np.concatenate([signs for _, signs in parts])
-    return X, y, mapper.note
+    X, signs, numbers = zip(*parts, strict=True)
+    return stacked(X), np.concatenate(signs), np.concatenate(numbers)
 
 
 def read_cells(

@@ -43,6 +43,8 @@ SENTENCES: dict[Code, str] = {
     "weights_have_another_shape": (
         "Expected the weights of X of shape {wanted} like y, got {found}."
     ),
+    "persons_have_another_shape": "Expected {wanted} names of persons like X, got {found}.",
+    "no_person": "Expected a person's name in at least one row.",
     "X_has_weights": "Expected X without weights: this has no use for them.",
     "label_not_declared": (
         "Expected every label in y to be one of the declared classes; row {row} is not."
@@ -376,6 +378,15 @@ SENTENCES: dict[Code, str] = {
         "The table has {n:,} rows, counted as they would be read; the plan declares {planned:,} "
         "and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan with it; "
         "if not, look for rows that are missing or for a quotation mark that is never closed."
+    ),
+    "persons_not_as_planned": (
+        "The table has {n:,} persons, counted by the names in their column; the plan declares "
+        "{planned:,} and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan "
+        "with it; if not, look for rows that are missing or for another column of names."
+    ),
+    "persons_not_offered": (
+        "Only the model of a plan can be released where one person may have several rows. Nothing "
+        "was booked. Bring the table to one row a person, or plan without a column of persons."
     ),
     "release_failed": "{reason} The charge {charge} stays spent; start anew with a new request.",
     "failure_not_noted": (

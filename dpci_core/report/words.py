@@ -275,3 +275,47 @@ def risk(epsilon: float, delta: float) -> str:
     sentence = risk_pure(epsilon) if delta == 0 else risk_approx(epsilon, delta)
     large = " This is a large budget: weak protection for one person."
     return sentence + (large if epsilon > LARGE_EPSILON else "")
+
+
+def protected(unit: str, most: int | None) -> str:
+    """Whom a guarantee protects: what a record is, or a person with up to so many rows.
+
+    >>> protected("one visit", None), protected("one person", 4), protected("one patient", 1)
+    ('one visit', 'one person with up to 4 rows', 'one patient with up to 1 row')
+    """
+    return unit if most is None else f"{unit} with up to {most:,} row{'' if most == 1 else 's'}"
+
+
+def counted_as(most: int | None) -> str:
+    """What n counts."""
+    return "records" if most is None else "persons"
+
+
+def neighbours(most: int | None) -> str:
+    """What a guarantee compares."""
+    if most is None:
+        return (
+            "Neighbouring tables differ in the value of one record; the number of records is "
+            "public."
+        )
+    rows = "its row" if most == 1 else f"all of its up to {most:,} rows"
+    return f"Neighbouring tables differ in one person, in {rows}; the number of persons is public."
+
+
+def person_rules(column: str, most: int) -> str:
+    """Which rows of a person count, and how much."""
+    first = "the first row counts"
+    if most > 1:
+        first = f"the first {most:,} rows count, together as one, so that everybody counts alike"
+    return (
+        f"Whose row it is says the column {column}: of each person {first}; a row without a name "
+        "there does not. That names are those of different people is declared."
+    )
+
+
+PERSONS_PLANNED = (
+    "Lengths are planned as if every person had one row, any of theirs: this overstates them where "
+    "a person's rows differ, and never understates them."
+)
+"""Where a plan has persons: the covariance of averages is no larger than that of what is averaged
+(docs/persons.md)."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from dpci_core.base.errors import check_range
+from dpci_core.base.limits import rows_per_person_in_range
 
 CONSTANT = "constant"
 """Name of the last coefficient."""
@@ -277,6 +278,27 @@ class StandardEncoding:
 Column = NumericColumn | CategoricalColumn
 
 
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """Whose row it is, where one person may have several.
+
+    Args:
+        column: that names the person; it is no feature, and its cells are never shown.
+        rows: k; the first k rows of each person count, a row with an empty cell does not.
+
+    Raises:
+        ValueError: naming the argument.
+    """
+
+    column: str
+    rows: int
+
+    def __post_init__(self) -> None:
+        if not self.column.strip():
+            raise ValueError("Expected the column of persons to have a name.")
+        object.__setattr__(self, "rows", rows_per_person_in_range(self.rows))
+
+
 class Transformations(NamedTuple):
     """What a declaration does to values besides scaling them.
 
@@ -302,6 +324,7 @@ class Schema:
         notes: what a proposal left out and why.
         standard: the standard encoding with its public numbers, or None for the one by bounds
             (`encode`).
+        persons: whose row it is, where a person may have several; None where a row is a record.
     """
 
     features: tuple[Column, ...]
@@ -309,11 +332,13 @@ class Schema:
     positive: str
     notes: tuple[str, ...] = field(default=())
     standard: StandardEncoding | None = None
+    persons: Persons | None = None
 
     def __post_init__(self) -> None:
         if not self.features:
             raise ValueError("Expected features to hold at least one column.")
-        for name in _repeated([*(column.name for column in self.features), self.target]):
+        whose = [] if self.persons is None else [self.persons.column]
+        for name in _repeated([*(column.name for column in self.features), self.target, *whose]):
             raise ValueError(f"Expected every column name once, got {name!r} twice.")
         for name in _repeated(
             [*self.feature_names, CONSTANT]

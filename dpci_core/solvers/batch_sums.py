@@ -16,7 +16,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batch import Block, aligned, empty_aligned
 from dpci_core.base.batches import Place, RecordBatches
-from dpci_core.base.rows import plain, stacked, times_weights, unit_rows
+from dpci_core.base.rows import PersonRows, plain, stacked, times_weights, unit_rows
 from dpci_core.losses import Loss
 
 _KEPT = 3
@@ -50,8 +50,8 @@ class Derivatives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outer:
-    """Sum (p, p) of w f''(z) a a' ("hessian"), of w^2 f'(z)^2 a a' ("covariance"), or of w a a'
-    ("moment").
+    """Sum (p, p) of w f''(z) a a' ("hessian"), of w^2 f'(z)^2 a a' or of the outer products of
+    persons' sums of w f'(z) a ("covariance"), or of w a a' ("moment").
 
     whiten: W (p, p), for rows W a; None for a.
     """
@@ -75,7 +75,11 @@ class Outer:
             rows = plain(block) if self.of != "moment" else laid_out(unit_rows(block))
             turned = rows if whiten is None else laid_out(rows @ whiten)
             factors = self._factors(block, laid_out(rows @ theta))
-            total += laid_out(turned * factors[:, None]).T @ turned
+            if isinstance(block, PersonRows) and self.of == "covariance":
+                persons = laid_out(block.sums(turned * factors[:, None]))
+                total += persons.T @ persons
+            else:
+                total += laid_out(turned * self._squared(factors)[:, None]).T @ turned
         return total
 
     def _factors(self, block: Block, z: Array) -> Array:
@@ -84,7 +88,10 @@ class Outer:
         assert self.loss is not None
         if self.of == "hessian":
             return times_weights(self.loss.curvature(z), block)
-        return times_weights(self.loss.slope(z), block) ** 2
+        return times_weights(self.loss.slope(z), block)
+
+    def _squared(self, factors: Array) -> Array:
+        return factors**2 if self.of == "covariance" else factors
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,9 @@ from dpci_core.solvers.objective import TOLERANCE, Fit, certified, gradient_at, 
 Array = npt.NDArray[np.float64]
 
 
-def gradient_rounding(*, n_records: int, dim: int, condition: float, noise_norm: float) -> float:
+def gradient_rounding(
+    *, n_records: int, dim: int, condition: float, noise_norm: float, rows_per_person: int = 1
+) -> float:
     """Return the largest error of a computed gradient at any point where its norm is below 1, from
     public numbers.
 
@@ -32,10 +34,13 @@ def gradient_rounding(*, n_records: int, dim: int, condition: float, noise_norm:
         dim: p.
         condition: kappa = (t + 2c)/(2c).
         noise_norm: |b|, drawn without looking at the records.
+        rows_per_person: most rows that a record stands for.
     """
     reach = 2.0 + noise_norm / n_records
     return reach * (
-        2.0 * rounding_of_sums(n_records) + condition * (dim + 2.0) * 2.0**-53 + 2.0**-51
+        2.0 * rounding_of_sums(n_records * rows_per_person)
+        + condition * (dim + 2.0) * 2.0**-53
+        + 2.0**-51
     )
 
 

@@ -3,7 +3,8 @@
     J(theta) = (1/n) sum_i w_i f(a_i.theta) + c |theta|^2 + b.theta / n,     a_i = y_i x_i
 
 Mean over records, no 1/2 in the penalty (so J is 2c-strongly convex), the constant column penalised
-too; the weights w_i are 1 but for `base.rows.WeightedRows`.
+too; the weights w_i are 1 but for `base.rows.WeightedRows`. Of `base.rows.PersonRows` the sum goes
+over rows, n is the number of persons, and a gradient in S is that of a person.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from dpci_core.base.batch import CHUNK_ROWS
 from dpci_core.base.batches import RecordBatches, Table, has_weights
-from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights
+from dpci_core.base.rows import PersonRows, Rows, WeightedRows, plain, times_weights
 from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import Outer, Pull, derivatives
 
@@ -38,9 +39,10 @@ class Fit:
 
 
 def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
-    """The rows, `CHUNK_ROWS` at a time."""
-    for start in range(0, len(A), CHUNK_ROWS):
-        yield A[start : start + CHUNK_ROWS]
+    """The rows, `CHUNK_ROWS` at a time; no person's rows are parted."""
+    step = max(1, CHUNK_ROWS // A.most) if isinstance(A, PersonRows) else CHUNK_ROWS
+    for start in range(0, len(A), step):
+        yield A[start : start + step]
 
 
 def objective(
@@ -159,7 +161,8 @@ def covariance_of(
     """Return S(theta), (p, p): WKL eq. 6.
 
     S = (1/n) sum w_i^2 f'(z_i)^2 a_i a_i' - 4 c^2 theta theta' is the gradient covariance at a
-    minimiser; elsewhere it may be indefinite. Arguments as for `hessian_of`.
+    minimiser; elsewhere it may be indefinite. Of persons it is (1/N) sum g_i g_i' - 4 c^2 theta
+    theta' with g_i the sum of w f' a over a person's rows. Arguments as for `hessian_of`.
     """
     _check_weights(A, loss)
     total = sum_over(A, Outer("covariance", theta, loss, whiten))

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from dpci_core import ZCDP, Design
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.rows import PersonRows
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.sensitivity import (
@@ -22,6 +23,7 @@ from dpci_core.privacy.sensitivity import (
     laplace_rate,
     objective_noise_rate,
     output_noise_rate,
+    output_sensitivity,
     smallest_regularization,
 )
 from dpci_core.solvers.newton import solve
@@ -454,29 +456,75 @@ def test_determinant_ratio_is_what_the_slack_pays_for(loss: Loss) -> None:
     assert math.log(ratio) + 2 * rate == pytest.approx(epsilon, rel=1e-9)
 
 
+# --- persons with several rows --------------------------------------------------------------------
+
+
+def persons_rows(rng: np.random.Generator, n: int, k: int, p: int) -> np.ndarray:
+    """Rows (n, k, p) of norm 1; those of a person the same, alike, or anything."""
+    apart = rng.choice([0.0, 0.3, 3.0], (n, 1, 1))
+    rows = rng.standard_normal((n, 1, p)) + apart * rng.standard_normal((n, k, p))
+    return np.asarray(rows / np.linalg.norm(rows, axis=2)[:, :, None])
+
+
+def table_of_persons(rows: np.ndarray, counts: np.ndarray) -> PersonRows:
+    n, k, p = rows.shape
+    numbers = np.where(np.arange(k) < counts[:, None], np.arange(n)[:, None], -1)
+    return PersonRows.of(rows.reshape(-1, p), numbers.ravel(), most=k)
+
+
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_a_person_moves_no_matrix_farther_than_a_row(loss: Loss) -> None:
-    """Rows of weights that add up to one at most; docs/persons.md."""
-    rng, p, k, n = np.random.default_rng(11), 3, 4, 50
-    nearest = 0.0
-    for trial in range(300):
-        theta = rng.standard_normal(p) * 3.0
-        hessians, gradients = [], []
-        for _ in range(2):
-            rows = rng.standard_normal((k, p))
-            rows /= np.linalg.norm(rows, axis=1)[:, None]
-            weights = rng.dirichlet(np.full(k, 0.1 if trial % 2 else 1.0)) * rng.choice([1.0, 0.5])
-            z = rows @ theta
-            gradients.append((weights * loss.slope(z)) @ rows)
-            hessians.append((rows * (weights * loss.curvature(z))[:, None]).T @ rows)
-            assert np.linalg.norm(gradients[-1]) <= 1.0 + 1e-12
-            spread = np.linalg.eigvalsh(hessians[-1])
-            t, c = loss.max_curvature, 0.01
-            grown = np.sum(np.log1p(spread / (2.0 * n * c)))
-            assert grown <= k * math.log1p(t / (2.0 * n * c * k)) * (1.0 + 1e-12)
-        bound = hessian_sensitivity(loss=loss, n_records=n)
-        nearest = max(nearest, np.linalg.norm(hessians[0] - hessians[1]) / n / bound)
-        outer = [np.outer(g, g) for g in gradients]
-        apart = np.linalg.norm(outer[0] - outer[1]) / n
-        assert apart <= math.sqrt(2.0) / n  # of two vectors of norm at most 1
-    assert 0.3 < nearest <= 1.0
+def test_a_person_moves_nothing_farther_than_the_bounds(loss: Loss) -> None:
+    """All rows of one of n persons are replaced, their number too; docs/persons.md."""
+    rng, p, k, n, c = np.random.default_rng(11), 3, 4, 3, 0.5
+    nearest = np.zeros(3)
+    for trial in range(60):
+        theta = rng.standard_normal(p) * rng.choice([0.3, 3.0])
+        rows = persons_rows(rng, n + 1, k, p)
+        if trial % 3 == 0:  # orthogonal, at the largest curvature
+            rows[n - 1 :] = np.linalg.svd(theta[None])[2][1:, None]
+        if trial % 3 == 1:  # against each other
+            rows[n - 1 :] = np.array([1.0, -1.0])[:, None, None] * theta / np.linalg.norm(theta)
+        counts = rng.integers(1, k + 1, n + 1)
+        tables = [
+            table_of_persons(rows[at], counts[at])
+            for at in ([*range(n - 1), n - 1], [*range(n - 1), n])
+        ]
+        H, S = zip(
+            *(moments_at(A, theta, loss=loss, regularization=c) for A in tables), strict=True
+        )
+        fits = [solve(A, loss=loss, regularization=c).theta for A in tables]
+        radius = float(np.linalg.norm(theta))
+        bounds = (
+            hessian_sensitivity(loss=loss, n_records=n, tight=True),
+            covariance_sensitivity(
+                loss=loss, n_records=n, radius=radius, tight=True, exact_slope=True
+            ),
+            output_sensitivity(n_records=n, regularization=c, solver_error=1e-10 / c),
+        )
+        moved = [np.linalg.norm(a - b) for a, b in (H, S, fits)]
+        nearest = np.maximum(nearest, np.divide(moved, bounds))
+    assert (nearest <= 1.0).all()
+    assert (nearest > [0.5, 0.7, 0.4]).all(), nearest
+
+
+def test_the_line_of_rank_k_is_attained_and_beyond_that_of_one_row() -> None:
+    """Orthogonal rows of one person, each with the largest curvature, against rows without any."""
+    loss, k, c, epsilon = Logistic(), 3, 0.05, 1.5
+    one = table_of_persons(np.eye(k)[None], np.array([k]))
+    curved = gradient_and_hessian(one, np.zeros(k), loss=loss, regularization=c)[1]
+    grown = float(np.linalg.slogdet(curved)[1]) - k * math.log(2.0 * c)
+    rates = [
+        objective_noise_rate(
+            epsilon=4.0 * epsilon, n_records=1, regularization=c, loss=loss, rows_per_person=rows
+        )
+        for rows in (k, 1)
+    ]
+    spent = [4.0 * epsilon - 2.0 * rate for rate in rates]
+    assert spent[0] == pytest.approx(grown, rel=1e-9)
+    assert spent[1] < 0.9 * grown
+    least = smallest_regularization(epsilon=epsilon, n_records=20, loss=loss, rows_per_person=k)
+    assert k * math.log1p(0.25 / (2 * 20 * least * k)) == pytest.approx(epsilon, rel=1e-9)
+    with pytest.raises(InfeasibleDesignError):
+        objective_noise_rate(
+            epsilon=epsilon, n_records=20, regularization=least, loss=loss, rows_per_person=k
+        )

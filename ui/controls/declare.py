@@ -17,6 +17,7 @@ from dpci_core.schema import (
     CategoricalColumn,
     Column,
     NumericColumn,
+    Persons,
     Schema,
     StandardEncoding,
 )
@@ -141,6 +142,7 @@ def from_grid(
     rows: int,
     correlation: float = 0.0,
     before: DeclaredTable | None = None,
+    persons: Persons | None = None,
 ) -> DeclaredTable:
     """The declaration that a grid and the fields beside it describe.
 
@@ -148,6 +150,7 @@ def from_grid(
     before: what filled the grid. What it says and a row cannot show stays: levels with a semicolon
     in them and levels without a reference, as long as the row's levels are as they were; limits;
     the encoding, as long as there are as many features; and notes.
+    persons: whose row it is, where one person may have several.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
@@ -172,7 +175,11 @@ def from_grid(
         }
     guesses = Guesses(effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation)
     schema = Schema(
-        tuple(columns), target=target, positive=positive, notes=old.notes if old else ()
+        tuple(columns),
+        target=target,
+        positive=positive,
+        notes=old.notes if old else (),
+        persons=persons,
     )
     if old is None or old.standard is not None:
         is_same = old is not None and len(old.feature_names) == len(schema.feature_names)

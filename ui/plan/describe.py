@@ -16,6 +16,9 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core import datasets
+from dpci_core.base.limits import MOST_ROWS_PER_PERSON
+from dpci_core.report.words import PERSONS_PLANNED
+from dpci_core.schema import Persons
 from dpci_core.schema.twin import BASE_RATE
 from ui.controls import declare, design, plan_file, upload
 from ui.controls.lines import names_of, read_lines
@@ -36,6 +39,7 @@ HOWS = {
 _ROWS, _OF, _TURN, _SAID = "describe_rows", "describe_of", "describe_turn", "describe_said"
 _HEADER = "describe_header_line"
 _UNIT = "one person"
+_ONE_ROW, _SEVERAL = "No", "Yes"
 _FEW = 8
 """So many choices stand side by side; more are in a list."""
 _LINES = """age: 18 to 100 years, per 10
@@ -98,8 +102,9 @@ def _records(settings: Settings, how: str) -> None:
         st.session_state["describe_n_of"] = of
     low, high = (int(end) for end in LIMITS["n"])
     left, right = st.columns(2)
+    has_persons = how == "type" and _has_persons()
     left.number_input(
-        "Number of records (public)",
+        f"Number of {'persons' if has_persons else 'records'} (public)",
         low,
         high,
         value=None,
@@ -107,17 +112,61 @@ def _records(settings: Settings, how: str) -> None:
         key="describe_n",
         persist_state="session",
         placeholder="for example 8,000",
-        help="Anyone may know how many records there are; the guarantee does not hide it.",
+        help=f"Anyone may know how many {'persons' if has_persons else 'records'} there are; the "
+        "guarantee does not hide it.",
     )
     if how == "type":
         if "describe_unit" not in st.session_state:
             st.session_state["describe_unit"] = _UNIT
         right.text_input(
-            "What one record is",
+            "Whom the guarantee protects" if has_persons else "What one record is",
             key="describe_unit",
             persist_state="session",
-            help="The guarantee protects one record: if a person has several, say “one visit”.",
+            help="The guarantee protects one record, or one person with all rows that count.",
         )
+        _persons()
+
+
+def _has_persons() -> bool:
+    """Whether somebody said that one person can have several rows."""
+    return bool(st.session_state.get("describe_persons") == _SEVERAL)
+
+
+def _persons() -> None:
+    """One question, and what follows from a yes."""
+    if "describe_persons" not in st.session_state:
+        st.session_state["describe_persons"] = _ONE_ROW
+    st.radio(
+        "Can one person have several rows?",
+        [_ONE_ROW, _SEVERAL],
+        key="describe_persons",
+        persist_state="session",
+        horizontal=True,
+        help="Yes: the guarantee protects a person with all rows that count, everybody counts "
+        "alike, and the number of rows stays unknown.",
+    )
+    if not _has_persons():
+        return
+    left, right = st.columns(2)
+    left.text_input(
+        "Column that says whose row it is",
+        key="describe_whose",
+        persist_state="session",
+        placeholder="for example patient_id",
+        help="Its cells are compared and never kept or shown. A row with an empty one is left out.",
+    )
+    if "describe_most" not in st.session_state:
+        st.session_state["describe_most"] = 4
+    right.number_input(
+        "Largest number of rows of a person",
+        1,
+        MOST_ROWS_PER_PERSON,
+        step=1,
+        key="describe_most",
+        persist_state="session",
+        help="Of somebody with more, the first ones count.",
+    )
+    st.caption(PERSONS_PLANNED)
 
 
 # --- a table that is here -------------------------------------------------------------------------
@@ -231,6 +280,14 @@ def _draft(settings: Settings) -> None:
     st.session_state["describe_rate"] = 100.0 * table.guesses.base_rate
     st.session_state["describe_unit"] = table.unit
     st.session_state["describe_n"] = settings.n
+    _fill_persons(table.schema.persons)
+
+
+def _fill_persons(persons: Persons | None) -> None:
+    said = st.session_state
+    said["describe_persons"] = _ONE_ROW if persons is None else _SEVERAL
+    if persons is not None:
+        said["describe_whose"], said["describe_most"] = persons.column, persons.rows
 
 
 def _fill(rows: pd.DataFrame, **said: object) -> None:
@@ -426,7 +483,14 @@ def _hand_in() -> None:
     said = st.session_state
     n, target, positive = (said.get(f"describe_{name}") for name in ("n", "target", "positive"))
     missing = [] if n is not None else [_NO_RECORDS]
-    rows = _edited()
+    rows, persons = _edited(), None
+    if _has_persons():
+        whose = str(said.get("describe_whose") or "").strip()
+        if whose:
+            persons = Persons(whose, int(said["describe_most"]))
+            rows = rows[rows["column"] != whose]  # as a pasted header line has it
+        else:
+            missing.append("Name the column that says whose row it is.")
     if rows.empty:
         missing.append("Describe at least one column.")
     elif target is None:
@@ -448,6 +512,7 @@ def _hand_in() -> None:
             rows=old.guesses.n_rows if old else declare.USUAL_ROWS,
             correlation=old.guesses.correlation if old else 0.0,
             before=old,
+            persons=persons,
         )
         declare.take(table)
     except ValueError as problem:

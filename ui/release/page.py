@@ -232,6 +232,10 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
     st.markdown(
         f"This plan is for **{plan.n_records:,} records**: is that right? The rows of a CSV file "
         "are counted when you release, before anything is spent."
+        if plan.persons is None
+        else f"This plan is for **{plan.n_records:,} persons**: is that right? The names in the "
+        f"column “{text.plain(plan.persons.column)}” are counted when you release, before anything "
+        "is spent."
     )
     upload = st.file_uploader(
         "The private table (CSV or Parquet)",
@@ -259,7 +263,7 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
         + (f", and {others} that stay unread." if others else ".")
         + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
     )
-    if header.n_records not in (None, plan.n_records):
+    if plan.persons is None and header.n_records not in (None, plan.n_records):
         st.warning(words.other_rows(header.n_records, plan.n_records))
     return file, header
 

@@ -59,8 +59,8 @@ def panel(
         st.warning(made.verdict)
     st.markdown(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
-        f"from {made.n_records:,} rows (planned for {made.n_planned:,}): intervals for the "
-        f"**{made.target_words}**. Entry {made.charge_id} of "
+        f"from {made.n_records:,} {_counted(made)} (planned for {made.n_planned:,}): intervals for "
+        f"the **{made.target_words}**. Entry {made.charge_id} of "
         "the ledger."
     )
     sentence = takeaway(made)
@@ -75,6 +75,10 @@ def panel(
     _files(folder)
     if fresh is not None:
         _mapped(fresh[1])
+
+
+def _counted(made: Release) -> str:
+    return "rows" if made.schema.persons is None else made.counted
 
 
 def choice_panel(made: ChoiceRecord, folder: Path) -> None:
@@ -176,8 +180,8 @@ def against_plan(made: Release, planned: PlanNumbers | None) -> str:
     if made.n_records != made.n_planned:
         of_n = math.sqrt(made.n_planned / made.n_records)
         said += (
-            f" The table has {made.n_records:,} rows, not {made.n_planned:,}: that alone makes the "
-            f"sampling part {number(of_n)} times as long."
+            f" The table has {made.n_records:,} {_counted(made)}, not {made.n_planned:,}: that "
+            f"alone makes the sampling part {number(of_n)} times as long."
         )
     if planned is None:
         return said

@@ -21,7 +21,7 @@ from dpci_core.release import (
 from dpci_core.release.choice import Choice
 from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import covered
-from dpci_core.report.words import card_parts
+from dpci_core.report.words import card_parts, neighbours, person_rules, protected
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
 
@@ -89,8 +89,16 @@ def plan_words(plan: Plan) -> str:
         f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), "
         f"{design.mechanism} perturbation, c = {design.regularization:g}, "
         f"{100 * design.confidence_level:g} % intervals for the **{covered(design)}**. Planned for "
-        f"n = {plan.n_records:,}; one row is: {plain(plan.unit)}.{f' {noise}' if noise else ''}"
+        f"n = {plan.n_records:,}; {_one_is(plan, plan.unit)}{f' {noise}' if noise else ''}"
     )
+
+
+def _one_is(plan: Plan, unit: str) -> str:
+    """Whom a row stands for, or which person is protected and by which rows."""
+    if plan.persons is None:
+        return f"one row is: {plain(unit)}."
+    rules = person_rules(f"“{plain(plan.persons.column)}”", plan.persons.rows)
+    return f"protected is {plain(protected(unit, plan.persons.rows))}. {rules}"
 
 
 def guarantee_words(asked: Question[Any]) -> str:
@@ -149,6 +157,13 @@ def warnings(asked: Question[Any]) -> tuple[Caution, ...]:
     return (Caution("stops", sentence),)
 
 
+def _protection(plan: Plan, account: Account) -> str:
+    if plan.persons is None:
+        return f"{PRIVACY_UNIT} One row is: {plain(account.unit)}."
+    one = _one_is(plan, account.unit)
+    return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
+
+
 def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
     """Price, what remains, unit, planned lengths, and that it cannot be undone."""
     plan, price = asked.plan, asked.price()
@@ -172,13 +187,14 @@ def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
     else:
         expected = "**Scores and results of the candidates not chosen are never released.**"
     low, high = plan.n_range
+    counted = "rows" if plan.persons is None else "persons"
     return (
         f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
-        f"- {PRIVACY_UNIT} One row is: {plain(account.unit)}.\n"
+        f"- {_protection(plan, account)}\n"
         f"- {expected}\n"
-        f"- The rows are counted first, because their number is public: fewer than {low:,} or more "
-        f"than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
+        f"- The {counted} are counted first, because their number is public: fewer than {low:,} or "
+        f"more than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
         "- **This cannot be undone.** Whatever happens once they are counted, the price is spent."
     )
 

@@ -9,13 +9,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import product
 from typing import Any, Literal
 
-from dpci_core import Calibration, Loss
+from dpci_core import Calibration, DeclaredTable, Loss, Persons
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.design import MECHANISMS, Design, Estimand
 from dpci_core.losses import make_loss
+from dpci_core.plan.codec import read
+from dpci_core.plan.link import unpack
+from dpci_core.plan.source import Source
 from dpci_core.planner.geometry import SecondMoment
 from dpci_core.privacy.budget import (
     DEFINITIONS,
@@ -136,7 +140,17 @@ class Settings:
         reviewed results are asked for.
         """
         is_asked = self.noise != "even" and self.results == "all"
-        return is_asked and "objective" in self.mechanisms
+        return is_asked and "objective" in self.mechanisms and self.persons is None
+
+    @property
+    def persons(self) -> Persons | None:
+        """Whose row it is, where a table is described in which one person may have several."""
+        return _persons_of(self.declared) if self.dataset == "declared" else None
+
+    @property
+    def rows_per_person(self) -> int:
+        """k of a design; 1 where a row is a record."""
+        return 1 if self.persons is None else self.persons.rows
 
     @property
     def second_moment(self) -> SecondMoment:
@@ -189,11 +203,12 @@ class Settings:
 
     def calibration(self, combination: Combination) -> Calibration:
         """The switches of a combination; those of sharp without what is not peer-reviewed, if asked
-        for.
+        for, or where its proof does not reach persons with several rows.
         """
         if combination.calibration == "published":
             return Calibration.published()
-        return Calibration(gaussian_objective=self.results == "all")
+        is_shown = self.rows_per_person == 1
+        return Calibration(gaussian_objective=self.results == "all" and is_shown)
 
     def design(self, combination: Combination) -> Design:
         """The design of one combination under these settings."""
@@ -205,6 +220,7 @@ class Settings:
             confidence_level=self.level,
             calibration=self.calibration(combination),
             target=self.target,
+            rows_per_person=self.rows_per_person,
         )
 
     def designs(self) -> Iterator[Design]:
@@ -264,6 +280,13 @@ class Settings:
         """The settings that differ from the defaults, as the parameters of a link."""
         now, default = _flat(self), _flat(Settings())
         return {k: v for k, v in now.items() if v != default[k]}
+
+
+@lru_cache(maxsize=32)
+def _persons_of(packed: str) -> Persons | None:
+    """Of a described table (`compute.packed_table`); ValueError in words for anything else."""
+    table = read(Source, unpack(packed), "table")
+    return table.schema.persons if isinstance(table, DeclaredTable) else None
 
 
 def _decimal(value: float) -> Decimal:

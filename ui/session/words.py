@@ -15,6 +15,7 @@ from dpci_core.base.errors import (
     DigitsError,
     NotNumberError,
     PenaltyTooSmallError,
+    PersonsNotShownError,
     RangeError,
     TextError,
 )
@@ -142,6 +143,15 @@ def _(problem: PenaltyTooSmallError) -> str:
         f"{number(problem.smallest)} for {problem.method} perturbation with this budget and "
         f"n = {problem.n_records:,}. "
         f"The smallest c that works is {problem.works:.3g}."
+    )
+
+
+@in_words.register
+def _(problem: PersonsNotShownError) -> str:
+    return (
+        f"Where one person may have up to {problem.rows_per_person:,} rows, Gaussian noise in the "
+        "objective is not shown to protect them: its proof is for single rows. Choose output "
+        "perturbation, a pure ε, or only peer-reviewed privacy results."
     )
 
 

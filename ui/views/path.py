@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpci_core.report.words import counted_as, protected
 from ui.controls import declare
 from ui.kit.top import begin_at_top
 from ui.session import state, steps, text
@@ -82,7 +83,11 @@ def so_far(case: Case | None, step: Step, *, downloads: Any = None) -> None:
 
 def _lines(case: Case, step: Step) -> list[str]:
     settings = case.settings
-    found = [f"**{settings.n:,} records** ({plain(_unit(settings))})", _table_words(case)]
+    most = None if settings.persons is None else settings.persons.rows
+    found = [
+        f"**{settings.n:,} {counted_as(most)}** ({plain(protected(_unit(settings), most))})",
+        _table_words(case),
+    ]
     if step == "describe":
         return found
     if goals.is_set(settings):

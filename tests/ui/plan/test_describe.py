@@ -5,16 +5,18 @@ one's own.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from dpci_core import DeclaredTable, Guesses
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml
-from dpci_core.schema import CategoricalColumn, NumericColumn
+from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
 from tests.ui.test_pages import now, start
 from ui.controls import declare
 from ui.session.compute import DECLARED, declared_table, packed_table
-from ui.session.settings import Settings
+from ui.session.settings import Settings, from_query
 
 LINES = """age: 18 to 100 years, per 10
 sex: F, M
@@ -196,3 +198,29 @@ def test_a_private_file_is_not_opened_and_leads_here():
     assert title(app) == "Describe the table, without opening it"
     assert app.get("file_uploader") == []
     assert app.text_area(key="describe_text") is not None
+
+
+def test_one_person_may_have_several_rows():
+    """One question; a pasted column of names is no feature, and all pages count persons."""
+    app = described(900)
+    app.radio(key="describe_persons").set_value("Yes").run()
+    assert not app.exception
+    assert app.number_input[0].label == "Number of persons (public)"
+    assert app.number_input[0].value == 900
+    go_on(app)
+    assert "whose row it is" in app.error[0].value
+    add(app, "patient_id: 1 to 9")
+    app.text_input(key="describe_whose").set_value("patient_id")
+    app.number_input(key="describe_most").set_value(3)
+    go_on(app)
+    table = declared_table(now(app).declared)
+    assert table.schema.persons == Persons("patient_id", 3)
+    assert len(table.schema.features) == 3
+    assert any("900 persons" in m.value for m in app.markdown)
+    assert any("one person with up to 3 rows" in m.value for m in app.markdown)
+    settings = replace(now(app), currency="approx", definitions=("zcdp",))
+    assert {d.rows_per_person for d in settings.designs()} == {3}
+    for design in settings.designs():  # none that is not shown to protect persons
+        model_noise(design, 900)
+    assert not replace(settings, noise="shaped").is_shaped
+    assert now(app) == from_query(now(app).to_query())[0]

@@ -1,0 +1,109 @@
+"""Whose row it is: names of persons as numbers, and the rows of a table by person.
+
+A name is a cell as text without blanks around it, a whole number without its decimal point. A row
+without a name is left out. Both look at one cell, and no name is kept: only its digest is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.base.array import Array
+from dpci_core.base.batches import RecordBatches, Table
+from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.rows import PersonRows, WeightedRows
+from dpci_core.base.validation import UnfitRecordsError
+
+Numbers = npt.NDArray[np.int64]
+
+
+class PersonNumbers:
+    """Numbers for the persons of a table, in the order in which they first appear; its length is
+    that of persons so far.
+
+    >>> numbers = PersonNumbers()
+    >>> numbers.of(["ann", " bob", "", "ann "]).tolist(), numbers.of([None, 7, "7", 7.0]).tolist()
+    ([0, 1, -1, 0], [-1, 2, 2, 2])
+    >>> len(numbers)
+    3
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, cells: Iterable[object]) -> Numbers:
+        """The number of each cell's person, (n,); -1 for a cell without a name."""
+        return np.fromiter((self._of(cell) for cell in cells), dtype=np.int64)
+
+    def _of(self, cell: object) -> int:
+        name = _name(cell)
+        if not name:
+            return -1
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+        return self._known.setdefault(digest, len(self._known))
+
+
+def _name(cell: object) -> str:
+    """A cell as a name, empty where it holds none."""
+    if isinstance(cell, str):
+        return cell.strip()
+    if isinstance(cell, Real) and not isinstance(cell, Integral):
+        number = float(cell)
+        if number != number:
+            return ""
+        return str(int(number)) if number.is_integer() else repr(number)
+    found = "" if cell is None else str(cell).strip()
+    return "" if found in _NONE else found
+
+
+_NONE = ("<NA>", "NaT", "nan", "NaN")
+"""As pandas and decimals write a value that is missing."""
+
+
+def check_persons(A: Table, persons: object, *, rows_per_person: int) -> None:
+    """Raise ValueError unless rows come with their persons where that is asked for, and in memory
+    then.
+    """
+    if persons is None and rows_per_person > 1:
+        raise ValueError(
+            f"Expected persons beside rows_per_person={rows_per_person}: whose row each is."
+        )
+    if persons is not None and isinstance(A, RecordBatches):
+        raise ValueError(
+            "Expected persons=None beside batches: rows of a person may lie in two of them."
+        )
+
+
+def check_numbers(persons: Numbers, *, n_rows: int) -> None:
+    """Raise UnfitRecordsError unless these are numbers for as many rows, one of them a person's."""
+    is_fit = isinstance(persons, np.ndarray) and persons.dtype == np.int64
+    if not (is_fit and persons.shape == (n_rows,) and (persons >= 0).any()):
+        raise UnfitRecordsError("Expected a number for the person of each row, and a person.")
+
+
+def person_rows(
+    A: Array | WeightedRows, persons: Iterable[object], *, rows_per_person: int
+) -> PersonRows:
+    """Return the rows that count of each person (`PersonRows.of`).
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        persons: a name for each row, (n,).
+        rows_per_person: k.
+
+    Raises:  DataRejectedError for another number of names, or none.
+    """
+    numbers = PersonNumbers().of(persons)
+    if len(numbers) != len(A):
+        raise DataRejectedError("persons_have_another_shape", wanted=len(A), found=len(numbers))
+    if not (numbers >= 0).any():
+        raise DataRejectedError("no_person")
+    return PersonRows.of(A, numbers, most=rows_per_person)
